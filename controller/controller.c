@@ -1,6 +1,7 @@
 #include "controller/controller.h"
 
 #include <malloc.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -139,6 +140,13 @@ static bool is_node_wanted(const struct source_sink *sink, const struct node *no
 
 /* Callbacks of the node set */
 
+static void expect_requests(const struct controller *c) {
+        size_t count = node_set_count(c->nodes);
+
+        http_client_expect(c->parts.scrape_client, source_list_hosts(c->options.sources, count),
+                           source_list_in_flight(c->options.sources, count));
+}
+
 static void on_node_added(void *userdata, struct node *node) {
         struct controller *c = userdata;
         struct controller_node *n = xcalloc(1, sizeof(*n));
@@ -148,9 +156,7 @@ static void on_node_added(void *userdata, struct node *node) {
         node_track_init(&n->track, c->compiled, controller_now_mono(c));
         node->userdata = n;
         writer_add(c->writer, &n->writing, node, &n->track);
-        size_t count = node_set_count(c->nodes);
-        http_client_expect(c->parts.scrape_client, source_set_hosts(&c->options.sources, count),
-                           source_set_in_flight(&c->options.sources, count));
+        expect_requests(c);
         source_set_add_node(c->sources, node);
 }
 
@@ -194,13 +200,14 @@ static void follow_pods(struct controller *c, const struct policy *policy) {
         idle_pods_follow(c->idle_pods, policy, daemon->loop, daemon->api, daemon->metrics);
 }
 
-static void put_policy_in_force(struct controller *c, struct policy *policy) {
+/* @was: see node_track_replan(); the policy may be the one that is in force */
+static void put_in_force(struct controller *c, struct policy *policy, const int *was) {
         struct compiled_policy *old = c->compiled;
         struct controller_node *n;
 
         c->compiled = compiled_policy_new(policy, &c->options.compiled);
         CONTROLLER_NODE_FOREACH(n, c) {
-                node_track_replan(&n->track, c->compiled, controller_now_mono(c),
+                node_track_replan(&n->track, c->compiled, was, controller_now_mono(c),
                                   controller_now_unix(c));
                 free(TAKE_PTR(n->series));
         }
@@ -208,6 +215,8 @@ static void put_policy_in_force(struct controller *c, struct policy *policy) {
         source_set_policy(c->sources, policy);
         if (c->series)
                 node_series_set_policy(c->series, policy);
+        if (old->policy == policy)
+                old->policy = NULL;
         compiled_policy_free(old);
         follow_pods(c, policy);
 }
@@ -215,20 +224,88 @@ static void put_policy_in_force(struct controller *c, struct policy *policy) {
 static void on_pools(void *userdata) {
         struct controller *c = userdata;
 
-        put_policy_in_force(c, TAKE_PTR(c->next_policy));
+        put_in_force(c, TAKE_PTR(c->next_policy), NULL);
 }
 
 void controller_set_policy(struct controller *c, struct policy *policy) {
         struct policy *next = TAKE_PTR(c->next_policy);
 
         if (node_set_set_policy(c->nodes, policy)) {
-                put_policy_in_force(c, policy);
+                put_in_force(c, policy, NULL);
         } else {
                 log_info(MSG("listing nodes again: until then the policy before stays in force, "
                              "which has other pools"));
                 c->next_policy = policy;
         }
         policy_free(next);
+}
+
+/* The sources */
+
+static void take_sources(struct controller *c, const struct source_list *list) {
+        struct compiled_policy_options *compiled = &c->options.compiled;
+
+        c->options.sources = list;
+        compiled->source_count = list->count;
+        c->interval_ms = INT64_MAX;
+        c->longest_interval_ms = 0;
+        for (size_t i = 0; i < list->count; i++) {
+                compiled->sources[i] = list->specs[i].traits;
+                int64_t interval_ms = compiled->sources[i].interval_ms;
+                c->interval_ms = interval_ms < c->interval_ms ? interval_ms : c->interval_ms;
+                c->longest_interval_ms = interval_ms > c->longest_interval_ms
+                                                 ? interval_ms
+                                                 : c->longest_interval_ms;
+        }
+}
+
+static void start_sources(struct controller *c) {
+        const struct daemon *daemon = c->parts.daemon;
+        const struct source_parts parts = {
+                .loop = daemon->loop,
+                .client = c->parts.scrape_client,
+                .api = daemon->api,
+                .metrics = daemon->metrics,
+                .network = &c->options.network,
+                .is_once = c->options.is_once,
+                .is_at_once = c->options.is_once || c->options.targets.count > 0,
+        };
+        const struct source_sink sink = {
+                .on_reading = on_node_reading,
+                .on_failure = on_node_failure,
+                .is_wanted = is_node_wanted,
+                .userdata = c,
+        };
+
+        c->sources = source_set_new(&parts, c->options.sources, &sink);
+}
+
+void controller_set_sources(struct controller *c, const struct source_list *list) {
+        const struct source_list *old = c->options.sources;
+        struct controller_node *n;
+        int was[SOURCE_MAX];
+
+        for (size_t i = 0; i < list->count; i++) {
+                was[i] = -1;
+                for (size_t o = 0; o < old->count; o++)
+                        if (strcmp(list->specs[i].name, old->specs[o].name) == 0)
+                                was[i] = (int)o;
+        }
+        for (size_t i = 0; i < old->ordered_count; i++)
+                metrics_set(c->health.served[i], 0);
+        source_set_free(c->sources);
+        take_sources(c, list);
+        start_sources(c);
+        put_in_force(c, c->compiled->policy, was);
+        c->switches = (struct controller_switches){0};
+        controller_switches_init(c);
+        controller_health_sources(c);
+        expect_requests(c);
+        CONTROLLER_NODE_FOREACH(n, c) {
+                source_set_add_node(c->sources, n->node);
+        }
+        if (c->is_stopping)
+                source_set_stop(c->sources);
 }
 
 /* Every second, and more often in the first one */
@@ -266,27 +343,11 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 .on_pools = on_pools,
                 .userdata = c,
         };
-        const struct source_sink sink = {
-                .on_reading = on_node_reading,
-                .on_failure = on_node_failure,
-                .is_wanted = is_node_wanted,
-                .userdata = c,
-        };
 
         c->parts = *parts;
         c->options = *options;
-        struct compiled_policy_options *compiled = &c->options.compiled;
-        compiled->source_count = options->sources.count;
-        c->interval_ms = INT64_MAX;
-        for (size_t i = 0; i < compiled->source_count; i++) {
-                compiled->sources[i] = options->sources.items[i].traits;
-                int64_t interval_ms = compiled->sources[i].interval_ms;
-                c->interval_ms = interval_ms < c->interval_ms ? interval_ms : c->interval_ms;
-                c->longest_interval_ms = interval_ms > c->longest_interval_ms
-                                                 ? interval_ms
-                                                 : c->longest_interval_ms;
-        }
-        c->compiled = compiled_policy_new(policy, compiled);
+        take_sources(c, options->sources);
+        c->compiled = compiled_policy_new(policy, &c->options.compiled);
         c->once = options->is_once ? ONCE_LISTING : ONCE_NOT;
         if (options->has_events) {
                 c->recorder = recorder_new(daemon);
@@ -302,24 +363,17 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->idle_pods = c->options.nodes.idle_pods = idle_pods_new();
         c->nodes = node_set_new(&c->options.nodes, &node_events);
         (void)node_set_set_policy(c->nodes, policy);
-        c->sources = source_set_new(&(struct source_parts){.loop = daemon->loop,
-                                                           .client = parts->scrape_client,
-                                                           .api = daemon->api,
-                                                           .metrics = daemon->metrics},
-                                    &c->options.sources, &sink);
-        c->writer = writer_new(
-                &(struct writer_options){.daemon = daemon,
-                                         .is_elected = options->is_elected,
-                                         .lease = options->lease,
-                                         .patches_per_s = options->patches_per_s,
-                                         .patches_in_flight = (size_t)options->patches_in_flight,
-                                         .interval_ms = c->interval_ms,
-                                         .is_dry_run = options->is_dry_run,
-                                         .has_turns = !options->is_once,
-                                         .values = on_values,
-                                         .on_active = on_active,
-                                         .userdata = c},
-                c->compiled);
+        start_sources(c);
+        c->writer = writer_new(&(struct writer_options){.daemon = daemon,
+                                                        .is_elected = options->is_elected,
+                                                        .lease = options->lease,
+                                                        .patches_per_s = options->patches_per_s,
+                                                        .is_dry_run = options->is_dry_run,
+                                                        .has_turns = !options->is_once,
+                                                        .values = on_values,
+                                                        .on_active = on_active,
+                                                        .userdata = c},
+                               c->compiled);
         source_set_policy(c->sources, policy);
         follow_pods(c, policy);
 

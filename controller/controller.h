@@ -13,9 +13,10 @@
 
 #include "base/attributes.h"
 #include "base/buf.h"
+#include "controller/exposition/node_network.h"
 #include "controller/node/node_set.h"
 #include "controller/print/printout.h"
-#include "controller/source/source_set.h"
+#include "controller/source/source_list.h"
 #include "controller/track/node_track.h"
 #include "daemon/daemon.h"
 #include "kube/lease.h"
@@ -25,12 +26,12 @@
 /* Strings are borrowed for the life of the controller. */
 struct controller_options {
         struct compiled_policy_options compiled; /* its sources are derived from those below */
-        struct source_set_options sources;
+        const struct source_list *sources;       /* borrowed until controller_set_sources() */
+        struct node_network_options network;
         struct node_set_options nodes;
         const char *node_selector;  /* NULL: every node */
         struct option_list targets; /* NAME=URL; none: nodes come from the API server */
         double patches_per_s;
-        int64_t patches_in_flight;
         bool is_elected;            /* not with a dry run or --once */
         struct lease_options lease; /* of the election; but for its identity and events */
         bool is_dry_run;            /* print instead of writing */
@@ -67,6 +68,9 @@ DEFINE_FREEP(struct controller, controller_free);
  * their windows and records. One with other pools waits until nodes have been listed again. @policy
  * is owned by the controller */
 void controller_set_policy(struct controller *controller, struct policy *policy);
+/** controller_set_sources() - run others; those that there were before keep their windows. @list is
+ * borrowed, the one before it is not any more */
+void controller_set_sources(struct controller *controller, const struct source_list *list);
 /** controller_node_series() - for query_api.h; NULL when it is switched off */
 struct node_series *controller_node_series(const struct controller *controller);
 /** controller_write_status() - the status page's JSON (web/status_view.h); on the loop's

@@ -47,11 +47,15 @@ void controller_health_init(struct controller *c) {
                 .sources = health_add(health, "sources", "not checked yet"),
                 .clock = health_add(health, "clock", "not checked yet"),
         };
+        controller_health_sources(c);
+}
+
+void controller_health_sources(struct controller *c) {
         for (size_t i = 0; i < c->compiled->ordered_count; i++)
                 c->health.served[i] = metrics_gauge(
-                        metrics, "plimsoll_nodes_served",
+                        c->parts.daemon->metrics, "plimsoll_nodes_served",
                         "Nodes whose readings come from the source.",
-                        LABELS("source", c->options.sources.items[i].kind->name));
+                        LABELS("source", c->options.sources->specs[i].name));
 }
 
 /* Counting */
@@ -159,7 +163,8 @@ static void check_scrapes(const struct controller *c, const struct tally *tally)
         else if (failed)
                 health_fail(check, "none of %zu nodes has a recent sample; node %s: %s; see %s",
                             nodes, failed->node->name, node_track_failure(&failed->track),
-                            c->options.sources.items[failed->track.serving].kind->hint);
+                            source_hint(c->options.sources->specs[failed->track.serving].kind,
+                                        node_track_failure(&failed->track)));
         else
                 health_fail(check, "no scrape has completed yet");
 }
@@ -188,8 +193,8 @@ static void check_sources(const struct controller *c, const struct tally *tally)
 
         for (size_t i = 0; i < c->compiled->ordered_count; i++) {
                 metrics_set(c->health.served[i], (double)tally->served[i]);
-                buf_printf(&line, "%s%s %zu", i > 0 ? ", " : "",
-                           c->options.sources.items[i].kind->name, tally->served[i]);
+                buf_printf(&line, "%s%s %zu", i > 0 ? ", " : "", c->options.sources->specs[i].name,
+                           tally->served[i]);
         }
         if (tally->stale > 0)
                 buf_printf(&line, ", none %zu", tally->stale);

@@ -13,6 +13,7 @@
 #include "controller/node/bindings.h"
 #include "controller/node/idle_pods.h"
 #include "controller/series/node_series.h"
+#include "controller/source/source_set.h"
 #include "controller/track/load_history.h"
 #include "controller/writing/recorder.h"
 #include "controller/writing/writer.h"
@@ -116,6 +117,8 @@ void controller_switches_tick(struct controller *c);
 struct idle_pods_use controller_node_idle(const struct controller_node *n);
 /** controller_health_init() - register gauges and checks */
 void controller_health_init(struct controller *c);
+/** controller_health_sources() - register the gauges of the sources */
+void controller_health_sources(struct controller *c);
 /** controller_health_count() - every second or so: count all nodes, switch them to another source
  * if need be, and report those that have fallen silent */
 void controller_health_count(struct controller *c);

@@ -1,15 +1,15 @@
 #include "base/log.h"
 #include "controller/controller_loop.h"
 
-static const struct source_kind *kind_of(const struct controller *c, size_t source) {
-        return c->options.sources.items[source].kind;
+static const char *name_of(const struct controller *c, size_t source) {
+        return c->options.sources->specs[source].name;
 }
 
 /* Get or create. */
 static struct metrics_series *switch_counter(const struct controller *c, size_t from, size_t to) {
         return metrics_counter(c->parts.daemon->metrics, "plimsoll_source_switches_total",
                                "Switches of a node to another source.",
-                               LABELS("from", kind_of(c, from)->name, "to", kind_of(c, to)->name));
+                               LABELS("from", name_of(c, from), "to", name_of(c, to)));
 }
 
 /* Every series exists from the start, at 0. */
@@ -31,18 +31,17 @@ void controller_switches_tick(struct controller *c) {
                                 log_warn(MSG("more nodes switched to another source in the last "
                                              "minute"),
                                          INT("nodes", switches->unlogged[from][to]),
-                                         STR("from", kind_of(c, from)->name),
-                                         STR("to", kind_of(c, to)->name));
+                                         STR("from", name_of(c, from)), STR("to", name_of(c, to)));
                         switches->unlogged[from][to] = 0;
                 }
 }
 
 static void log_measure(struct controller *c, size_t source) {
-        const struct source_kind *kind = kind_of(c, source);
+        const char *measure = c->options.sources->specs[source].kind->measure;
 
-        if (kind->measure && !c->switches.is_measure_logged[source])
+        if (measure && !c->switches.is_measure_logged[source])
                 log_info(MSG("a source that measures in its own way serves from now on"),
-                         STR("source", kind->name), STR("measure", kind->measure));
+                         STR("source", name_of(c, source)), STR("measure", measure));
         c->switches.is_measure_logged[source] = true;
 }
 
@@ -60,10 +59,10 @@ void controller_node_switch(struct controller_node *n) {
                 c->switches.unlogged[from][to]++;
         else if (to > from)
                 log_warn(MSG("node switched to another source"), STR("node", n->node->name),
-                         STR("from", kind_of(c, from)->name), STR("to", kind_of(c, to)->name),
+                         STR("from", name_of(c, from)), STR("to", name_of(c, to)),
                          STR("reason", node_track_trouble(&n->track, from)));
         else
                 log_info(MSG("node switched back to a preferred source"),
-                         STR("node", n->node->name), STR("from", kind_of(c, from)->name),
-                         STR("to", kind_of(c, to)->name));
+                         STR("node", n->node->name), STR("from", name_of(c, from)),
+                         STR("to", name_of(c, to)));
 }

@@ -105,7 +105,7 @@ void controller_write_status(void *controller, struct buf *out) {
                 .compiled = c->compiled,
                 .role = role_of(c),
                 .is_ready = health_write_ready(c->parts.daemon->health, &checks),
-                .sources = c->options.sources.items,
+                .sources = c->options.sources->specs,
                 .node_count = node_set_count(c->nodes),
                 .now_mono_ms = controller_now_mono(c),
                 .now_unix_ms = controller_now_unix(c),

@@ -13,6 +13,7 @@
 #include "controller/controller.h"
 #include "controller/series/query_api.h"
 #include "controller/settings.h"
+#include "controller/source/source_file.h"
 #include "controller/web/status_page.h"
 #include "daemon/daemon.h"
 #include "net/http_server.h"
@@ -33,6 +34,8 @@ enum {
 struct program {
         struct daemon *daemon;
         struct policy_source *policy_source;
+        const struct source_list *sources;
+        struct source_file *source_file; /* NULL: without --sources */
         struct controller *controller;
         struct shared_page *page; /* NULL: --status-page=false */
         struct query_api *query;  /* NULL: --query-api=false */
@@ -43,6 +46,7 @@ static void on_controller_signal(void *userdata, int signal_number) {
 
         if (signal_number == SIGHUP) {
                 policy_source_reload(state->policy_source);
+                source_file_reload(state->source_file);
                 return;
         }
         log_info(MSG("shutting down"), INT("signal", signal_number));
@@ -104,6 +108,12 @@ static void on_controller_policy(void *userdata, struct policy *policy) {
         controller_set_policy(state->controller, policy);
 }
 
+static void on_source_list(void *userdata, const struct source_list *list) {
+        struct program *state = userdata;
+
+        controller_set_sources(state->controller, list);
+}
+
 /* A controller outside of the cluster uses the Lease of those that the manifests install. */
 static const char *lease_namespace(const struct controller_options *options,
                                    const struct kube_access *config) {
@@ -122,8 +132,7 @@ static int connect_and_run(const struct settings *settings, struct program *stat
                 &(struct http_client_options){
                         .expected_hosts = daemon->api ? EXPECTED_NODES
                                                       : settings->controller.targets.count,
-                        .max_in_flight = source_set_in_flight(&settings->controller.sources,
-                                                              EXPECTED_NODES),
+                        .max_in_flight = source_list_in_flight(state->sources, EXPECTED_NODES),
                         .max_descriptors = raise_scrape_descriptors(),
                         .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
                 });
@@ -133,6 +142,7 @@ static int connect_and_run(const struct settings *settings, struct program *stat
         struct http_server *server = NULL;
 
         struct controller_options options = settings->controller;
+        options.sources = state->sources;
         options.lease.namespace = lease_namespace(&options, daemon->kube_access);
         const struct controller_parts parts = {daemon, scrape_client, state->policy_source};
         if (controller_new(&parts, &options, policy, &controller, err) < 0)
@@ -163,11 +173,24 @@ static int connect_and_run(const struct settings *settings, struct program *stat
 
 static int run_controller(const struct settings *settings, struct error *err) {
         _cleanup_(daemon_done) struct daemon daemon = {0};
+        _cleanup_(source_file_freep) struct source_file *file = NULL;
         _cleanup_(policy_source_freep) struct policy_source *source = NULL;
-        struct program state = {.daemon = &daemon};
+        struct program state = {.daemon = &daemon, .sources = settings->sources};
         struct policy *policy = NULL;
 
         daemon_init(&daemon, PROGRAM, settings_flagz());
+        const struct source_file_options file_options = {
+                .loop = daemon.loop,
+                .metrics = daemon.metrics,
+                .health = daemon.health,
+                .path = settings->sources_path,
+                .rules = settings->source_rules,
+                .on_list = on_source_list,
+                .userdata = &state,
+        };
+        if (file_options.path && source_file_new(&file_options, &file, &state.sources, err) < 0)
+                return program_exit_code(err);
+        state.source_file = file;
         const struct policy_source_options source_options = {
                 .loop = daemon.loop,
                 .metrics = daemon.metrics,
@@ -218,7 +241,6 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
                         .lease_name = options->lease.name,
                         .lease_namespace = lease_namespace(options, daemon.kube_access),
                         .patches_per_s = options->patches_per_s,
-                        .patches_in_flight = (size_t)options->patches_in_flight,
                         .is_dry_run = options->is_dry_run,
                 },
                 TAKE_PTR(policy));

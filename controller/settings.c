@@ -1,12 +1,12 @@
 #include "controller/settings.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "controller/exposition/node_network.h"
+#include "controller/source/prometheus/prometheus.h"
+#include "controller/source/scrape/scrape_kinds.h"
 #include "controller/source_kinds.h"
 #include "kube/kube_path.h"
 #include "policy/live/policy_options.h"
@@ -16,23 +16,20 @@ static struct settings parsed;
 
 /* Values that are converted. */
 static struct {
-        int lease_lock;
-        const char *metrics_source, *node_address_types;
+        const char *metrics_source, *url_template, *prometheus_address;
+        int64_t scrape_interval_ms;
+        bool is_kubelet_insecure;
+        const char *node_address_types;
         const char *network_devices, *network_speed;
 } raw;
 
-static const char *const locks[] = {"leases", NULL};
 static const char *const outputs[] = {"table", "json", NULL};
 
 /* clang-format off */
-static const struct option_row rows_before[] = {
+static const struct option_row rows[] = {
         {.help = "Policy and annotations"},
         PROGRAM_POLICY_ROWS(parsed.shared),
         PROGRAM_ANNOTATION_ROWS(parsed.shared),
-        {.name = "annotation-dead-band", .type = OPTION_NUMBER, .value = &parsed.controller.compiled.dead_band_ratio, .fallback = "0.01", .metavar = "RATIO", .min = 0, .max = 1,
-         .help = "A value that has changed by less than this since it was written, and has crossed no limit, is rewritten only after a second period. 0 rewrites every value once per period."},
-        {.name = "annotation-early-delta", .type = OPTION_NUMBER, .value = &parsed.controller.compiled.early_delta_ratio, .fallback = "0.1", .metavar = "RATIO", .min = 0, .max = 1,
-         .help = "A node is written before its next turn when a mean has changed by this since it was written, and the node was last written at least 30 seconds ago. 0 writes at turns only."},
 
         {.help = "Cluster"},
         PROGRAM_KUBE_ROWS(parsed.shared),
@@ -40,8 +37,6 @@ static const struct option_row rows_before[] = {
          .help = "Follow only nodes with these labels. Default: all nodes."},
         {.name = "patch-qps", .type = OPTION_NUMBER, .value = &parsed.controller.patches_per_s, .fallback = "50", .metavar = "N", .min = 0.1, .max = 10000,
          .help = "Maximum number of patches per second."},
-        {.name = "concurrent-syncs", .type = OPTION_INT, .value = &parsed.controller.patches_in_flight, .fallback = "16", .metavar = "N", .min = 1, .max = 128,
-         .help = "Maximum number of patches in flight."},
         {.name = "events", .type = OPTION_BOOL, .value = &parsed.controller.has_events, .fallback = "true",
          .help = "Write a Kubernetes Event about a Node that goes above a limit of the policy, is back within its limits, or has no usable reading, and about the policy object when it is put in force or refused. Not with --dry-run or --once."},
 
@@ -54,16 +49,24 @@ static const struct option_row rows_before[] = {
          .help = "How long the leader keeps writing while its renewals fail."},
         {.name = "leader-elect-retry-period", .type = OPTION_DURATION_MS, .value = &parsed.controller.lease.timing.retry_ms, .fallback = "2s", .metavar = "DURATION", .min = 50, .max = 3600000,
          .help = "Time between renewals, and between attempts to acquire the lease."},
-        {.name = "leader-elect-resource-lock", .type = OPTION_ENUM, .value = &raw.lease_lock, .fallback = "leases", .choices = locks,
-         .help = "Lock type; Kubernetes supports only leases."},
         {.name = "leader-elect-resource-name", .type = OPTION_STRING, .value = &parsed.controller.lease.name, .fallback = "plimsoll-controller", .metavar = "NAME",
          .help = "Name of the Lease. Controllers that write other annotations (--annotation-prefix) or other nodes need a different one."},
         {.name = "leader-elect-resource-namespace", .type = OPTION_STRING, .value = &parsed.controller.lease.namespace, .metavar = "NAMESPACE",
          .help = "Namespace of the Lease. Default: the pod's own; outside of a pod kube-system, where the manifests install."},
 
         {.help = "Sources"},
-        {.name = "metrics-source", .type = OPTION_STRING, .value = &raw.metrics_source, .fallback = "node-exporter", .metavar = "LIST",
-         .help = "Sources in order of preference, comma-separated: node-exporter; kubelet (CPU, memory, swap and pressure); prometheus; metrics-server (CPU and memory only); node-metrics (the agent of crane-scheduler-plus). For each node, the next one is used while the one before it fails or has no data. All of them are read all the time, but for kubelets, which are asked only about nodes that no source before them serves."},
+        {.name = "metrics-source", .type = OPTION_STRING, .value = &raw.metrics_source, .metavar = "LIST",
+         .help = "Sources in order of preference, comma-separated: node-exporter; kubelet (CPU, memory, swap and pressure); prometheus; metrics-server (CPU and memory only); node-metrics (the agent of crane-scheduler-plus). For each node, the next one is used while the one before it fails or has no data. All of them are read all the time, but for kubelets, which are asked only about nodes that no source before them serves. Default: node-exporter."},
+        {.name = "scrape-interval", .type = OPTION_DURATION_MS, .value = &raw.scrape_interval_ms, .metavar = "DURATION", .min = 1000, .max = 300000,
+         .help = "Time between two readings of a node; the scrapes of different nodes are spread over it. Default: 15s, and 30s between two rounds of queries to Prometheus."},
+        {.name = "target-url-template", .type = OPTION_STRING, .value = &raw.url_template, .metavar = "URL", .hides_query = true,
+         .help = "Where the exporter of a node is: a URL with {node} or {address}. Default: http://{address}:9100/metrics."},
+        {.name = "prometheus-address", .type = OPTION_STRING, .value = &raw.prometheus_address, .metavar = "URL",
+         .help = "Address of the Prometheus for --metrics-source=prometheus, or of a compatible API: http://prometheus.monitoring:9090, https://thanos/prefix."},
+        {.name = "kubelet-insecure-skip-verify", .type = OPTION_BOOL, .value = &raw.is_kubelet_insecure,
+         .help = "Do not verify the kubelets' certificates. Whoever can answer at a node's address then gets the pod's token, and all that the controller may do with it."},
+        {.name = "sources", .type = OPTION_STRING, .value = &parsed.sources_path, .metavar = "FILE",
+         .help = "Take the sources from this YAML file instead of the five flags above, with the interval, TLS and credentials of each, and further exporters. It is read again when it changes, and on SIGHUP; if it cannot be loaded, the previous sources go on."},
         {.name = "node-address-types", .type = OPTION_STRING, .value = &raw.node_address_types, .fallback = "InternalIP,ExternalIP,Hostname", .metavar = "LIST",
          .help = "Which address of a node is scraped: that of the first of these types that the node has. If it refuses, a second one of that type is tried."},
         {.name = "network-device-pattern", .type = OPTION_STRING, .value = &raw.network_devices,
@@ -73,9 +76,8 @@ static const struct option_row rows_before[] = {
         {.name = "network-speed", .type = OPTION_STRING, .value = &raw.network_speed,
          .metavar = "BITS",
          .help = "Bits per second, such as 10G, of network devices that report no speed, as "
-                 "in virtual machines. Without it, such nodes have no net metrics."}
-};
-static const struct option_row rows_behind[] = {
+                 "in virtual machines. Without it, such nodes have no net metrics."},
+
         {.help = "Dry run"},
         {.name = "dry-run", .type = OPTION_BOOL, .value = &parsed.controller.is_dry_run,
          .help = "Write nothing; print every node's windows once per scrape interval."},
@@ -98,32 +100,13 @@ static const struct option_row rows_behind[] = {
          .help = "Port of all pages. 0 picks a free port and logs it. Not served with --once, --cleanup or --target."},
         PROGRAM_STATUS_PAGE_ROW(parsed.shared,
          "Serve the status page on / and what it shows on /status.json: every node's name, labels, readings and verdict, and the policy. Whoever reaches the port can read them. Without it, the labels of nodes are not kept either."),
-        {.name = "node-series", .alias = "node-metrics", .type = OPTION_BOOL, .value = &parsed.controller.has_node_metrics, .fallback = "true",
+        {.name = "node-series", .type = OPTION_BOOL, .value = &parsed.controller.has_node_metrics, .fallback = "true",
          .help = "Show usage, score and hot value of each node on the metrics page (plimsoll_node_*). Prometheus then keeps as many series as there are nodes times metrics of the policy, of each replica."},
         {.name = "query-api", .type = OPTION_BOOL, .value = &parsed.controller.has_query_api, .fallback = "true",
          .help = "Answer /api/v1/query as Prometheus does: the usage of every node that has a recent value, for a query that is the name of a metric of the policy. For the descheduler, and for Grafana."},
         PROGRAM_LOG_ROWS(parsed.shared),
 };
 /* clang-format on */
-
-/* All of them: those of sources stand behind what all sources share. */
-static struct option_row rows[OPTIONS_MAX_ROWS];
-static size_t row_count;
-
-static void add_rows(const struct option_row *more, size_t count) {
-        assert(row_count + count <= ARRAY_LEN(rows));
-        memcpy(rows + row_count, more, count * sizeof(*more));
-        row_count += count;
-}
-
-static void gather_rows(void) {
-        row_count = 0;
-        add_rows(rows_before, ARRAY_LEN(rows_before));
-        for (const struct source_kind *const *kind = source_kinds; *kind; kind++)
-                if ((*kind)->row_count > 0)
-                        add_rows((*kind)->rows, (*kind)->row_count);
-        add_rows(rows_behind, ARRAY_LEN(rows_behind));
-}
 
 /* Checks across several options. */
 static int check_together(struct error *err) {
@@ -163,22 +146,64 @@ static int read_network(struct node_network_options *ret, struct error *err) {
         return r < 0 ? error_wrap(err, r, "--network-speed") : 0;
 }
 
-static int read_sources(struct source_set_options *ret, struct error *err) {
-        struct node_network_options network = {0};
-        const struct source_setup setup = {.is_once = parsed.controller.is_once,
-                                           .has_targets = parsed.controller.targets.count > 0,
-                                           .opens_files = parsed.shared.is_check_config,
-                                           .network = &network};
+/* The flag with which the field of a source is wrong. */
+static const char *flag_of(const struct source_spec *spec, const char *field) {
+        if (strcmp(field, "kind") == 0)
+                return "--metrics-source";
+        return spec->kind == &prometheus_kind ? "--prometheus-address" : "--target-url-template";
+}
 
-        int r = source_set_order(raw.metrics_source, source_kinds, ret, err);
+static int read_source_flags(struct error *err) {
+        const struct source_spec *wrong;
+        const char *field;
+        bool has_prometheus = false;
+
+        int r = source_list_order(raw.metrics_source ? raw.metrics_source : "node-exporter",
+                                  source_kinds, &parsed.sources, err);
         if (r < 0)
                 return error_wrap(err, r, "--metrics-source");
-        if (setup.has_targets && !source_set_takes_targets(ret))
+        for (size_t i = 0; i < parsed.sources->count; i++) {
+                struct source_spec *spec = &parsed.sources->specs[i];
+                if (raw.scrape_interval_ms > 0)
+                        spec->traits.interval_ms = raw.scrape_interval_ms;
+                if (spec->kind == &prometheus_kind)
+                        spec->url = raw.prometheus_address;
+                else if (spec->kind == &node_exporter_kind && raw.url_template)
+                        spec->url = raw.url_template;
+                else if (spec->kind == &kubelet_kind)
+                        spec->credentials.is_insecure = raw.is_kubelet_insecure;
+                has_prometheus |= spec->kind == &prometheus_kind;
+        }
+        if (raw.prometheus_address && !has_prometheus)
                 return error_set(err, EINVAL,
-                                 "--target needs sources that scrape pages; not every source in "
-                                 "--metrics-source does");
-        r = read_network(&network, err);
-        return r < 0 ? r : source_set_configure(ret, &setup, err);
+                                 "--prometheus-address needs prometheus in --metrics-source");
+        r = source_list_check(parsed.sources, &parsed.source_rules, &wrong, &field, err);
+        return r < 0 ? error_wrap(err, r, "%s", flag_of(wrong, field)) : 0;
+}
+
+static int refuse_source_flags(struct error *err) {
+        const char *flag = raw.metrics_source           ? "--metrics-source"
+                           : raw.scrape_interval_ms > 0 ? "--scrape-interval"
+                           : raw.url_template           ? "--target-url-template"
+                           : raw.prometheus_address     ? "--prometheus-address"
+                           : raw.is_kubelet_insecure    ? "--kubelet-insecure-skip-verify"
+                                                        : NULL;
+
+        return flag ? error_set(err, EINVAL,
+                                "%s cannot be combined with --sources: say it in that file", flag)
+                    : 0;
+}
+
+static int read_sources(struct error *err) {
+        parsed.source_rules = (struct source_list_rules){
+                .kinds = source_kinds,
+                .opens_files = parsed.shared.is_check_config,
+                .takes_targets = parsed.controller.targets.count > 0,
+        };
+        int r = read_network(&parsed.controller.network, err);
+        if (r < 0)
+                return r;
+        return parsed.sources_path ? refuse_source_flags(err) : read_source_flags(err);
 }
 
 /* Some flags switch off what others switch on. */
@@ -198,8 +223,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         struct controller_options *controller = &parsed.controller;
         int args = 0;
 
-        gather_rows();
-        int r = options_parse(rows, row_count, argc, argv, ret_outcome, &args, err);
+        int r = options_parse(rows, ARRAY_LEN(rows), argc, argv, ret_outcome, &args, err);
         if (r < 0)
                 return r;
         if (*ret_outcome != OPTIONS_RUN) {
@@ -211,7 +235,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         r = check_together(err);
         if (r < 0)
                 return r;
-        r = read_sources(&controller->sources, err);
+        r = read_sources(err);
         if (r < 0)
                 return r;
         r = node_set_address_types(raw.node_address_types, &controller->nodes, err);
@@ -238,22 +262,31 @@ void settings_help(FILE *out) {
                 "  plimsoll-controller --dry-run --scrape-interval=1s \\\n"
                 "      --target web-1=http://127.0.0.1:9100/metrics\n\n",
                 out);
-        options_help(rows, row_count, out);
+        options_help(rows, ARRAY_LEN(rows), out);
 }
 
 int settings_check(struct error *err) {
-        return policy_options_check("plimsoll-controller", &parsed.shared, rows, row_count, err);
+        _cleanup_(source_list_freep) struct source_list *list = NULL;
+
+        int r = parsed.sources_path
+                        ? source_list_load(parsed.sources_path, &parsed.source_rules, &list, err)
+                        : 0;
+        if (r < 0)
+                return r;
+        return policy_options_check("plimsoll-controller", &parsed.shared, rows, ARRAY_LEN(rows),
+                                    err);
 }
 
 char *settings_flagz(void) {
         struct buf out = BUF_INIT(OPTIONS_FLAGZ_MAX_BYTES);
 
-        options_flagz("plimsoll-controller", rows, row_count, &out);
+        options_flagz("plimsoll-controller", rows, ARRAY_LEN(rows), &out);
         return buf_take(&out);
 }
 
 void settings_done(struct settings *settings) {
         program_annotations_done(&settings->annotations);
+        source_list_free(TAKE_PTR(settings->sources));
         settings->controller.compiled.style = (struct plan_style){0};
-        options_done(rows, row_count);
+        options_done(rows, ARRAY_LEN(rows));
 }

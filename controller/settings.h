@@ -13,7 +13,10 @@
 #include "program/program_options.h"
 
 struct settings {
-        struct controller_options controller;
+        struct controller_options controller; /* but for its sources */
+        const char *sources_path;             /* a file with them; NULL: none */
+        struct source_list_rules source_rules;
+        struct source_list *sources; /* those of the flags; NULL: there is a file */
         struct program_options shared;
         struct program_annotations annotations; /* controller.compiled.style borrows them */
         bool is_cleanup;                        /* remove annotations, nothing else */
@@ -25,13 +28,12 @@ struct settings {
 /**
  * settings_parse() - options and environment into @ret; all strings are borrowed from them
  *
- * With --check-config the credential files are opened, too.
  * Return: 0; -EINVAL, or the negative errno of a file that could not be read; @err says which
  */
 _must_check_ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome,
                                 struct settings *ret, struct error *err);
 void settings_help(FILE *out);
-/** settings_check() - for --check-config, see policy_options_check() */
+/** settings_check() - for --check-config: the file of sources, and policy_options_check() */
 _must_check_ int settings_check(struct error *err);
 /** settings_flagz() - the text of the page /flagz, see options_flagz(); owned by the caller */
 char *settings_flagz(void);

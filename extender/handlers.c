@@ -80,13 +80,13 @@ struct handlers {
 
 static void count_rejections(const struct job *job) {
         const struct table_policy *in_force = job->snapshot->table_policy;
-        const struct judge *judge = &job->answer.judge;
+        const struct judge_filtered *filtered = &job->answer.judge.filtered;
 
-        if (judge->rejected_count == 0) /* none was over a limit, or all were and pass */
+        if (filtered->rejected_count == 0) /* none was over a limit, or all were and pass */
                 return;
         for (size_t i = 0; i < in_force->policy->predicate_total; i++)
-                if (judge->over_count[i] > 0)
-                        metrics_add(in_force->rejected[i], judge->over_count[i]);
+                if (filtered->over_count[i] > 0)
+                        metrics_add(in_force->rejected[i], filtered->over_count[i]);
 }
 
 static void count_shortlist(struct handlers *handlers, const struct answer *answer) {
@@ -101,7 +101,7 @@ static void count_shortlist(struct handlers *handlers, const struct answer *answ
                 break;
         case JUDGE_LIST_SHORT:
                 metrics_inc(handlers->short_lists);
-                metrics_add(handlers->left_out, answer->judge.left_out_count);
+                metrics_add(handlers->left_out, answer->judge.filtered.left_out_count);
                 break;
         }
 }
@@ -131,12 +131,12 @@ static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_
 
         answer_filter(&job->answer, job->snapshot, &job->request, now_unix_ms);
         answer_shortlist(&job->answer, clock_mono_ms());
-        metrics_add(handlers->passed,
-                    judge->count - judge->rejected_count - judge->duplicate_count);
+        metrics_add(handlers->passed, judge->question.count - judge->filtered.rejected_count -
+                                              judge->question.duplicate_count);
         count_rejections(job);
         if (job->request.pod.is_daemonset)
                 metrics_inc(handlers->daemonset);
-        if (judge->is_all_over)
+        if (judge->filtered.is_all_over)
                 metrics_inc(handlers->all_over);
         count_shortlist(handlers, &job->answer);
         if (!reply_filter(job->reply, &job->answer))
@@ -145,18 +145,18 @@ static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_
         return true;
 }
 
-static void count_scored(struct handlers *handlers, const struct job *job) {
-        const struct judge *judge = &job->answer.judge;
-        size_t scored = job->request.count - judge->unknown_count - judge->duplicate_count;
+static void count_scored(struct handlers *handlers, const struct judge *judge) {
+        const struct judge_question *question = &judge->question;
+        size_t scored = question->count - question->unknown_count - question->duplicate_count;
 
-        metrics_add(handlers->scored_expired, judge->old_count);
-        metrics_add(handlers->scored_current, scored - judge->old_count);
+        metrics_add(handlers->scored_expired, judge->scored.old_count);
+        metrics_add(handlers->scored_current, scored - judge->scored.old_count);
 }
 
 static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
         answer_score(&job->answer, job->snapshot, &job->request, now_unix_ms, clock_mono_ms());
         if (job->snapshot->nodes.policy->scoring == POLICY_SCORING_ESTIMATE)
-                count_scored(handlers, job);
+                count_scored(handlers, &job->answer.judge);
         if (!reply_prioritize(job->reply, &job->answer, handlers->options.is_compact))
                 return false;
         keep_ranking(handlers->options.decisions, job);
@@ -367,15 +367,16 @@ static void log_recovery(struct handlers *handlers) {
 
 static void log_request(const struct job *job, const struct verb *verb) {
         const struct request *request = &job->request;
+        const struct judge *judge = &job->answer.judge;
         const struct pod_facts *pod = &request->pod;
         _cleanup_(freep) char *namespace = xmemdup0(pod->namespace.text, pod->namespace.len);
         _cleanup_(freep) char *name = xmemdup0(pod->name.text, pod->name.len);
 
         log_debug(MSG("request"), STR("verb", verb->name), STR("namespace", namespace),
                   STR("pod", name), INT("candidates", request->count),
-                  INT("rejected", job->answer.judge.rejected_count),
-                  INT("left_out", job->answer.judge.left_out_count),
-                  INT("unknown", job->answer.judge.unknown_count),
+                  INT("rejected", judge->filtered.rejected_count),
+                  INT("left_out", judge->filtered.left_out_count),
+                  INT("unknown", judge->question.unknown_count),
                   INT("reply_bytes", job->reply->bytes));
 }
 
@@ -423,10 +424,11 @@ static void judge_request(struct handlers *handlers, const struct verb *verb, st
                        &err);
                 return;
         }
-        if (job->answer.judge.unknown_count > 0)
-                metrics_add(handlers->unknown, job->answer.judge.unknown_count);
-        if (job->answer.judge.duplicate_count > 0)
-                metrics_add(handlers->duplicates, job->answer.judge.duplicate_count);
+        const struct judge_question *question = &job->answer.judge.question;
+        if (question->unknown_count > 0)
+                metrics_add(handlers->unknown, question->unknown_count);
+        if (question->duplicate_count > 0)
+                metrics_add(handlers->duplicates, question->duplicate_count);
         exchange->status = 200;
         exchange->reply_content_type = "application/json";
         exchange->reply = parcel->reply.pieces;

@@ -42,14 +42,10 @@ static struct {
         struct http_server_tls tls;
         struct option_list client_names;
         int64_t port, threads;
-        int unit, pods;
+        int unit;
         bool is_compact, is_binding;
         int64_t bind_timeout_ms, shutdown_delay_ms;
 } settings;
-
-enum { PODS_ALL, PODS_RECENT };
-
-static const char *const pod_scopes[] = {[PODS_ALL] = "all", [PODS_RECENT] = "recent", NULL};
 
 /* clang-format off */
 static const struct option_row rows[] = {
@@ -112,11 +108,6 @@ static const struct option_row rows[] = {
          .fallback = "0s", .metavar = "DURATION", .min = 0, .max = SHUTDOWN_DELAY_MAX_MS,
          .help = "How long calls are still answered after SIGTERM, while /readyz fails: behind a "
                  "Service, until no node sends calls here any more. A second signal ends it."},
-        {.help = "Estimate"},
-        {.name = "pods", .type = OPTION_ENUM, .value = &settings.pods, .fallback = "all",
-         .choices = pod_scopes,
-         .help = "Has no effect any more, and goes with the next release: a policy with scoring: "
-                 "estimate watches all pods."},
         {.help = "Annotations"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
@@ -286,8 +277,6 @@ static int extender_run(struct extender *extender, struct error *err) {
         };
         if (policy_source_new(&source_options, &extender->policy_source, &policy, err) < 0)
                 return program_exit_code(err);
-        if (settings.pods == PODS_RECENT)
-                log_warn(MSG("--pods=recent is gone, and has no effect: all pods are watched"));
         if (annotation_style_init(&extender->style, &settings.shared, settings.unit, err) < 0 ||
             daemon_connect(daemon, PROGRAM, &settings.shared.kube, err) < 0) {
                 policy_free(policy);

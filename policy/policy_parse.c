@@ -135,7 +135,7 @@ static void read_own_resources(const struct policy_map *spec, struct policy *pol
                 if (is_built_in(resource->name))
                         policy_expected(&item, "name", "a name that is not built in");
                 policy_read_name(&item, "exporter", POLICY_OPTIONAL, is_exporter_name,
-                                 "an --exporter's name of at most 32 of a-z, 0-9 and '-'",
+                                 "an exporter's name of at most 32 of a-z, 0-9 and '-'",
                                  resource->exporter);
                 policy_read_name(&item, "series", POLICY_REQUIRED, is_series_name, series,
                                  resource->series);

@@ -175,7 +175,8 @@ bool policy_list_item(const struct policy_map *parent, const char *field, size_t
                               list->count);
         if (!list || has_failed(parent) || index >= list->count)
                 return false;
-        int len = snprintf(map->path, sizeof(map->path), "%s.%s[%zu]", parent->path, field, index);
+        int len = snprintf(map->path, sizeof(map->path), "%s%s%s[%zu]", parent->path,
+                           parent->path[0] ? "." : "", field, index);
         assert(len > 0 && len < POLICY_PATH_MAX);
         (void)len;
         map->reader = parent->reader;

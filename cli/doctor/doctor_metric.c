@@ -137,7 +137,7 @@ static void check_exporters(const struct doctor_facts *facts, struct doctor_find
                 const json_t *failure = json_array_get(failures, i);
                 const char *source = failing_source(status, failure);
                 const char *reason = json_string_at(failure, "reason", NULL);
-                const char *flags = json_string_at(failure, "flags", NULL);
+                const char *see = json_string_at(failure, "see", NULL);
                 long long nodes = json_int_at(0, failure, "nodes", NULL);
                 if (!source)
                         continue;
@@ -146,7 +146,7 @@ static void check_exporters(const struct doctor_facts *facts, struct doctor_find
                            source, nodes, json_int_at(0, status, "nodeCount", NULL));
                 append_names(json_at(failure, "examples", NULL), NULL, nodes, &text);
                 buf_printf(&text, "): %.40s, see %.100s", reason ? reason : "?",
-                           flags ? flags : "the log");
+                           see ? see : "the log");
         }
         if (text.len > 0)
                 doctor_find(finding, is_fault ? DOCTOR_FAULT : DOCTOR_WARNING, "%s", text.data);

@@ -100,6 +100,13 @@ static int may(struct cluster *cluster, const struct need *need, const struct do
         return -1;
 }
 
+/* By a flag, or by a file, whose sources show on the metrics page. */
+static bool has_source(const struct doctor_facts *facts, const char *name) {
+        return doctor_flag_has(&facts->controller, "metrics-source", name) ||
+               doctor_page_sum(facts, DOCTOR_CONTROLLER, "plimsoll_nodes_served", "source", name)
+                               .count > 0;
+}
+
 /* Whether the program does what the right is for, as far as is known. */
 static bool is_needed(const struct need *need, const struct doctor_facts *facts) {
         const struct doctor_flags *flags = need->account == 1 ? &facts->extender
@@ -109,9 +116,9 @@ static bool is_needed(const struct need *need, const struct doctor_facts *facts)
         case FOR_ALL:
                 break;
         case FOR_KUBELETS:
-                return doctor_flag_has(flags, "metrics-source", "kubelet");
+                return has_source(facts, "kubelet");
         case FOR_METRICS_SERVER:
-                return doctor_flag_has(flags, "metrics-source", "metrics-server");
+                return has_source(facts, "metrics-server");
         case FOR_EVENTS:
                 return doctor_flag_is_on(flags, "events");
         case FOR_POLICY:

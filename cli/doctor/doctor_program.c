@@ -205,8 +205,7 @@ static void check_kubelet_tls(const struct doctor_facts *facts, struct doctor_fi
 
         if (doctor_needs_flags(flags, finding) &&
             doctor_flag_has(flags, "metrics-source", "kubelet") &&
-            doctor_flag_is_on(flags, "kubelet-insecure-skip-verify") &&
-            !doctor_flag(flags, "kubelet-client-certificate"))
+            doctor_flag_is_on(flags, "kubelet-insecure-skip-verify"))
                 doctor_find(finding, DOCTOR_WARNING,
                             "kubelets' certificates are not verified, and they are sent a token");
 }
@@ -216,14 +215,16 @@ static void check_idle_source(const struct doctor_facts *facts, struct doctor_fi
         static const char first[] = "kubelet";
         const char *sources = doctor_flag(&facts->controller, "metrics-source");
 
-        if (facts->policy->idle_line_ratio == 0 || !doctor_needs_flags(&facts->controller, finding))
+        if (facts->policy->idle_line_ratio == 0 ||
+            !doctor_needs_flags(&facts->controller, finding) ||
+            doctor_flag(&facts->controller, "sources"))
                 return;
         if (!sources || strcspn(sources, ",") != strlen(first) ||
             strncmp(sources, first, strlen(first)) != 0)
                 doctor_find(finding, DOCTOR_WARNING,
                             "the policy has spec.idle, and --metrics-source=%.60s does not begin "
                             "with kubelet",
-                            sources ? sources : "");
+                            sources ? sources : "node-exporter");
 }
 
 static const struct doctor_check rows[] = {
@@ -267,7 +268,7 @@ static const struct doctor_check rows[] = {
          .needs = DOCTOR_CONTROLLER},
         {"kubelet-tls",
          "whoever can answer at a node's address may then do what the controller may",
-         "serverTLSBootstrap: true for the kubelets, or --kubelet-client-certificate",
+         "serverTLSBootstrap: true for the kubelets, or a client certificate in --sources",
          check_kubelet_tls, .needs = DOCTOR_CONTROLLER},
         {"node-guard", "the controller's token could change more of a Node than its annotations",
          "kubectl apply -f deploy/base/node-guard.yaml; on Kubernetes 1.28 and 1.29, upgrade first",

@@ -38,7 +38,7 @@ void explanation_init(struct explanation *explanation, struct node_table *table,
         judge_rows(&explanation->judge, &explanation->snapshot->nodes, explanation->closed_by,
                    pod->name ? &pod->facts : NULL, &explanation->expectation.load, now_unix_ms,
                    explanation->rejected_by, explanation->candidates);
-        explanation->judge.pod = NULL;             /* is the caller's */
+        explanation->judge.question.pod = NULL;    /* is the caller's */
         if (explanation_has_estimate(explanation)) /* which looks at none, but they are shown */
                 judge_find_largest(&explanation->judge);
 }
@@ -62,7 +62,7 @@ int explanation_score(const struct explanation *explanation, size_t row) {
 
         return candidate == SIZE_MAX || explanation->why_unscored
                        ? -1
-                       : explanation->judge.points[candidate];
+                       : explanation->judge.scored.points[candidate];
 }
 
 bool explanation_passes(const struct explanation *explanation, size_t row) {
@@ -71,7 +71,7 @@ bool explanation_passes(const struct explanation *explanation, size_t row) {
 
 double explanation_fine(const struct explanation *explanation, size_t row) {
         return explanation_has_estimate(explanation)
-                       ? explanation->judge.headrooms[explanation->candidates[row]]
+                       ? explanation->judge.scored.headrooms[explanation->candidates[row]]
                        : judge_score100(&explanation->judge, (uint32_t)row);
 }
 

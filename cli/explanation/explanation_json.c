@@ -72,16 +72,16 @@ static json_t *priority_json(const struct explanation *of, size_t row, size_t i,
         struct reading reading;
 
         node_table_reading(of->table, row, priority->metric, of->now_unix_ms, &reading);
-        double worth = verdict_worth(of->policy, i, reading.value, &of->judge.largest);
+        double worth = verdict_worth(of->policy, i, reading.value, &of->judge.scored.largest);
         double free = reading.state == READING_USABLE ? worth * priority->weight * 100 : 0;
         json_t *object = json_pack(
                 "{s:s, s:f, s:s, s:o*, s:f, s:o*, s:o, s:o}", "metric",
                 of->policy->metrics[priority->metric].name, "weight", priority->weight, "scale",
                 is_relative ? "relative" : "absolute", "largest",
-                is_relative ? json_real(of->judge.largest.usage_ratio[i]) : NULL, "full",
-                verdict_full_ratio(of->policy, i, reading.value, &of->judge.largest), "target",
-                priority->target_ratio > 0 ? json_real(priority->target_ratio) : NULL, "free",
-                number_json(free), "points", number_json(free / weights));
+                is_relative ? json_real(of->judge.scored.largest.usage_ratio[i]) : NULL, "full",
+                verdict_full_ratio(of->policy, i, reading.value, &of->judge.scored.largest),
+                "target", priority->target_ratio > 0 ? json_real(priority->target_ratio) : NULL,
+                "free", number_json(free), "points", number_json(free / weights));
         set_reading_json(object, &reading, of->now_unix_ms);
         return object;
 }
@@ -91,7 +91,8 @@ static json_t *usage_json(const struct explanation *of, size_t row, int resource
                 of->snapshot->estimator, of->snapshot->nodes.columns.estimate_number[row]);
         struct estimate_usage usage;
 
-        if (!estimate_usage_get(&of->snapshot->nodes, row, resource, &of->judge.load, &usage))
+        if (!estimate_usage_get(&of->snapshot->nodes, row, resource, &of->judge.question.load,
+                                &usage))
                 return NULL;
         return json_pack("{s:o, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:f, s:f}", "reading",
                          number_json(usage.reading_ratio), "noise",
@@ -101,7 +102,7 @@ static json_t *usage_json(const struct explanation *of, size_t row, int resource
                          "expected", number_json(usage.expected_ratio), "weight", usage.weight,
                          "capacity", usage.capacity, "inFlightLoad",
                          number_json(usage.in_flight_ratio * usage.capacity), "podLoad",
-                         of->judge.load.of[resource], "usageToRequest",
+                         of->judge.question.load.of[resource], "usageToRequest",
                          of->expectation.factor.ratio[resource]);
 }
 
@@ -142,8 +143,8 @@ json_t *explanation_node_json(const struct explanation *of, size_t row) {
                                    "lastBy", metric_of(policy, last), "score100",
                                    judge_score100(&of->judge, (uint32_t)row), "score", score);
         add_predicates(of, row, policy_pool_predicates(policy, pool), predicates);
-        if (of->judge.rule) /* which holds for the pod */
-                add_predicates(of, row, of->judge.rule->limits, predicates);
+        if (of->judge.question.rule) /* which holds for the pod */
+                add_predicates(of, row, of->judge.question.rule->limits, predicates);
         for (size_t i = terms.begin; i < terms.end; i++)
                 weights += policy->priorities[i].weight;
         for (size_t i = terms.begin; i < terms.end; i++)
@@ -179,7 +180,8 @@ json_t *explanation_expected_json(const struct explanation *of) {
 }
 
 size_t explanation_rule(const struct explanation *of) {
-        return of->judge.rule ? (size_t)(of->judge.rule - of->policy->rules) + 1 : 0;
+        return of->judge.question.rule ? (size_t)(of->judge.question.rule - of->policy->rules) + 1
+                                       : 0;
 }
 
 json_t *explanation_source_json(const struct explanation *explanation) {

@@ -24,13 +24,13 @@ static void print_pod(const struct explanation *of, FILE *out) {
 
 /* If the pod's rule or its DaemonSet changes which limits hold for it. */
 static void print_pods_rule(const struct explanation *of, FILE *out) {
-        const struct policy_rule *rule = of->judge.rule;
+        const struct policy_rule *rule = of->judge.question.rule;
 
         if (rule)
                 (void)fprintf(out, "rule %zu of the policy holds for the pod: %s\n\n",
                               explanation_rule(of),
                               rule->is_exempt ? "no limit rejects it" : "more limits");
-        else if (of->judge.is_exempt)
+        else if (of->judge.question.is_exempt)
                 (void)fputs("the pod is a DaemonSet's: no limit rejects it\n\n", out);
 }
 

@@ -53,7 +53,7 @@ static void view_judge(struct top_view *view, struct top_node *node) {
         const struct verdict_limits limits =
                 judge_nodes_verdict_slow(&of->snapshot->nodes, node->row, of->now_unix_ms).limits;
 
-        node->is_last = limits.last_by >= 0 && of->judge.has_last;
+        node->is_last = limits.last_by >= 0 && of->judge.scored.has_last;
         node->over = verdict_over(limits);
         view->over += node->over >= 0;
         view->closed += node->closed_by != NULL;

@@ -119,7 +119,7 @@ static int load_source(const struct kube_access_options *options, struct kube_ac
         struct error in_cluster = ERROR_NULL;
 
         if (is_set(options->kubeconfig))
-                return kubeconfig_load(options->kubeconfig, options->context, &config->source, err);
+                return kubeconfig_load(options->kubeconfig, &config->source, err);
         int r = service_account_load(options->service_account_directory, &config->source,
                                      &in_cluster);
         config->is_in_cluster = r == 0;
@@ -129,7 +129,7 @@ static int load_source(const struct kube_access_options *options, struct kube_ac
                 return error_set(err, r, "%s", in_cluster.msg);
         _cleanup_(freep) char *path = usual_kubeconfig();
         if (path)
-                return kubeconfig_load(path, options->context, &config->source, err);
+                return kubeconfig_load(path, &config->source, err);
         if (is_set(options->master))
                 return 0; /* a server without authentication, such as kubectl proxy */
         return error_set(err, ENOENT,

@@ -15,7 +15,6 @@
 struct kube_access_options {
         const char
                 *kubeconfig; /* --kubeconfig; NULL: in-cluster, $KUBECONFIG, then ~/.kube/config */
-        const char *context; /* --context */
         const char *master;  /* --master: the server's URL, overrides the file */
         const char *service_account_directory; /* NULL: the well-known one; tests set it */
 };

@@ -152,19 +152,16 @@ static int read_user(const struct place *place, struct kubeconfig *config, struc
         return 0;
 }
 
-static int read_context(const struct source *source, const char *name, struct kubeconfig *config,
-                        struct error *err) {
+static int read_context(const struct source *source, struct kubeconfig *config, struct error *err) {
         struct place context, cluster, user;
 
         if (source->root->kind != TREE_MAP)
                 return error_set(err, EINVAL,
                                  "%s: not a kubeconfig: the top level is not a mapping",
                                  source->path);
-        if (!name || !*name)
-                name = text_at(source->root, "current-context");
+        const char *name = text_at(source->root, "current-context");
         if (!name)
-                return error_set(err, EINVAL, "%s: no current-context; choose one with --context",
-                                 source->path);
+                return error_set(err, EINVAL, "%s: no current-context", source->path);
         int r = find_entry(source, "contexts", "context", name, &context, err);
         if (r < 0)
                 return r;
@@ -182,23 +179,22 @@ static int read_context(const struct source *source, const char *name, struct ku
         return r < 0 ? r : read_user(&user, config, err);
 }
 
-int kubeconfig_parse(const char *text, size_t len, const char *path, const char *context,
-                     struct kubeconfig *ret, struct error *err) {
+int kubeconfig_parse(const char *text, size_t len, const char *path, struct kubeconfig *ret,
+                     struct error *err) {
         _cleanup_(tree_freep) struct tree *tree = NULL;
 
         int r = tree_parse(text, len, &tree, err);
         if (r < 0)
                 return error_wrap(err, r, "kubeconfig %s", path);
-        return read_context(&(struct source){path, tree_root(tree)}, context, ret, err);
+        return read_context(&(struct source){path, tree_root(tree)}, ret, err);
 }
 
-int kubeconfig_load(const char *path, const char *context, struct kubeconfig *ret,
-                    struct error *err) {
+int kubeconfig_load(const char *path, struct kubeconfig *ret, struct error *err) {
         _cleanup_(secret_freep) char *text = NULL;
         size_t len = 0;
 
         int r = file_read(path, TREE_MAX_BYTES, &text, &len, err);
         if (r < 0)
                 return error_wrap(err, r, "kubeconfig %s", path);
-        return kubeconfig_parse(text, len, path, context, ret, err);
+        return kubeconfig_parse(text, len, path, ret, err);
 }

@@ -1,7 +1,7 @@
 /*
  * The kubeconfig of a program without a user, such as kube-scheduler's: a server, its CA, and a
- * client certificate or token. A file may have many contexts; one is read. Fields that need
- * kubectl's help (a login, a proxy, impersonation) are refused by name, so that we are never
+ * client certificate or token. A file may have many contexts; its current one is read. Fields that
+ * need kubectl's help (a login, a proxy, impersonation) are refused by name, so that we are never
  * somebody else.
  */
 #pragma once
@@ -25,15 +25,13 @@ struct kubeconfig {
 void kubeconfig_done(struct kubeconfig *config);
 
 /**
- * kubeconfig_load() - read a context of the file @path
- * @context: NULL or empty: its current-context
- * @ret:     zeroed by the caller, released with kubeconfig_done() whatever is returned. Relative
- *           paths of the file are relative to its directory
+ * kubeconfig_load() - read the current-context of the file @path
+ * @ret: zeroed by the caller, released with kubeconfig_done() whatever is returned. Relative paths
+ *       of the file are relative to its directory
  * Return: 0; negative errno with file, line and field in @err
  */
-_must_check_ int kubeconfig_load(const char *path, const char *context, struct kubeconfig *ret,
-                                 struct error *err);
+_must_check_ int kubeconfig_load(const char *path, struct kubeconfig *ret, struct error *err);
 
 /** kubeconfig_parse() - the same from memory; @path names it */
 _must_check_ int kubeconfig_parse(const char *text, size_t len, const char *path,
-                                  const char *context, struct kubeconfig *ret, struct error *err);
+                                  struct kubeconfig *ret, struct error *err);

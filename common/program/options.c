@@ -27,19 +27,15 @@ static struct {
         enum origin origins[OPTIONS_MAX_ROWS];
 } last_parse;
 
-static void option_variable(const char *name, char text[static VARIABLE_MAX]) {
-        size_t len = (size_t)snprintf(text, VARIABLE_MAX, "PLIMSOLL_%s", name);
-
-        for (size_t i = 0; i < len; i++)
-                text[i] = text[i] == '-' ? '_' : (char)toupper((unsigned char)text[i]);
-}
-
 /* "": it has none */
 static void row_variable(const struct option_row *row, char text[static VARIABLE_MAX]) {
-        if (row->variable)
+        if (row->variable) {
                 (void)snprintf(text, VARIABLE_MAX, "%s", row->variable);
-        else
-                option_variable(row->name, text);
+                return;
+        }
+        size_t len = (size_t)snprintf(text, VARIABLE_MAX, "PLIMSOLL_%s", row->name);
+        for (size_t i = 0; i < len; i++)
+                text[i] = text[i] == '-' ? '_' : (char)toupper((unsigned char)text[i]);
 }
 
 struct given {
@@ -182,15 +178,11 @@ static int set_value(const struct option_row *row, enum origin origin, struct gi
         return set_enum(row, given, err);
 }
 
-static bool is_option_name(const char *name, const char *text, size_t len) {
-        return name && strlen(name) == len && memcmp(name, text, len) == 0;
-}
-
 static const struct option_row *find_row(const struct option_row *rows, size_t count,
                                          const char *name, size_t len) {
         for (size_t i = 0; i < count; i++)
-                if (is_option_name(rows[i].name, name, len) ||
-                    is_option_name(rows[i].alias, name, len))
+                if (rows[i].name && strlen(rows[i].name) == len &&
+                    memcmp(rows[i].name, name, len) == 0)
                         return &rows[i];
         return NULL;
 }
@@ -312,10 +304,6 @@ static int read_environment_or_default(const struct option_row *row, enum origin
 
         row_variable(row, variable);
         const char *text = getenv(variable);
-        if ((!text || !*text) && row->alias) {
-                option_variable(row->alias, variable);
-                text = getenv(variable);
-        }
         if (text && *text) {
                 *origin = ORIGIN_ENVIRONMENT;
                 return set_value(row, *origin, (struct given){variable, text}, err);

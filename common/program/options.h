@@ -3,9 +3,9 @@
  * --check-config's list and the start-up dump. Precedence: flag, environment, default.
  *
  * The environment variable of --scrape-interval is PLIMSOLL_SCRAPE_INTERVAL; an empty one counts
- * as unset. A renamed row is also read by its alias. Flags are GNU's: --name=value or --name value,
- * words may stand between them, and "--" ends them. A row with a letter also takes kubectl's short
- * forms: -o json, -ojson and -o=json. Every program also has --help, -h and --version.
+ * as unset. Flags are GNU's: --name=value or --name value, words may stand between them, and "--"
+ * ends them. A row with a letter also takes kubectl's short forms: -o json, -ojson and -o=json.
+ * Every program also has --help, -h and --version.
  */
 #pragma once
 
@@ -36,8 +36,7 @@ struct option_row {
         /* Long name without dashes. NULL: `help` is a heading in --help, which ends where that is
          * NULL, too: what follows is listed elsewhere. */
         const char *name;
-        const char *alias; /* an older name, which --help leaves out; NULL: none */
-        char letter;       /* of its short form, not 'h'; 0: it has none */
+        char letter; /* of its short form, not 'h'; 0: it has none */
         enum option_type type;
         void *value;                /* where the result goes, zero before; type above */
         const char *fallback;       /* default as text, NULL: unset (NULL string, false, 0) */

@@ -70,9 +70,6 @@ extern const char *const program_log_formats[];
          .metavar = "FILE",                                                                        \
          .help = "kubeconfig file with the access to the API server. Default: the pod's service "  \
                  "account, else $KUBECONFIG, else ~/.kube/config."},                               \
-        {.name = "context", .type = OPTION_STRING, .value = &(o).kube.context,              \
-         .metavar = "NAME",                                                                        \
-         .help = "Context of the kubeconfig to use. Default: its current-context."},               \
         {.name = "master", .type = OPTION_STRING, .value = &(o).kube.master, .metavar = "URL",     \
          .help = "URL of the API server; overrides the kubeconfig."}
 

@@ -403,14 +403,14 @@ struct cleanup *cleanup_new(const struct daemon *daemon, const struct cleanup_op
         cleanup->options = *options;
         cleanup->policy = policy;
         cleanup->exit_code = 1; /* in case a signal ends it */
-        cleanup->publisher = publisher_new(
-                &(struct publisher_options){.what = "cleanup",
-                                            .daemon = daemon,
-                                            .patches_per_s = options->patches_per_s,
-                                            .max_in_flight = options->patches_in_flight,
-                                            .on_turn = on_cleanup_turn,
-                                            .on_done = on_cleanup_done,
-                                            .userdata = cleanup});
+        cleanup->publisher = publisher_new(&(struct publisher_options){
+                .what = "cleanup",
+                .daemon = daemon,
+                .patches_per_s = options->patches_per_s,
+                .max_in_flight = publisher_in_flight(options->patches_per_s),
+                .on_turn = on_cleanup_turn,
+                .on_done = on_cleanup_done,
+                .userdata = cleanup});
         cleanup->lease_path = kube_path(KUBE_COORDINATION, options->lease_namespace, "leases",
                                         options->lease_name, "");
         cleanup->lease_give_up_mono_ms = loop_now_mono_ms(daemon->loop) + LEASE_WAIT_MS;

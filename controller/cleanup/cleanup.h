@@ -22,7 +22,6 @@ struct cleanup_options {
         const char *policy_object; /* API path of the policy to use; NULL: the given one */
         const char *lease_name, *lease_namespace;
         double patches_per_s;
-        size_t patches_in_flight;
         bool is_dry_run; /* print a line per node instead */
 };
 

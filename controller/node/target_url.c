@@ -5,7 +5,6 @@
 
 #define NODE_PLACE "{node}"
 #define ADDRESS_PLACE "{address}"
-#define PORT_PLACE "{port}"
 
 static bool begins_with(const char *text, const char *prefix) {
         return strncmp(text, prefix, strlen(prefix)) == 0;
@@ -44,7 +43,7 @@ bool target_url_is_valid(const char *url) {
                strchr("/?#:", url[host]) == NULL && !target_url_has_user(url);
 }
 
-static int check_template(const char *template, bool has_port, struct error *err) {
+int target_url_check(const char *template, struct error *err) {
         bool names_node = false;
 
         if (scheme_len(template) == 0)
@@ -68,12 +67,11 @@ static int check_template(const char *template, bool has_port, struct error *err
                         return error_set(err, EINVAL, "URL template: { without }");
                 if (begins_with(place, NODE_PLACE) || begins_with(place, ADDRESS_PLACE))
                         names_node = true;
-                else if (!has_port || !begins_with(place, PORT_PLACE))
+                else
                         return error_set(err, EINVAL,
-                                         "URL template: unknown placeholder \"%.*s\", expected %s",
-                                         (int)(at - place + 1), place,
-                                         has_port ? "{node}, {address} or {port}"
-                                                  : "{node} or {address}");
+                                         "URL template: unknown placeholder \"%.*s\", expected "
+                                         "{node} or {address}",
+                                         (int)(at - place + 1), place);
         }
         if (!names_node)
                 return error_set(err, EINVAL,
@@ -84,21 +82,8 @@ static int check_template(const char *template, bool has_port, struct error *err
         return 0;
 }
 
-int target_url_check(const struct target_url *spec, struct error *err) {
-        if (spec->template)
-                return check_template(spec->template, spec->port > 0, err);
-        if (strcmp(spec->scheme, "http") != 0 && strcmp(spec->scheme, "https") != 0)
-                return error_set(err, EINVAL, "scheme \"%s\": expected http or https",
-                                 spec->scheme);
-        if (spec->path[0] != '/' || !is_printable(spec->path))
-                return error_set(err, EINVAL, "path: expected a leading / and no spaces");
-        if (strlen(spec->path) >= TARGET_URL_MAX / 2)
-                return error_set(err, EINVAL, "path is longer than %d bytes", TARGET_URL_MAX / 2);
-        return 0;
-}
-
-bool target_url_needs_address(const struct target_url *spec) {
-        return !spec->template || strstr(spec->template, ADDRESS_PLACE) != NULL;
+bool target_url_needs_address(const char *template) {
+        return strstr(template, ADDRESS_PLACE) != NULL;
 }
 
 /* RFC 3986 3.2.2: an IPv6 address is a host only in brackets; no other address has a colon. */
@@ -109,18 +94,18 @@ static void append_host(struct buf *out, const char *address) {
                 buf_percent_encode(out, address);
 }
 
-bool target_url_build(const struct target_url *spec, const char *node, const char *address,
-                      struct buf *out) {
-        if (!spec->template) {
-                buf_printf(out, "%s://", spec->scheme);
-                append_host(out, address);
-                buf_printf(out, ":%u%s", spec->port, spec->path);
-                return !out->overflow;
-        }
+bool target_url_of_kubelet(const char *address, uint16_t port, const char *path, struct buf *out) {
+        buf_puts(out, "https://");
+        append_host(out, address);
+        buf_printf(out, ":%u%s", port, path);
+        return !out->overflow;
+}
 
-        const char *authority_end = spec->template + scheme_len(spec->template);
+bool target_url_build(const char *template, const char *node, const char *address,
+                      struct buf *out) {
+        const char *authority_end = template + scheme_len(template);
         authority_end += strcspn(authority_end, "/?#");
-        for (const char *at = spec->template; *at;) {
+        for (const char *at = template; *at;) {
                 size_t plain = strcspn(at, "{");
                 buf_append(out, at, plain);
                 at += plain;
@@ -133,9 +118,6 @@ bool target_url_build(const struct target_url *spec, const char *node, const cha
                         else
                                 buf_percent_encode(out, address);
                         at += strlen(ADDRESS_PLACE);
-                } else if (begins_with(at, PORT_PLACE)) {
-                        buf_printf(out, "%u", spec->port);
-                        at += strlen(PORT_PLACE);
                 }
         }
         return !out->overflow;

@@ -1,6 +1,6 @@
 /*
- * The URL of a node's exporter, from parts (scheme, the node's address, port, path) or from a
- * template with {node}, {address} and {port}. Pure.
+ * The URL of a node's exporter, from a template with {node} and {address}; and that of its kubelet.
+ * Pure.
  *
  *     http://10.0.0.7:9100/metrics?collect%5B%5D=cpu&collect%5B%5D=meminfo
  *     https://[fd00::7]:9100/metrics
@@ -18,25 +18,17 @@
 
 enum { TARGET_URL_MAX = 4096 };
 
-struct target_url {
-        const char *template; /* NULL: from the parts below; all strings are borrowed */
-        const char *scheme;   /* "http" or "https" */
-        const char *path;     /* begins with a slash; may carry a query */
-        uint16_t port;        /* 0: none, only with a template */
-};
-
 /**
- * target_url_check() - whether URLs can be built from @spec
+ * target_url_check() - whether URLs can be built from @template
  *
- * A template begins with http:// or https:// and contains {node} or {address}. The only other
- * placeholder is {port}, and only if the port is not 0. A user, an unpaired brace, a space or a
- * control character is an error.
+ * It begins with http:// or https:// and contains {node} or {address}. Any other placeholder, a
+ * user, an unpaired brace, a space or a control character is an error.
  * Return: 0; -EINVAL, @err says why. It does not show the URL, which may hold a secret
  */
-_must_check_ int target_url_check(const struct target_url *spec, struct error *err);
+_must_check_ int target_url_check(const char *template, struct error *err);
 
 /** target_url_needs_address() - false for a template without {address} */
-bool target_url_needs_address(const struct target_url *spec);
+bool target_url_needs_address(const char *template);
 
 /**
  * target_url_build() - append a node's URL
@@ -44,8 +36,9 @@ bool target_url_needs_address(const struct target_url *spec);
  *                  may be NULL if target_url_needs_address() is false
  * Return: false when @out has overflowed
  */
-bool target_url_build(const struct target_url *spec, const char *node, const char *address,
-                      struct buf *out);
+bool target_url_build(const char *template, const char *node, const char *address, struct buf *out);
+/** target_url_of_kubelet() - by HTTPS; @path begins with a slash. Return: as above */
+bool target_url_of_kubelet(const char *address, uint16_t port, const char *path, struct buf *out);
 
 /** target_url_add_collectors() - append ?collect[]=... or &collect[]=... for each; @out holds a URL
  */

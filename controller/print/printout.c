@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/json_write.h"
+#include "controller/track/plan_due.h"
 
 enum { PRINTOUT_MAX_BYTES = 256 << 20, CELL_MIN = 7 };
 
@@ -71,7 +72,7 @@ static void print_table_row(struct printout *printout, const struct printout_row
 static void print_json_row(struct printout *printout, const struct printout_row *row) {
         const struct compiled_policy *compiled = printout->compiled;
         struct buf *out = &printout->lines;
-        struct plan_choice choice = plan_choose_all(&compiled->plan, row->values);
+        struct plan_due due = plan_due_all(&compiled->plan, row->values);
         const char *failure = node_track_failure(row->track);
         int64_t age_ms;
 
@@ -79,7 +80,7 @@ static void print_json_row(struct printout *printout, const struct printout_row 
         json_write_time(out, "at", row->now_unix_ms);
         json_write_text(out, "node", row->node);
         json_write_key(out, "annotations");
-        plan_annotations(&compiled->plan, &choice, row->values, &compiled->options.style,
+        plan_annotations(&compiled->plan, &due, row->values, &compiled->options.style,
                          row->now_unix_ms, out);
         json_write_object(out, "unusable");
         for (size_t i = 0; i < compiled->policy->metric_count; i++)

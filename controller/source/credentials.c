@@ -1,67 +1,155 @@
 #include "controller/source/credentials.h"
 
-#include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
+#include "base/name.h"
 
-static const struct {
-        const char *name; /* of its flag, behind the prefix */
-        enum secret_kind kind;
-} file_rows[CREDENTIALS_FILE_COUNT] = {
-        [CREDENTIALS_CA] = {"ca-file", SECRET_PEM},
-        [CREDENTIALS_CERT] = {"cert-file", SECRET_PEM},
-        [CREDENTIALS_KEY] = {"key-file", SECRET_PEM},
-        [CREDENTIALS_PASSWORD] = {"password-file", SECRET_TOKEN},
-        [CREDENTIALS_TOKEN] = {"bearer-token-file", SECRET_TOKEN},
-};
+/* Reading a document */
 
-int credentials_file_check(enum credentials_file file, const char *path, struct error *err) {
+static const char *read_secret_path(const struct policy_map *map, const char *field,
+                                    enum secret_kind kind, enum policy_need need,
+                                    bool opens_files) {
+        const char *path = policy_read_text(map, field, need, "a file");
         _cleanup_(secret_freep) char *text = NULL;
+        struct error err = ERROR_NULL;
 
-        return path ? secret_read_file(file_rows[file].kind, path, &text, err) : 0;
+        if (path && opens_files && secret_read_file(kind, path, &text, &err) < 0)
+                policy_refuse(map, field, "%s", err.msg);
+        return path;
 }
 
-int credentials_options_check(const struct credentials_options *options, const char *prefix,
-                              bool opens_files, struct error *err) {
-        const char *const *files = options->files;
+static void read_tls(const struct policy_map *map, bool opens_files,
+                     struct credentials_options *ret) {
+        static const char *const fields[] = {
+                "ca_file", "cert_file", "key_file", "server_name", "insecure_skip_verify", NULL};
+        struct policy_map tls = {.fields = fields};
+        const char **files = ret->files;
 
-        if (!files[CREDENTIALS_CERT] != !files[CREDENTIALS_KEY])
-                return error_set(err, EINVAL, "%scert-file and %skey-file must be set together",
-                                 prefix, prefix);
-        if (!options->username != !files[CREDENTIALS_PASSWORD])
-                return error_set(err, EINVAL, "%susername and %spassword-file must be set together",
-                                 prefix, prefix);
-        if (options->username && strchr(options->username, ':'))
-                return error_set(err, EINVAL, "%susername: must not contain a colon", prefix);
-        if (options->username && files[CREDENTIALS_TOKEN])
-                return error_set(err, EINVAL,
-                                 "%susername and %sbearer-token-file are mutually exclusive",
-                                 prefix, prefix);
-        for (size_t i = 0; opens_files && i < CREDENTIALS_FILE_COUNT; i++) {
-                int r = credentials_file_check((enum credentials_file)i, files[i], err);
-                if (r < 0)
-                        return error_wrap(err, r, "%s%s", prefix, file_rows[i].name);
+        if (!policy_map_field(map, "tls_config", POLICY_OPTIONAL, &tls))
+                return;
+        for (enum credentials_file i = CREDENTIALS_CA; i <= CREDENTIALS_KEY; i++)
+                files[i] = read_secret_path(&tls, fields[i], SECRET_PEM, POLICY_OPTIONAL,
+                                            opens_files);
+        ret->server_name = policy_read_text(&tls, "server_name", POLICY_OPTIONAL, "a name");
+        ret->is_insecure = policy_read_choice(&tls, "insecure_skip_verify", POLICY_OPTIONAL,
+                                              (const char *const[]){"false", "true", NULL}) == 1;
+        if (policy_map_end(&tls) && !files[CREDENTIALS_CERT] != !files[CREDENTIALS_KEY])
+                policy_refuse(&tls, NULL, "cert_file and key_file must be set together");
+}
+
+static void read_basic_auth(const struct policy_map *map, bool opens_files,
+                            struct credentials_options *ret) {
+        struct policy_map basic = {
+                .fields = (const char *const[]){"username", "password_file", NULL}};
+
+        if (!policy_map_field(map, "basic_auth", POLICY_OPTIONAL, &basic))
+                return;
+        ret->username = policy_read_text(&basic, "username", POLICY_REQUIRED, "a name");
+        ret->files[CREDENTIALS_PASSWORD] = read_secret_path(&basic, "password_file", SECRET_TOKEN,
+                                                            POLICY_REQUIRED, opens_files);
+        if (policy_map_end(&basic) && strchr(ret->username, ':'))
+                policy_expected(&basic, "username", "a name without a colon");
+}
+
+static bool is_header_name(const char *text) {
+        return name_is_made_of(text, strlen(text), CREDENTIALS_HEADER_NAME_MAX, NAME_ANY "-_", "",
+                               "");
+}
+
+static void read_authorization(const struct policy_map *map, bool opens_files,
+                               struct credentials_options *ret) {
+        struct policy_map header = {
+                .fields = (const char *const[]){"type", "credentials_file", NULL}};
+
+        if (!policy_map_field(map, "authorization", POLICY_OPTIONAL, &header))
+                return;
+        ret->token_type = policy_read_text(&header, "type", POLICY_OPTIONAL, "a word");
+        ret->files[CREDENTIALS_TOKEN] = read_secret_path(&header, "credentials_file", SECRET_TOKEN,
+                                                         POLICY_REQUIRED, opens_files);
+        if (!policy_map_end(&header))
+                return;
+        if (ret->token_type && !is_header_name(ret->token_type))
+                policy_expected(&header, "type", "a word such as Bearer");
+        else if (ret->token_type && strcasecmp(ret->token_type, "Basic") == 0)
+                policy_refuse(&header, "type", "set basic_auth instead");
+        else if (ret->username)
+                policy_refuse(map, "authorization", "cannot be set together with basic_auth");
+}
+
+/* The value of one header. */
+static void read_header(const struct policy_map *header, const struct policy_map *item,
+                        const char *name, struct credentials_options *ret) {
+        const char *value = policy_read_text(item, NULL, POLICY_REQUIRED, "a text");
+
+        for (const char *c = value ? value : ""; *c; c++)
+                if ((unsigned char)*c < ' ' || *c == 0x7f) {
+                        policy_refuse(item, NULL, "must not contain a control character");
+                        return;
+                }
+        if (value && ret->header_count == CREDENTIALS_MAX_HEADERS) {
+                policy_refuse(header, NULL, "more than %d headers", CREDENTIALS_MAX_HEADERS);
+        } else if (value) {
+                ret->headers[ret->header_count].name = name;
+                ret->headers[ret->header_count++].value = value;
         }
-        return 0;
 }
+
+static void read_headers(const struct policy_map *map, struct credentials_options *ret) {
+        struct policy_map headers = {0}, item;
+
+        if (!policy_map_field(map, "http_headers", POLICY_OPTIONAL, &headers))
+                return;
+        for (size_t i = 0; i < headers.node->count && !headers.reader->error.code; i++) {
+                const char *name = headers.node->items[i].key;
+                struct policy_map header = {.fields = (const char *const[]){"values", NULL}};
+                if (!is_header_name(name))
+                        policy_refuse(&headers, name, "expected a header's name");
+                else if (strcasecmp(name, "Authorization") == 0)
+                        policy_refuse(&headers, name, "set authorization or basic_auth instead");
+                else if (policy_map_field(&headers, name, POLICY_REQUIRED, &header)) {
+                        for (size_t k = 0;
+                             policy_list_item(&header, "values", CREDENTIALS_MAX_HEADERS, k, &item);
+                             k++)
+                                read_header(&headers, &item, name, ret);
+                        (void)policy_map_end(&header);
+                }
+        }
+}
+
+void credentials_read(const struct policy_map *map, bool opens_files,
+                      struct credentials_options *ret) {
+        read_tls(map, opens_files, ret);
+        read_basic_auth(map, opens_files, ret);
+        read_authorization(map, opens_files, ret);
+        read_headers(map, ret);
+}
+
+/* In use */
 
 void credentials_init(struct credentials *credentials, const struct credentials_options *options) {
         *credentials = (struct credentials){
                 .options = *options,
                 .basic_buf = BUF_INIT(2 * SECRET_TOKEN_MAX_BYTES),
-                .header_buf = BUF_INIT(2 * SECRET_TOKEN_MAX_BYTES),
+                .token_buf = BUF_INIT(2 * SECRET_TOKEN_MAX_BYTES),
         };
-        for (size_t i = 0; i < CREDENTIALS_FILE_COUNT; i++)
+        for (enum credentials_file i = 0; i < CREDENTIALS_FILE_COUNT; i++)
                 credentials->files[i] = (struct secret_file){
-                        .kind = file_rows[i].kind, .path = xstrdup_or_null(options->files[i])};
+                        .kind = i <= CREDENTIALS_KEY ? SECRET_PEM : SECRET_TOKEN,
+                        .path = xstrdup_or_null(options->files[i])};
+        for (size_t i = 0; i < options->header_count; i++)
+                credentials->headers[i] = xasprintf("%s: %s", options->headers[i].name,
+                                                    options->headers[i].value);
 }
 
 void credentials_done(struct credentials *credentials) {
         for (size_t i = 0; i < CREDENTIALS_FILE_COUNT; i++)
                 secret_file_done(&credentials->files[i]);
+        for (size_t i = 0; i < credentials->options.header_count; i++)
+                free(credentials->headers[i]);
         buf_done(&credentials->basic_buf);
-        buf_done(&credentials->header_buf);
+        buf_done(&credentials->token_buf);
 }
 
 int credentials_refresh(struct credentials *credentials, int64_t now_mono_ms, struct error *err) {
@@ -81,14 +169,26 @@ int credentials_refresh(struct credentials *credentials, int64_t now_mono_ms, st
                 .is_insecure = options->is_insecure,
         };
         buf_clear(&credentials->basic_buf);
-        buf_clear(&credentials->header_buf);
+        buf_clear(&credentials->token_buf);
         if (options->username)
                 buf_printf(&credentials->basic_buf, "%s:%s", options->username,
                            texts[CREDENTIALS_PASSWORD]);
         if (texts[CREDENTIALS_TOKEN])
-                buf_printf(&credentials->header_buf, "Authorization: Bearer %s",
+                buf_printf(&credentials->token_buf, "Authorization: %s %s",
+                           options->token_type ? options->token_type : "Bearer",
                            texts[CREDENTIALS_TOKEN]);
         credentials->basic_auth = options->username ? credentials->basic_buf.data : NULL;
-        credentials->header = texts[CREDENTIALS_TOKEN] ? credentials->header_buf.data : NULL;
         return 0;
+}
+
+void credentials_put_headers(const struct credentials *credentials, const char **headers) {
+        size_t count = 0;
+
+        while (headers[count])
+                count++;
+        for (size_t i = 0; i < credentials->options.header_count; i++)
+                headers[count++] = credentials->headers[i];
+        if (credentials->token_buf.len > 0)
+                headers[count++] = credentials->token_buf.data;
+        headers[count] = NULL;
 }

@@ -32,6 +32,7 @@
 
 #include "base/error.h"
 #include "controller/node/node_set.h"
+#include "controller/source/credentials.h"
 #include "controller/source/source_scope.h"
 #include "controller/window/window.h"
 #include "policy/policy.h"
@@ -42,7 +43,6 @@ struct kube_api;
 struct loop;
 struct metrics;
 struct node_network_options;
-struct option_row;
 
 static_assert(POLICY_MAX_METRICS <= 64, "source_reading's ready has a bit for each metric");
 
@@ -70,11 +70,7 @@ struct source_sink {
         size_t source; /* the index of the one that calls */
 };
 
-enum {
-        SOURCE_MAX_KINDS = 5, /* of controller/source_kinds.c */
-        SOURCE_MAX_EXPORTERS = 11,
-        SOURCE_MAX = SOURCE_MAX_KINDS + SOURCE_MAX_EXPORTERS,
-};
+enum { SOURCE_MAX = 16 };
 
 /* What has to be known of a source to judge what it says. */
 struct source_traits {
@@ -84,21 +80,58 @@ struct source_traits {
         struct source_scope scope; /* those with an exporter stand behind all that have none */
 };
 
+/* A source as it is configured, before it runs (source_list.h). Strings are borrowed. */
+struct source_spec {
+        const struct source_kind *kind;
+        const char *name; /* in the `source` label of metrics, and in logs */
+        const char *url;  /* a template with {node} or {address}, or a server's address */
+        struct source_traits traits;
+        struct credentials_options credentials;
+        const char *match; /* matchers of labels, for a server that knows several clusters; NULL */
+        bool is_ratio;     /* the unit of recorded series, which is percent otherwise */
+};
+
 /* What sources need; borrowed. */
 struct source_parts {
         struct loop *loop;
-        struct http_client *client; /* for source_set_in_flight() requests at a time */
+        struct http_client *client; /* for source_list_in_flight() requests at a time */
         struct kube_api *api;       /* NULL: no cluster, only with --target */
         struct metrics *metrics;
+        const struct node_network_options *network;
+        bool is_once;    /* every node twice, as soon as possible */
+        bool is_at_once; /* the first reading of every node, too */
+};
+
+/* What a source may have in its entry of the file, beside `kind` and `interval`. */
+enum source_field {
+        SOURCE_HAS_NAME = 1 << 0,  /* which it must have, as an exporter does */
+        SOURCE_HAS_URL = 1 << 1,   /* which it must have, unless the kind does */
+        SOURCE_HAS_HTTP = 1 << 2,  /* see struct credentials_options */
+        SOURCE_HAS_QUERY = 1 << 3, /* match and unit */
 };
 
 struct source;
-struct source_item;
 
-/* What a source does. @source is the one that new() made; no function may be NULL but in_flight. */
-struct source_ops {
-        /** new() - @parts and @item are borrowed for the life of the source, @sink is copied */
-        struct source *(*new)(const struct source_parts *parts, const struct source_item *item,
+/* A kind of source: it lives in one folder, and has one row in controller/source_kinds.c. @source
+ * is the one that new() made; no function may be NULL that is not said to. */
+struct source_kind {
+        const char *name;            /* in --metrics-source and the file */
+        unsigned fields;             /* enum source_field */
+        const char *url;             /* unless another is given; NULL: none */
+        const char *measure;         /* how it differs from node_exporter's measures; NULL: not */
+        bool takes_targets;          /* it reads a URL that --target names */
+        bool uses_account;           /* with the pod's own CA and token, unless others are given */
+        struct source_traits traits; /* with the default interval */
+        const void *own;             /* whatever new() needs to know of the kind */
+        /* What to look at when a node fails for a reason; the last row is of no reason in
+         * particular. */
+        const struct source_hint { const char *reason, *see; } * hints;
+        /** check() - @spec is complete but for this; @ret_field: which is wrong. NULL: all are
+         * right
+         */
+        int (*check)(const struct source_spec *spec, const char **ret_field, struct error *err);
+        /** new() - @parts and @spec are borrowed for the life of the source, @sink is copied */
+        struct source *(*new)(const struct source_parts *parts, const struct source_spec *spec,
                               const struct source_sink *sink);
         /** in_flight() - of a source that asks every node: how many requests at a time. NULL: it
          * asks one server about all nodes, a few requests at a time */
@@ -113,46 +146,23 @@ struct source_ops {
         void (*free)(struct source *source);
 };
 
-/* What sources need to know beside their own flags. */
-struct source_setup {
-        bool is_once;     /* every node twice, as soon as possible */
-        bool has_targets; /* nodes are those of --target */
-        bool opens_files; /* can files be read, too? For --check-config */
-        const struct node_network_options *network;
-};
-
-struct source_set_options;
-
-/* A kind of source: it lives in one folder, and has one row in controller/source_kinds.c. */
-struct source_kind {
-        const char *name;    /* in --metrics-source, the `source` label of metrics, and in logs */
-        const char *hint;    /* flags to look at when nothing comes: "--node-exporter-port, ..." */
-        const char *measure; /* how it differs from node_exporter's measures; NULL: not */
-        bool takes_targets;  /* it reads a URL that --target names */
-        const struct source_ops *ops;
-        /* Its flags, for the controller's table; where their values go belongs to the kind. */
-        const struct option_row *rows;
-        size_t row_count;
-        /** configure() - check its flags, and fill in the source_set_item() if there is one. NULL:
-         * another kind in the same folder does it */
-        int (*configure)(struct source_set_options *set, const struct source_setup *setup,
-                         struct error *err);
-};
-
-/* A source as the flags want it, before it runs. */
-struct source_item {
-        const struct source_kind *kind;
-        const void *options; /* of the kind's own type, borrowed */
-        struct source_traits traits;
-};
-
 /* The head of every source. */
 struct source {
-        const struct source_ops *ops;
+        const struct source_kind *kind;
         struct outage_log outages; /* which nodes fail; its tick is the set's */
 };
 
 static inline void source_free(struct source *source) {
         if (source)
-                source->ops->free(source);
+                source->kind->free(source);
 }
+
+/** source_timeout_ms() - of one request: whatever hangs has ended before the next one is due */
+static inline int64_t source_timeout_ms(int64_t interval_ms) {
+        int64_t timeout_ms = interval_ms * 9 / 10;
+
+        return timeout_ms < 10000 ? timeout_ms : 10000;
+}
+
+/** source_hint() - what to look at when a source fails for @reason */
+const char *source_hint(const struct source_kind *kind, const char *reason);

@@ -3,8 +3,8 @@
  * which source is waited for. Pure.
  *
  * A metric of a resource that the policy declares with `exporter: dcgm` comes from the
- * exporter that --exporter calls so; every other metric is for any source of --metrics-source, as
- * far as it knows such a resource. A Prometheus has scraped every exporter, and so has every
+ * exporter of that name; every other metric is for any other source, as far as it knows such a
+ * resource. A Prometheus has scraped every exporter, and so has every
  * metric.
  */
 #pragma once

@@ -55,14 +55,14 @@ struct compiled_policy *compiled_policy_new(struct policy *policy,
                 if (!source->scope.exporter)
                         compiled->ordered_count = i + 1;
         }
-        plan_init(&compiled->plan, policy, options->dead_band_ratio, options->early_delta_ratio);
+        plan_init(&compiled->plan, policy);
         return compiled;
 }
 
 void compiled_policy_free(struct compiled_policy *compiled) {
         if (!compiled)
                 return;
-        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
+        for (size_t i = 0; i < POLICY_MAX_METRICS; i++) {
                 free(compiled->keys[i]);
                 free(compiled->peak_keys[i]);
         }

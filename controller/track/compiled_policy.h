@@ -17,8 +17,6 @@
 
 struct compiled_policy_options {
         struct plan_style style;
-        double dead_band_ratio;
-        double early_delta_ratio;
         struct source_traits sources[SOURCE_MAX]; /* in order of preference */
         size_t source_count;                      /* > 0, also without the exporters */
 };

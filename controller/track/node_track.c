@@ -270,12 +270,36 @@ void node_track_annotations(struct node_track *track, const json_t *annotations,
         learn_annotations(track, false, now_mono_ms, now_unix_ms);
 }
 
+/* The feeds of sources that go are lost. A new source is given time, as that of a new node is. */
+static void reorder_feeds(struct node_track *track, const struct compiled_policy *compiled,
+                          const int *was, int64_t now_mono_ms) {
+        size_t old_count = track->compiled->options.source_count, serving = 0;
+        struct feed *old = track->feeds;
+
+        track->feeds = xcalloc(compiled->options.source_count, sizeof(*old));
+        for (size_t i = 0; i < compiled->options.source_count; i++) {
+                if (was[i] < 0)
+                        continue;
+                track->feeds[i] = old[was[i]];
+                old[was[i]] = (struct feed){0};
+                if ((size_t)was[i] == track->serving)
+                        serving = i;
+        }
+        track->serving = serving;
+        track->begun_mono_ms = now_mono_ms;
+        for (size_t i = 0; i < old_count; i++)
+                feed_done(&old[i]);
+        free(old);
+}
+
 void node_track_replan(struct node_track *track, const struct compiled_policy *compiled,
-                       int64_t now_mono_ms, int64_t now_unix_ms) {
+                       const int *was, int64_t now_mono_ms, int64_t now_unix_ms) {
         const struct compiled_policy *old = track->compiled;
         const struct window_renumbering renumbering = renumber(old->policy, compiled->policy);
 
-        assert(old->options.source_count == compiled->options.source_count);
+        if (was)
+                reorder_feeds(track, compiled, was, now_mono_ms);
+        assert(was || old->options.source_count == compiled->options.source_count);
         for (size_t i = 0; i < compiled->options.source_count; i++)
                 feed_replan(&track->feeds[i], compiled->sources[i].window_plan, &renumbering);
         track->compiled = compiled;
@@ -469,7 +493,7 @@ const char *node_track_why(const struct node_track *track, size_t metric, int64_
 
         if (!feed)
                 return *policy_metric_exporter(track->compiled->policy, wanted)
-                               ? "there is no --exporter of that name"
+                               ? "there is no exporter of that name"
                                : "no source of --metrics-source provides it";
         if (metric_value_now(track, metric, now_mono_ms, &value))
                 return "";

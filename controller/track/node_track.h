@@ -55,12 +55,13 @@ void node_track_init(struct node_track *track, const struct compiled_policy *com
                      int64_t now_mono_ms);
 void node_track_done(struct node_track *track);
 /**
- * node_track_replan() - to another policy with the same sources, while the one before is alive
+ * node_track_replan() - to another policy or other sources, while what was before is alive
+ * @was: source number i was number @was[i] before; -1: is new. NULL: the sources are the same
  *
  * What the node carries of metrics that are new counts as if it had just come into sight.
  */
 void node_track_replan(struct node_track *track, const struct compiled_policy *compiled,
-                       int64_t now_mono_ms, int64_t now_unix_ms);
+                       const int *was, int64_t now_mono_ms, int64_t now_unix_ms);
 
 /** node_track_reading() - take in a reading from source number @source */
 void node_track_reading(struct node_track *track, size_t source,

@@ -181,7 +181,7 @@ function drawSources() {
       make("b", "", `${group.source}: ${group.reason}`),
       ` on ${amount(group.nodes, "node", "nodes")}; look at `,
       /* A flag stays in one piece. */
-      ...group.flags.split(/(--[a-z-]+)/).map((text) => (text.startsWith("--") ? make("code", "", text) : text)),
+      ...group.see.split(/(--[a-z-]+)/).map((text) => (text.startsWith("--") ? make("code", "", text) : text)),
       make("p", "quiet", group.examples.join(", ") + (group.nodes > group.examples.length ? ", …" : "")),
     );
   $("failures-body").replaceChildren(

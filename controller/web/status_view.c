@@ -7,7 +7,6 @@
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "controller/track/value_columns.h"
-#include "controller/web/status_hint.h"
 #include "controller/web/status_text.h"
 
 enum { IDLE_DIGITS = 6 };
@@ -244,7 +243,7 @@ static void write_node(struct status_view *view, const struct status_node *node,
         if (node_track_age_ms(node->track, view->head.now_mono_ms, &age_ms))
                 json_write_seconds(out, "ageSeconds", age_ms);
         if (node_track_is_fresh(node->track, view->head.now_mono_ms))
-                json_write_text(out, "source", view->head.sources[node->track->serving].kind->name);
+                json_write_text(out, "source", view->head.sources[node->track->serving].name);
         json_write_object_end(out);
 }
 
@@ -315,7 +314,7 @@ static void write_sources(struct status_view *view) {
         for (size_t i = 0; i < compiled->options.source_count; i++) {
                 json_write_line(out);
                 json_write_object(out, NULL);
-                json_write_text(out, "name", view->head.sources[i].kind->name);
+                json_write_text(out, "name", view->head.sources[i].name);
                 json_write_bool(out, "isUsed", compiled->sources[i].is_asked);
                 json_write_seconds(out, "intervalSeconds",
                                    compiled->options.sources[i].interval_ms);
@@ -327,14 +326,14 @@ static void write_sources(struct status_view *view) {
 }
 
 static void write_failure(const struct status_view *view, const struct status_group *group) {
-        const struct source_kind *source = view->head.sources[group->source].kind;
+        const struct source_spec *source = &view->head.sources[group->source];
         struct buf *out = view->out;
 
         json_write_line(out);
         json_write_object(out, NULL);
         json_write_text(out, "source", source->name);
         json_write_text(out, "reason", group->reason);
-        json_write_text(out, "flags", status_hint(source->name, group->reason, source->hint));
+        json_write_text(out, "see", source_hint(source->kind, group->reason));
         json_write_int(out, "nodes", (int64_t)group->nodes);
         json_write_array(out, "examples");
         for (size_t k = 0; k < size_min(group->nodes, STATUS_VIEW_EXAMPLES); k++)

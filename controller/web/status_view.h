@@ -37,7 +37,7 @@ enum {
 /* All borrowed until status_view_end(). */
 struct status_head {
         const struct compiled_policy *compiled;
-        const struct source_item *sources; /* [source] */
+        const struct source_spec *sources; /* [source] */
         const char *role;                  /* "writer", "standby" or "dry run" */
         bool is_ready;
         const char *checks; /* lines of health_write_ready() */

@@ -14,6 +14,8 @@ enum {
         STATUS_UNPROCESSABLE = 422,
         PATCH_RETRIES = 2,
         PATCH_ANSWER_MAX_BYTES = 2 << 20,
+        MIN_IN_FLIGHT = 4,
+        MAX_IN_FLIGHT = 64, /* half of the API client's: a Lease is to be renewed, too */
         /* This many denials in a row are not about single nodes: RBAC lacks a rule. */
         DENIED_IN_A_ROW = 16,
         DENIED_PAUSE_MS = 5000,
@@ -25,6 +27,12 @@ enum {
 
 int64_t publisher_now(const struct publisher *publisher) {
         return loop_now_mono_ms(publisher->options.daemon->loop);
+}
+
+size_t publisher_in_flight(double patches_per_s) {
+        double in_flight = patches_per_s / 3;
+
+        return (size_t)fmin(fmax(in_flight, MIN_IN_FLIGHT), MAX_IN_FLIGHT);
 }
 
 struct publisher *publisher_new(const struct publisher_options *options) {

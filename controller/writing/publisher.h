@@ -75,6 +75,10 @@ struct publisher {
         struct buf patch;
 };
 
+/** publisher_in_flight() - how many patches to have in flight at @patches_per_s: those of a third
+ * of a second, by which an API server has answered. More would only wait there */
+size_t publisher_in_flight(double patches_per_s);
+
 struct publisher *publisher_new(const struct publisher_options *options);
 /** publisher_free() - with every job idle, or removed */
 void publisher_free(struct publisher *publisher);

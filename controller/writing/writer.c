@@ -6,14 +6,12 @@
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "controller/track/budget.h"
+#include "controller/track/plan_due.h"
 #include "controller/track/stale_annotations.h"
 
-static_assert((int)BUDGET_URGENCIES <= (int)PATCH_QUEUE_URGENCIES, "every urgency has its list");
+static_assert((int)PLAN_DUE_URGENCIES <= (int)PATCH_QUEUE_URGENCIES, "every urgency has its list");
 
 enum {
-        /* Scrapes after which a healthy node has usable windows. */
-        FIRST_OUTCOMES = 4,
         /* Patches of taints per second, and of offers, are those of annotations divided by this. */
         OTHERS_PART = 10,
         OTHERS_IN_FLIGHT = 4,
@@ -21,7 +19,7 @@ enum {
 
 /* What a patch in flight contains; recorded once the API server has accepted it. */
 struct writer_patch {
-        struct plan_choice choice;
+        struct plan_due due;
         struct plan_values values;
         int64_t at_unix_ms;
 };
@@ -29,6 +27,7 @@ struct writer_patch {
 struct writer {
         struct writer_options options;
         const struct compiled_policy *compiled;
+        struct plan plan;    /* of the compiled policy, and is_short of these nodes */
         struct lease *lease; /* NULL: there is no election */
         struct health_check *leader_check;
         struct publisher *publisher;
@@ -37,7 +36,7 @@ struct writer {
         bool is_stopping;
         lease_released_fn *on_stopped;
         void *on_stopped_userdata;
-        struct metrics_series *waiting, *patch_keys, *unchanged, *early, *sample_age, *budget;
+        struct metrics_series *waiting, *patch_keys, *unchanged, *sample_age, *budget;
 };
 
 static int64_t writer_now_mono(const struct writer *writer) {
@@ -53,81 +52,29 @@ static struct writer_node *node_of_job(struct publisher_job *job) {
         return (struct writer_node *)job;
 }
 
-/* Turns */
-
-static void on_sync(void *userdata);
-
-static void arm_sync(struct writer_node *node, int64_t wait_ms) {
-        struct writer *writer = node->writer;
-
-        loop_timer_arm(writer->options.daemon->loop, &node->sync, writer_now_mono(writer) + wait_ms,
-                       on_sync, node);
-}
-
-static void arm_first_sync(struct writer_node *node) {
-        int64_t now_unix_ms = writer_now_unix(node->writer);
-
-        if (node->writer->options.has_turns)
-                arm_sync(node, plan_first_sync_unix_ms(&node->writer->compiled->plan,
-                                                       node->job.node, now_unix_ms) -
-                                       now_unix_ms);
-}
-
-static void arm_next_sync(struct writer_node *node, int64_t now_unix_ms) {
-        arm_sync(node, plan_next_sync_unix_ms(&node->writer->compiled->plan, node->job.node,
-                                              now_unix_ms) -
-                               now_unix_ms);
-}
-
-static unsigned urgency_of(const struct writer_node *node, const struct plan_values *values) {
-        const struct writer *writer = node->writer;
-        const struct plan *plan = &writer->compiled->plan;
-        bool is_short = writer->publisher->job_count >
-                        budget_nodes_alive(plan, writer->options.patches_per_s);
-
-        return budget_urgency(plan, node->track->record, values, is_short, writer_now_unix(writer));
-}
-
-/* A turn makes up for an early patch that waits, and not the other way round. */
-static void push_patch(struct writer_node *node, bool is_early, const struct plan_values *values) {
-        if (!is_early || (!node->job.call && !node->job.place.is_queued))
-                node->is_early = is_early;
-        publisher_push(&node->job, urgency_of(node, values));
-}
-
-static void on_sync(void *userdata) {
-        struct writer_node *node = userdata;
-        struct writer *writer = node->writer;
-
-        if (!node->has_values &&
-            node_track_outcomes(node->track, writer_now_mono(writer)) < FIRST_OUTCOMES) {
-                /* Its first scrapes are still to come: try again after the next one. */
-                arm_sync(node, writer->options.interval_ms);
-                return;
-        }
-        node->turn_unix_ms = writer_now_unix(writer);
-        arm_next_sync(node, node->turn_unix_ms);
-        if (!writer_is_active(writer))
-                return;
-        struct plan_values values;
-        writer->options.values(writer->options.userdata, node, &values);
-        push_patch(node, false, &values);
-}
-
 /* Patches */
 
-/* Empty when there is nothing to write, or no more reason to write it early. */
-static struct plan_choice choose_annotations(const struct writer *writer,
-                                             const struct writer_node *node,
-                                             const struct writer_patch *patch) {
-        const struct plan *plan = &writer->compiled->plan;
-        const struct plan_record *record = node->track->record;
+static int64_t turn_of(const struct writer_node *node) {
+        return plan_turn_unix_ms(&node->writer->plan, node->job.node, node->taken_unix_ms,
+                                 writer_now_unix(node->writer));
+}
+
+static struct plan_due due_on(const struct writer_node *node, const struct plan_values *values) {
+        const struct writer *writer = node->writer;
 
         if (!writer->options.has_turns)
-                return plan_choose_all(plan, &patch->values);
-        if (node->is_early && !plan_is_early(plan, record, &patch->values, patch->at_unix_ms))
-                return (struct plan_choice){0};
-        return plan_choose(plan, record, &patch->values, patch->at_unix_ms);
+                return plan_due_all(&writer->plan, values);
+        return plan_due(&writer->plan, node->track->record, values, turn_of(node),
+                        writer_now_unix(writer));
+}
+
+/* Nothing is to be written until the next turn. */
+static void pass_turn(struct writer_node *node) {
+        struct writer *writer = node->writer;
+
+        if (writer->options.has_turns && turn_of(node) != PLAN_NEVER && writer_is_active(writer))
+                metrics_inc(writer->unchanged);
+        node->taken_unix_ms = writer_now_unix(writer);
 }
 
 static void write_patch(const struct writer *writer, struct publisher_job *job,
@@ -140,7 +87,7 @@ static void write_patch(const struct writer *writer, struct publisher_job *job,
         if (job->uid)
                 json_write_text(text, "uid", job->uid);
         json_write_key(text, "annotations");
-        plan_annotations(&writer->compiled->plan, &patch->choice, &patch->values,
+        plan_annotations(&writer->plan, &patch->due, &patch->values,
                          &writer->compiled->options.style, patch->at_unix_ms, text);
         stale_annotations_append(kept, writer->compiled->policy, &writer->compiled->options.style,
                                  patch->at_unix_ms, text);
@@ -157,18 +104,14 @@ static bool on_annotations_turn(void *userdata, struct publisher_job *job, struc
         if (!writer_is_active(writer))
                 return false;
         writer->options.values(writer->options.userdata, node, &patch.values);
-        patch.choice = choose_annotations(writer, node, &patch);
-        if (plan_choice_is_empty(&patch.choice)) {
-                if (writer->options.has_turns && !node->is_early)
-                        metrics_inc(writer->unchanged);
+        patch.due = due_on(node, &patch.values);
+        if (plan_due_is_empty(&patch.due)) {
+                pass_turn(node);
                 return false;
         }
-        if (node->is_early)
-                metrics_inc(writer->early);
-        else if (writer->options.has_turns)
-                arm_next_sync(node, patch.at_unix_ms);
+        node->taken_unix_ms = patch.at_unix_ms;
         write_patch(writer, job, &patch, text);
-        metrics_add(writer->patch_keys, plan_choice_count(&patch.choice));
+        metrics_add(writer->patch_keys, plan_due_count(&patch.due));
         if (node_track_age_ms(node->track, writer_now_mono(writer), &age_ms))
                 metrics_observe(writer->sample_age, (double)age_ms / (double)MS_PER_S);
         node->pending = xmalloc(sizeof(*node->pending));
@@ -183,15 +126,13 @@ static void on_annotations_done(void *userdata, struct publisher_job *job,
         _cleanup_(freep) struct writer_patch *patch = TAKE_PTR(node->pending);
 
         if (answer->outcome == KUBE_OK && patch)
-                plan_confirm(node->track->record, &patch->choice, &patch->values,
-                             patch->at_unix_ms);
+                plan_confirm(node->track->record, &patch->due, &patch->values, patch->at_unix_ms);
         /* The watch will report a node that was not found. */
-        if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND ||
-            !writer->options.has_turns)
+        if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND)
                 return;
-        int64_t wait_ms = plan_retry_ms(&writer->compiled->plan, job->node);
-        node->not_before_mono_ms = writer_now_mono(writer) + wait_ms;
-        arm_sync(node, wait_ms);
+        node->taken_unix_ms = PLAN_NEVER;
+        node->not_before_mono_ms = writer_now_mono(writer) +
+                                   plan_retry_ms(&writer->plan, job->node);
 }
 
 /* Once only: the publisher may report more than once that it is idle. */
@@ -213,10 +154,8 @@ static void on_publisher_idle(void *userdata) {
 
 /* Leadership */
 
-/* Pushes the nodes that had a turn, and a reason to be patched, after the last leader was last
- * known to be alive, and were not patched. What it did patch has been seen by the watch. Nodes
- * whose turns were earlier wait for the next one: each replica computes values of its own, so an
- * earlier turn without a patch is no sign of a missed one. */
+/* Turns from before the last leader was last known to be alive are not taken again: each replica
+ * computes values of its own, so a turn without a patch is no sign of a missed one. */
 static void on_started_leading(void *userdata) {
         struct writer *writer = userdata;
         const struct lease_timing *timing = &writer->options.lease.timing;
@@ -228,14 +167,8 @@ static void on_started_leading(void *userdata) {
         idle_writer_lead(writer->offers);
         TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
                 struct writer_node *node = node_of_job(job);
-                struct plan_values values;
-                if (node->turn_unix_ms < since_unix_ms)
-                        continue;
-                writer->options.values(writer->options.userdata, node, &values);
-                struct plan_choice missed = plan_choose(
-                        &writer->compiled->plan, node->track->record, &values, node->turn_unix_ms);
-                if (!plan_choice_is_empty(&missed))
-                        push_patch(node, false, &values);
+                if (node->taken_unix_ms > since_unix_ms)
+                        node->taken_unix_ms = since_unix_ms;
         }
 }
 
@@ -313,12 +246,12 @@ static void show_leader(const struct writer *writer) {
 
 void writer_add(struct writer *writer, struct writer_node *node, const struct node *of,
                 struct node_track *track) {
-        *node = (struct writer_node){.writer = writer, .track = track};
+        *node = (struct writer_node){
+                .writer = writer, .track = track, .taken_unix_ms = writer_now_unix(writer)};
         publisher_add(writer->publisher, &node->job, of->name);
         taint_writer_add(writer->taints, &node->taints, of->name, track);
         idle_writer_add(writer->offers, &node->idle, of, track);
         node->job.uid = node->taints.job.uid = node->idle.job.uid = of->uid;
-        arm_first_sync(node);
 }
 
 void writer_remove(struct writer_node *node) {
@@ -326,7 +259,6 @@ void writer_remove(struct writer_node *node) {
         free(TAKE_PTR(node->pending));
         publisher_remove(&node->taints.job);
         publisher_remove(&node->idle.job);
-        loop_timer_disarm(node->writer->options.daemon->loop, &node->sync);
 }
 
 void writer_seen(struct writer_node *node, const json_t *object) {
@@ -336,21 +268,16 @@ void writer_seen(struct writer_node *node, const json_t *object) {
 
 void writer_update(struct writer_node *node, const struct plan_values *values) {
         struct writer *writer = node->writer;
-        const struct plan *plan = &writer->compiled->plan;
-        const struct plan_record *record = node->track->record;
-        int64_t now_unix_ms = writer_now_unix(writer);
 
-        node->has_values = values->usable != 0;
         taint_writer_update(&node->taints, values);
         idle_writer_update(&node->idle, values);
-        if (!writer->options.has_turns || !writer_is_active(writer) ||
-            writer_now_mono(writer) < node->not_before_mono_ms)
+        if (!writer->options.has_turns || writer_now_mono(writer) < node->not_before_mono_ms)
                 return;
-        if (plan_is_overdue(plan, record, values, now_unix_ms))
-                push_patch(node, false, values);
-        else if (plan_is_early(plan, record, values, now_unix_ms) ||
-                 node->job.place.is_queued) /* then its urgency has changed */
-                push_patch(node, true, values);
+        struct plan_due due = due_on(node, values);
+        if (plan_due_is_empty(&due) || !writer_is_active(writer))
+                pass_turn(node);
+        else
+                publisher_push(&node->job, due.urgency);
 }
 
 void writer_push_all(struct writer *writer) {
@@ -376,10 +303,6 @@ static void register_writer_metrics(struct writer *writer, struct metrics *metri
         writer->unchanged = metrics_counter(metrics, "plimsoll_syncs_unchanged_total",
                                             "Turns of nodes at which there was nothing to write.",
                                             NULL);
-        writer->early = metrics_counter(metrics, "plimsoll_early_patches_total",
-                                        "Patches sent between a node's turns because a mean moved "
-                                        "by --annotation-early-delta.",
-                                        NULL);
         writer->budget = metrics_gauge(metrics, "plimsoll_patch_budget_nodes",
                                        "Nodes that --patch-qps carries at one patch per node and "
                                        "shortest period.",
@@ -392,6 +315,7 @@ struct writer *writer_new(const struct writer_options *options,
 
         writer->options = *options;
         writer->compiled = compiled;
+        writer->plan = compiled->plan;
         register_writer_metrics(writer, options->daemon->metrics);
         writer->leader_check = health_add(options->daemon->health, "leader", "not started yet");
         if (options->is_elected && !options->is_dry_run)
@@ -399,15 +323,16 @@ struct writer *writer_new(const struct writer_options *options,
         else
                 metrics_set(lease_leader_gauge(options->daemon->metrics), !options->is_dry_run);
         show_leader(writer);
-        struct publisher_options patches = {.what = "patch",
-                                            .daemon = options->daemon,
-                                            .patches_per_s = options->patches_per_s,
-                                            .max_in_flight = options->patches_in_flight,
-                                            .fence = writer_fence(writer),
-                                            .on_turn = on_annotations_turn,
-                                            .on_done = on_annotations_done,
-                                            .on_idle = on_publisher_idle,
-                                            .userdata = writer};
+        struct publisher_options patches = {
+                .what = "patch",
+                .daemon = options->daemon,
+                .patches_per_s = options->patches_per_s,
+                .max_in_flight = publisher_in_flight(options->patches_per_s),
+                .fence = writer_fence(writer),
+                .on_turn = on_annotations_turn,
+                .on_done = on_annotations_done,
+                .on_idle = on_publisher_idle,
+                .userdata = writer};
         writer->publisher = publisher_new(&patches);
         patches.patches_per_s /= OTHERS_PART;
         patches.max_in_flight = OTHERS_IN_FLIGHT;
@@ -429,19 +354,19 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
         struct publisher_job *job;
 
         writer->compiled = compiled;
+        writer->plan = compiled->plan;
         taint_writer_replan(writer->taints);
         idle_writer_replan(writer->offers);
-        TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
-                /* Its indices are those of the policy before. */
+        TAILQ_FOREACH (job, &writer->publisher->jobs, link) /* the indices are the old policy's */
                 free(TAKE_PTR(node_of_job(job)->pending));
-                arm_first_sync(node_of_job(job));
-        }
 }
 
 void writer_tick(struct writer *writer, bool is_policy_settled) {
         bool may_write = writer_is_active(writer) && is_policy_settled;
 
         show_leader(writer);
+        writer->plan.is_short = writer->publisher->job_count >
+                                plan_due_nodes_alive(&writer->plan, writer->options.patches_per_s);
         metrics_set(writer->waiting, (double)writer->publisher->queue.len);
         metrics_set(writer->budget, (double)writer_budget_nodes(writer));
         (void)publisher_tick(writer->publisher);
@@ -452,7 +377,7 @@ void writer_tick(struct writer *writer, bool is_policy_settled) {
 }
 
 size_t writer_budget_nodes(const struct writer *writer) {
-        return budget_nodes(&writer->compiled->plan, writer->options.patches_per_s);
+        return plan_due_nodes(&writer->plan, writer->options.patches_per_s);
 }
 
 bool writer_is_idle(const struct writer *writer) {

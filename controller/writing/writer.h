@@ -1,13 +1,12 @@
 /*
- * When each node's annotations are patched, and with what; its taints are taint_writer.h's, its
- * offer of idle CPU idle_writer.h's. A node
- * has turns at its own instants (plan.h), and is patched sooner when its annotations are missing or
- * have expired, or when a mean has moved far. Only the replica that leads patches: with leader
- * election the one that holds the Lease, without election every one, in a dry run none. One that
- * begins to lead makes up for the turns that its predecessor missed.
+ * Patches nodes: their annotations with what is due (plan_due.h), their taints (taint_writer.h) and
+ * their offers of idle CPU (idle_writer.h). Each reading of a node says what is due on it: the
+ * writer pushes it to the publisher, whose queue holds a node once at most. What is written is
+ * decided again when the patch is sent.
  *
- * Early patches and those of turns wait in one queue, which holds a node once at most. Its order is
- * that of budget.h; each reading of a node that waits updates its urgency.
+ * Only the replica that leads patches: with leader election the one that holds the Lease, without
+ * election every one, in a dry run none. One that begins to lead takes the turns again that its
+ * predecessor may have missed: those since that was last known to be alive.
  *
  * Owns the publisher and the leader election, with the check `leader` of /readyz, which passes on a
  * standby too. Everything runs on the loop's thread.
@@ -35,13 +34,10 @@ struct writer_node {
         struct publisher_job job; /* its first member */
         struct writer *writer;
         struct node_track *track;
-        struct loop_timer sync;
         struct taint_node taints;
         struct idle_node idle;
         struct writer_patch *pending; /* in flight, of the policy in force; NULL: none */
-        bool has_values;              /* some metric was usable at the last reading */
-        bool is_early;                /* it is, or was last, pushed between its turns */
-        int64_t turn_unix_ms;         /* of the last sync, also as a standby; 0: none yet */
+        int64_t taken_unix_ms;        /* turns until then have been taken, also by a standby */
         int64_t not_before_mono_ms;   /* back-off after a failed patch */
 };
 
@@ -50,10 +46,8 @@ struct writer_options {
         bool is_elected;
         struct lease_options lease; /* of the election; but for its identity and events */
         double patches_per_s;
-        size_t patches_in_flight;
-        int64_t interval_ms; /* between two readings of a node */
-        bool is_dry_run;     /* nothing is ever written */
-        bool has_turns;      /* false: nodes are patched by writer_push_all() only */
+        bool is_dry_run; /* nothing is ever written */
+        bool has_turns;  /* false: nodes are patched by writer_push_all() only */
 
         /* What could be written on @node now. */
         void (*values)(void *userdata, const struct writer_node *node, struct plan_values *ret);
@@ -71,15 +65,14 @@ void writer_free(struct writer *writer);
 /** writer_set_policy() - another policy; the turns of all nodes follow it from now on */
 void writer_set_policy(struct writer *writer, const struct compiled_policy *compiled);
 
-/** writer_add() - give @node turns; @of and @track are borrowed until writer_remove() */
+/** writer_add() - @of and @track are borrowed until writer_remove() */
 void writer_add(struct writer *writer, struct writer_node *node, const struct node *of,
                 struct node_track *track);
 /** writer_seen() - the Node is like this now; @object may hold anything */
 void writer_seen(struct writer_node *node, const json_t *object);
 /** writer_remove() - cancels the patch that is queued or in flight */
 void writer_remove(struct writer_node *node);
-/** writer_update() - the node has new @values: patch it at once if its annotations have expired, or
- * if a mean has moved far */
+/** writer_update() - the node has been read, and has these @values */
 void writer_update(struct writer_node *node, const struct plan_values *values);
 /** writer_push_all() - patch every node, with every usable value unless it has turns; not in a dry
  * run */
@@ -90,7 +83,7 @@ void writer_push_all(struct writer *writer);
 void writer_tick(struct writer *writer, bool is_policy_settled);
 /** writer_is_active() - does this replica patch nodes now? */
 bool writer_is_active(const struct writer *writer);
-/** writer_budget_nodes() - the nodes that patches_per_s is enough for, see budget_nodes() */
+/** writer_budget_nodes() - the nodes that patches_per_s is enough for, see plan_due_nodes() */
 size_t writer_budget_nodes(const struct writer *writer);
 /** writer_is_idle() - no patch is queued or in flight */
 bool writer_is_idle(const struct writer *writer);

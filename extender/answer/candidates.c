@@ -61,16 +61,16 @@ static bool is_new_stranger(struct candidates *candidates, const struct request 
 }
 
 static uint32_t place_stranger(struct candidates *candidates, const struct request *request,
-                               size_t index, struct judge *judge) {
+                               size_t index, struct judge_question *question) {
         /* Node objects without a name are not duplicates of each other. */
         bool is_nameless = !request->has_names && request->nodes[index].name_bytes == 0;
 
         if (!is_nameless &&
-            !is_new_stranger(candidates, request, index, judge->unknown_count == 0)) {
-                judge->duplicate_count++;
+            !is_new_stranger(candidates, request, index, question->unknown_count == 0)) {
+                question->duplicate_count++;
                 return JUDGE_DUPLICATE;
         }
-        judge->unknown_count += !is_nameless;
+        question->unknown_count += !is_nameless;
         return JUDGE_UNKNOWN;
 }
 
@@ -87,10 +87,10 @@ static uint32_t find_decoded_row(const struct node_names *names, const struct re
 }
 
 void candidates_find(struct candidates *candidates, const struct node_snapshot *snapshot,
-                     const struct request *request, struct judge *judge) {
+                     const struct request *request, struct judge_question *question) {
         const struct node_names *names = snapshot->names;
         size_t count = snapshot->nodes.count;
-        uint32_t *rows = judge->rows, last = 0, guess = 0;
+        uint32_t *rows = question->rows, last = 0, guess = 0;
 
         candidates_begin(candidates, count);
         uint32_t *seen_in = candidates->seen_in, *next = candidates->next;
@@ -102,11 +102,11 @@ void candidates_find(struct candidates *candidates, const struct node_snapshot *
                     !node_name_is(node_names_at(names, guess), node->name, node->name_bytes))
                         row = find_decoded_row(names, node);
                 if (row == NODE_ROW_NONE) {
-                        rows[i] = place_stranger(candidates, request, i, judge);
+                        rows[i] = place_stranger(candidates, request, i, question);
                         continue;
                 }
                 if (seen_in[row] == number) {
-                        judge->duplicate_count++;
+                        question->duplicate_count++;
                         rows[i] = JUDGE_DUPLICATE;
                         continue;
                 }

@@ -25,4 +25,4 @@ void candidates_done(struct candidates *candidates);
 
 /** candidates_find() - after judge_begin(): set rows, unknown_count and duplicate_count */
 void candidates_find(struct candidates *candidates, const struct node_snapshot *snapshot,
-                     const struct request *request, struct judge *judge);
+                     const struct request *request, struct judge_question *question);

@@ -54,6 +54,13 @@ static void put(struct reply *reply, const char *text) {
         (void)buf_puts(&reply->text, text);
 }
 
+/* A string as it stands in the request, between quotes. */
+static void put_quoted(struct reply *reply, const char *text, size_t len) {
+        put(reply, "\"");
+        (void)buf_append(&reply->text, text, len);
+        put(reply, "\"");
+}
+
 static void put_slice(struct reply *reply, const char *slice, size_t bytes) {
         if (bytes < SLICE_MIN_BYTES) {
                 (void)buf_append(&reply->text, slice, bytes);
@@ -82,7 +89,7 @@ static bool reply_finish(struct reply *reply) {
 /* The candidates on the list, comma-separated; neighbours in the request are sent as one run. */
 static void put_told(struct reply *reply, const struct answer *answer) {
         const struct request *request = answer->request;
-        const bool *is_told = answer->judge.is_told;
+        const bool *is_told = answer->judge.filtered.is_told;
         bool is_first = true;
 
         for (size_t i = 0; i < request->count;) {
@@ -105,21 +112,22 @@ static void put_told(struct reply *reply, const struct answer *answer) {
 
 /* A rejected candidate is always in the table. */
 static const struct node_name *name_of(const struct answer *answer, size_t i) {
-        return node_names_at(answer->snapshot->names, answer->judge.rows[i]);
+        return node_names_at(answer->snapshot->names, answer->judge.question.rows[i]);
 }
 
 static void put_rejected(struct reply *reply, const struct answer *answer) {
-        const struct judge *judge = &answer->judge;
-        size_t left = judge->rejected_count;
+        char *const *reason_json = answer->snapshot->table_policy->reason_json;
+        const struct judge_filtered *filtered = &answer->judge.filtered;
+        size_t left = filtered->rejected_count;
 
         for (size_t i = 0; left > 0; i++) {
                 size_t len;
-                if (judge->rejected_by[i] < 0)
+                if (filtered->rejected_by[i] < 0)
                         continue;
                 const char *quoted = node_name_quoted(name_of(answer, i), &len);
                 (void)buf_append(&reply->text, quoted, len);
                 put(reply, ":");
-                put(reply, answer->snapshot->table_policy->reason_json[judge->rejected_by[i]]);
+                put(reply, reason_json[filtered->rejected_by[i]]);
                 if (--left > 0)
                         put(reply, ",");
         }
@@ -129,18 +137,20 @@ static void put_rejected(struct reply *reply, const struct answer *answer) {
  * list, but what it writes into the pod's event is counted from the list. One node stands for all,
  * since each entry costs the scheduler time. */
 static void put_left_out(struct reply *reply, const struct answer *answer) {
-        const struct judge *judge = &answer->judge;
+        const struct judge_filtered *filtered = &answer->judge.filtered;
+        const struct request *request = answer->request;
 
-        for (size_t i = 0; judge->left_out_count > 0 && i < judge->count; i++) {
-                const struct request_node *node = &answer->request->nodes[i];
-                if (judge->is_told[i] || judge->rejected_by[i] >= 0 ||
-                    judge->rows[i] == JUDGE_DUPLICATE || node->name_bytes == 0)
+        for (size_t i = 0; filtered->left_out_count > 0 && i < request->count; i++) {
+                const struct request_node *node = &request->nodes[i];
+                if (filtered->is_told[i] || filtered->rejected_by[i] >= 0 ||
+                    answer->judge.question.rows[i] == JUDGE_DUPLICATE || node->name_bytes == 0)
                         continue;
-                put(reply, judge->rejected_count > 0 ? "," : "");
-                (void)buf_json_string(&reply->text, node->name, node->name_bytes);
+                put(reply, filtered->rejected_count > 0 ? "," : "");
+                put_quoted(reply, node->name, node->name_bytes);
                 put(reply, ":\"node");
-                if (judge->left_out_count > 1)
-                        (void)buf_printf(&reply->text, " and %zu more", judge->left_out_count - 1);
+                if (filtered->left_out_count > 1)
+                        (void)buf_printf(&reply->text, " and %zu more",
+                                         filtered->left_out_count - 1);
                 put(reply, " left out by Plimsoll's shortlist\"");
                 return;
         }
@@ -159,13 +169,6 @@ bool reply_filter(struct reply *reply, const struct answer *answer) {
         put_left_out(reply, answer);
         put(reply, "},\"Error\":\"\"}");
         return reply_finish(reply);
-}
-
-/* A string as it stands in the request, between quotes. */
-static void put_quoted(struct reply *reply, const char *text, size_t len) {
-        put(reply, "\"");
-        (void)buf_append(&reply->text, text, len);
-        put(reply, "\"");
 }
 
 static void drop_comma(struct reply *reply) {
@@ -188,7 +191,7 @@ bool reply_preempt(struct reply *reply, const struct answer *answer) {
         put(reply, "{\"NodeNameToMetaVictims\":{");
         for (size_t i = 0; i < request->count; i++) {
                 const struct request_node *node = &request->nodes[i];
-                if (!answer->judge.is_told[i])
+                if (!answer->judge.filtered.is_told[i])
                         continue;
                 put_quoted(reply, node->name, node->name_bytes);
                 put(reply, ":{\"Pods\":[");
@@ -214,26 +217,28 @@ static char *append_score(char *at, int score) {
 
 /* Nodes that are not in the table have no rendered entry; a compact reply rarely has any. */
 static void put_unknown(struct reply *reply, const struct answer *answer, int least, int base) {
-        const struct judge *judge = &answer->judge;
+        const uint32_t *rows = answer->judge.question.rows;
+        const int *points = answer->judge.scored.points;
 
-        for (size_t i = 0; i < judge->count; i++) {
+        for (size_t i = 0; i < answer->request->count; i++) {
                 const struct request_node *node = &answer->request->nodes[i];
-                if (judge->rows[i] != JUDGE_UNKNOWN || judge->points[i] <= least ||
-                    node->name_bytes == 0)
+                if (rows[i] != JUDGE_UNKNOWN || points[i] <= least || node->name_bytes == 0)
                         continue;
                 put(reply, "{\"Host\":");
                 put_quoted(reply, node->name, node->name_bytes);
-                (void)buf_printf(&reply->text, ",\"Score\":%d},", judge->points[i] - base);
+                (void)buf_printf(&reply->text, ",\"Score\":%d},", points[i] - base);
         }
 }
 
 /* The smallest score of the candidates. */
 static int least_score(const struct judge *judge) {
+        const uint32_t *rows = judge->question.rows;
+        const int *points = judge->scored.points;
         int least = 10;
 
-        for (size_t i = 0; i < judge->count; i++)
-                if (judge->rows[i] != JUDGE_DUPLICATE && judge->points[i] < least)
-                        least = judge->points[i];
+        for (size_t i = 0; i < judge->question.count; i++)
+                if (rows[i] != JUDGE_DUPLICATE && points[i] < least)
+                        least = points[i];
         return least;
 }
 
@@ -242,20 +247,21 @@ static int least_score(const struct judge *judge) {
 static void put_known(struct reply *reply, const struct answer *answer, int least, int base) {
         enum { SCORE_BYTES = 4 }; /* at most `10},` */
         const struct judge *judge = &answer->judge;
+        const int *points = judge->scored.points;
         size_t bytes = 0;
 
-        for (size_t i = 0; i < judge->count; i++)
-                if (judge_knows(judge, i) && judge->points[i] > least)
+        for (size_t i = 0; i < judge->question.count; i++)
+                if (judge_knows(judge, i) && points[i] > least)
                         bytes += SCORE_BYTES + name_of(answer, i)->entry_bytes;
         if (!buf_reserve(&reply->text, bytes))
                 return;
         char *at = reply->text.data + reply->text.len;
-        for (size_t i = 0; i < judge->count; i++) {
-                if (!judge_knows(judge, i) || judge->points[i] <= least)
+        for (size_t i = 0; i < judge->question.count; i++) {
+                if (!judge_knows(judge, i) || points[i] <= least)
                         continue;
                 const struct node_name *name = name_of(answer, i);
                 memcpy(at, name->entry, name->entry_bytes);
-                at = append_score(at + name->entry_bytes, judge->points[i] - base);
+                at = append_score(at + name->entry_bytes, points[i] - base);
         }
         reply->text.len = (size_t)(at - reply->text.data);
 }

@@ -7,16 +7,17 @@
 
 /* ---- Members of an object. */
 
-static void put_text_or_null(struct buf *out, const char *key, const char *text, size_t len) {
-        if (len > 0)
-                json_write_text_len(out, key, text, len);
-        else
-                json_write_null(out, key);
-}
-
 static void put_kept(struct buf *out, const char *key, const struct decision_texts *texts,
                      struct decision_text text) {
         json_write_text_len(out, key, texts->bytes + text.at, text.len);
+}
+
+static void put_kept_or_null(struct buf *out, const char *key, const struct decision_texts *texts,
+                             struct decision_text text) {
+        if (text.len > 0)
+                put_kept(out, key, texts, text);
+        else
+                json_write_null(out, key);
 }
 
 /* A float has 7 digits. */
@@ -49,6 +50,14 @@ static const char *const list_names[] = {
         [JUDGE_LIST_SHORT] = "short",
 };
 
+static void put_call(struct buf *out, const struct decision_call *call) {
+        json_write_time(out, "at", call->at_unix_ms);
+        json_write_int(out, "policyGeneration", (int64_t)call->policy_generation);
+        json_write_int(out, "candidates", call->candidates);
+        json_write_int(out, "unknown", call->unknown);
+        json_write_int(out, "duplicates", call->duplicates);
+}
+
 static void put_predicates(struct buf *out, const struct decision_filter *filter) {
         json_write_array(out, "predicates");
         for (size_t i = 0; i < filter->predicate_count; i++) {
@@ -80,14 +89,10 @@ static void json_put_rejections(struct buf *out, const struct decision_filter *f
 
 static void json_put_filter(struct buf *out, const struct decision_filter *filter) {
         json_write_object(out, "filter");
-        json_write_time(out, "at", filter->at_unix_ms);
-        json_write_int(out, "policyGeneration", (int64_t)filter->policy_generation);
-        json_write_int(out, "candidates", filter->candidates);
-        json_write_int(out, "passed", filter->candidates - filter->rejected - filter->duplicates);
+        put_call(out, &filter->call);
+        json_write_int(out, "passed", decision_passed(filter));
         json_write_int(out, "rejected", filter->rejected);
         json_write_int(out, "leftOut", filter->left_out);
-        json_write_int(out, "unknown", filter->unknown);
-        json_write_int(out, "duplicates", filter->duplicates);
         json_write_text(out, "list", list_names[filter->list]);
         json_write_bool(out, "daemonset", filter->is_daemonset);
         json_write_bool(out, "allOverLimits", filter->is_all_over);
@@ -106,8 +111,7 @@ static void json_put_expectation(struct buf *out, const struct decision_ranking 
         const struct estimator_expectation *of = &ranking->expectation;
 
         json_write_object(out, "expected");
-        put_text_or_null(out, "workload", ranking->texts.bytes + ranking->workload.at,
-                         ranking->workload.len);
+        put_kept_or_null(out, "workload", &ranking->texts, ranking->workload);
         put_number(out, "learnedCores", of->is_learned ? of->load.of[ESTIMATE_CPU] : NAN);
         put_number(out, "confidence", of->confidence);
         put_number(out, "loadCores", of->load.of[ESTIMATE_CPU]);
@@ -117,14 +121,13 @@ static void json_put_expectation(struct buf *out, const struct decision_ranking 
         json_write_object_end(out);
 }
 
-static void json_put_usage(struct buf *out, const char *key, float weight,
-                           const struct decision_usage *usage) {
-        if (weight <= 0) {
+static void json_put_usage(struct buf *out, const char *key, const struct decision_usage *usage) {
+        if (usage->weight <= 0) {
                 json_write_null(out, key);
                 return;
         }
         json_write_object(out, key);
-        put_number(out, "weight", weight);
+        put_number(out, "weight", usage->weight);
         put_number(out, "reading",
                    usage->age_ms == DECISION_NEVER_READ ? NAN : (double)usage->reading_ratio);
         json_put_age(out, usage->age_ms);
@@ -138,23 +141,17 @@ static void json_put_usage(struct buf *out, const char *key, float weight,
         json_write_object_end(out);
 }
 
-static void json_put_estimate(struct buf *out, const struct decision_ranking *ranking,
-                              const struct decision_node *node) {
-        const struct decision_estimate *estimate = &node->estimate;
-
+static void json_put_estimate(struct buf *out, const struct decision_estimate *estimate) {
         json_write_object(out, "estimate");
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                json_put_usage(out, resource_names[r], ranking->weights[node->pool][r],
-                               &estimate->usage[r]);
+                json_put_usage(out, resource_names[r], &estimate->usage[r]);
         put_number(out, "other", estimate->other);
         put_number(out, "headroom", estimate->headroom);
         json_write_object_end(out);
 }
 
 static void json_put_terms(struct buf *out, const struct decision_ranking *ranking,
-                           const struct decision_node *node) {
-        const struct decision_terms *terms = &node->terms;
-
+                           const struct decision_terms *terms) {
         json_write_array(out, "priorities");
         for (size_t i = terms->begin; i < terms->end; i++) {
                 const struct decision_priority *of = &ranking->priorities[i];
@@ -169,8 +166,8 @@ static void json_put_terms(struct buf *out, const struct decision_ranking *ranki
                 json_write_object_end(out);
         }
         json_write_array_end(out);
-        if (ranking->other_weights[node->pool] > 0)
-                put_number(out, "otherWeight", ranking->other_weights[node->pool]);
+        if (terms->other_weight > 0)
+                put_number(out, "otherWeight", terms->other_weight);
         put_number(out, "hotValue", terms->hot);
         json_write_int(out, "score100", terms->score100);
 }
@@ -184,19 +181,15 @@ static void json_put_node(struct buf *out, const struct decision_ranking *rankin
         json_write_bool(out, "known", node->is_in_table);
         json_write_bool(out, "last", node->is_last);
         if (node->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE)
-                json_put_estimate(out, ranking, node);
+                json_put_estimate(out, &node->estimate);
         else if (node->is_in_table)
-                json_put_terms(out, ranking, node);
+                json_put_terms(out, ranking, &node->terms);
         json_write_object_end(out);
 }
 
 static void json_put_ranking(struct buf *out, const struct decision_ranking *ranking) {
         json_write_object(out, "prioritize");
-        json_write_time(out, "at", ranking->at_unix_ms);
-        json_write_int(out, "policyGeneration", (int64_t)ranking->policy_generation);
-        json_write_int(out, "candidates", ranking->candidates);
-        json_write_int(out, "unknown", ranking->unknown);
-        json_write_int(out, "duplicates", ranking->duplicates);
+        put_call(out, &ranking->call);
         json_write_text(out, "scoring", policy_scoring_names[ranking->scoring]);
         if (ranking->scoring == POLICY_SCORING_ESTIMATE)
                 json_put_expectation(out, ranking);
@@ -227,37 +220,29 @@ void decision_json(const struct decision *decision, struct buf *out) {
         buf_putc(out, '\n');
 }
 
-static void put_count_if(struct buf *out, const char *key, bool is_known, uint32_t count) {
+static void put_count_if(struct buf *out, const char *key, bool is_known, int64_t count) {
         if (is_known)
                 json_write_int(out, key, count);
         else
                 json_write_null(out, key);
 }
 
-static void put_line(struct buf *out, const struct decisions_line *line) {
-        bool has_filter = line->filter_count > 0;
+void decision_json_line(const struct decision *decision, struct buf *out) {
+        const struct decision_filter *filter = &decision->filter;
+        const struct decision_ranking *ranking = &decision->ranking;
+        const struct decision_node *best = decision_best(decision);
+        bool has_filter = decision->filter_count > 0;
 
-        json_put_pod(out, &line->pod);
-        json_write_time(out, "at", line->at_unix_ms);
-        json_write_int(out, "filterCalls", line->filter_count);
-        json_write_int(out, "prioritizeCalls", line->ranking_count);
-        put_count_if(out, "candidates", has_filter, line->candidates);
-        put_count_if(out, "passed", has_filter, line->passed);
-        put_count_if(out, "rejected", has_filter, line->rejected);
-        put_count_if(out, "leftOut", has_filter, line->left_out);
-        put_text_or_null(out, "bestNode", line->best_node, line->best_node_len);
-        put_count_if(out, "bestScore", line->best_points >= 0, (uint32_t)line->best_points);
+        json_put_pod(out, &decision->pod);
+        json_write_time(out, "at", decision_at_unix_ms(decision));
+        json_write_int(out, "filterCalls", decision->filter_count);
+        json_write_int(out, "prioritizeCalls", decision->ranking_count);
+        put_count_if(out, "candidates", has_filter, filter->call.candidates);
+        put_count_if(out, "passed", has_filter, decision_passed(filter));
+        put_count_if(out, "rejected", has_filter, filter->rejected);
+        put_count_if(out, "leftOut", has_filter, filter->left_out);
+        put_kept_or_null(out, "bestNode", &ranking->texts,
+                         best ? best->name : (struct decision_text){0});
+        put_count_if(out, "bestScore", best, best ? best->points - ranking->base : 0);
         json_write_object_end(out);
-}
-
-void decision_json_list(const struct decisions_line *lines, size_t count, struct buf *out) {
-        json_write_object(out, NULL);
-        json_write_array(out, "decisions");
-        for (size_t i = 0; i < count; i++) {
-                json_write_line(out);
-                put_line(out, &lines[i]);
-        }
-        json_write_array_end(out);
-        json_write_object_end(out);
-        buf_putc(out, '\n');
 }

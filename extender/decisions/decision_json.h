@@ -4,16 +4,13 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "base/buf.h"
 #include "extender/decisions/decision.h"
-#include "extender/decisions/decisions.h"
 
 /* No decision, and no list, is longer. */
 enum { DECISION_JSON_MAX_BYTES = 1 << 16, DECISION_JSON_LIST_MAX_BYTES = 4 << 20 };
 
 /** decision_json() - one decision in full */
 void decision_json(const struct decision *decision, struct buf *out);
-/** decision_json_list() - the @count lines of decisions_list() */
-void decision_json_list(const struct decisions_line *lines, size_t count, struct buf *out);
+/** decision_json_line() - in short, an object within a list */
+void decision_json_line(const struct decision *decision, struct buf *out);

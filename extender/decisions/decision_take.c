@@ -28,7 +28,7 @@ bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret) 
 }
 
 static_assert((int)DECISION_TERMS_MAX * (int)METRIC_NAME_MAX <= (int)DECISION_TEXT_BYTES,
-              "the metrics come first, and have room");
+              "keep_metric()");
 
 /* Return: whether there was room */
 static bool keep_text(struct decision_texts *texts, const char *text, size_t len,
@@ -39,6 +39,12 @@ static bool keep_text(struct decision_texts *texts, const char *text, size_t len
         *ret = (struct decision_text){.at = texts->used, .len = (uint16_t)len};
         texts->used = (uint16_t)(texts->used + len);
         return true;
+}
+
+/* The metrics come first, and have room. */
+static void keep_metric(struct decision_texts *texts, const struct policy_metric *metric,
+                        struct decision_text *ret) {
+        (void)keep_text(texts, metric->name, strlen(metric->name), ret);
 }
 
 /* A name that is too long for a node is cut; it is only shown on a page. */
@@ -56,7 +62,7 @@ static bool keep_candidate(struct decision_texts *texts, const struct answer *an
         if (!judge_knows(&answer->judge, index))
                 return keep_stranger(texts, &answer->request->nodes[index], ret);
         const struct node_name *name = node_names_at(answer->snapshot->names,
-                                                     answer->judge.rows[index]);
+                                                     answer->judge.question.rows[index]);
         return keep_text(texts, name->name, name->name_bytes, ret);
 }
 
@@ -68,66 +74,75 @@ static int32_t reading_age_ms(int64_t read_unix_ms, int64_t now_unix_ms) {
         return age < -INT32_MAX ? -INT32_MAX : (int32_t)age;
 }
 
+static struct decision_call take_call(const struct answer *answer) {
+        const struct judge_question *question = &answer->judge.question;
+
+        return (struct decision_call){
+                .at_unix_ms = question->now_unix_ms,
+                .policy_generation = answer->snapshot->table_policy->generation,
+                .candidates = (uint32_t)question->count,
+                .duplicates = (uint32_t)question->duplicate_count,
+                .unknown = (uint32_t)question->unknown_count,
+        };
+}
+
 /* ---- Filter. */
 
 /* @ret_place: [predicate of the policy]: its index in the decision, or DECISION_TERMS_MAX */
-static void take_predicates(const struct judge *judge, const struct policy *policy,
+static void take_predicates(const struct judge_filtered *filtered, const struct policy *policy,
                             struct decision_filter *filter, uint8_t ret_place[POLICY_MAX_TERMS]) {
         for (size_t i = 0; i < policy->predicate_total; i++) {
                 const struct policy_predicate *of = &policy->predicates[i];
                 struct decision_predicate *to = &filter->predicates[filter->predicate_count];
-                const char *name = policy->metrics[of->metric].name;
                 ret_place[i] = DECISION_TERMS_MAX;
-                if (judge->over_count[i] == 0 || filter->predicate_count == DECISION_TERMS_MAX)
+                if (filtered->over_count[i] == 0 || filter->predicate_count == DECISION_TERMS_MAX)
                         continue;
-                (void)keep_text(&filter->texts, name, strlen(name), &to->metric);
+                keep_metric(&filter->texts, &policy->metrics[of->metric], &to->metric);
                 to->limit_ratio = (float)of->limit_ratio;
-                to->over_count = judge->over_count[i];
+                to->over_count = filtered->over_count[i];
                 ret_place[i] = filter->predicate_count++;
         }
 }
 
 static void take_rejections(const struct answer *answer, const uint8_t place[POLICY_MAX_TERMS],
                             struct decision_filter *filter) {
-        const struct judge *judge = &answer->judge;
-        const struct policy *policy = judge->nodes->policy;
-        size_t left = judge->rejected_count;
+        const struct judge_question *question = &answer->judge.question;
+        const struct judge_filtered *filtered = &answer->judge.filtered;
+        const struct judge_nodes *nodes = question->nodes;
+        size_t left = filtered->rejected_count;
 
         for (size_t i = 0; left > 0 && filter->rejection_count < DECISION_NODES_MAX; i++) {
                 struct decision_rejection *to = &filter->rejections[filter->rejection_count];
-                int by = judge->rejected_by[i];
+                int by = filtered->rejected_by[i];
                 if (by < 0)
                         continue;
                 left--;
                 if (place[by] == DECISION_TERMS_MAX ||
                     !keep_candidate(&filter->texts, answer, i, &to->node))
                         continue;
+                size_t metric = nodes->policy->predicates[by].metric;
                 to->predicate = place[by];
-                to->value_ratio =
-                        (float)judge->nodes->readings
-                                .usage_ratio[policy->predicates[by].metric][judge->rows[i]];
+                to->value_ratio = (float)nodes->readings.usage_ratio[metric][question->rows[i]];
                 filter->rejection_count++;
         }
 }
 
 void decision_take_filter(const struct answer *answer, struct decision_filter *ret) {
-        const struct judge *judge = &answer->judge;
+        const struct judge_question *question = &answer->judge.question;
+        const struct judge_filtered *filtered = &answer->judge.filtered;
+        const struct policy *policy = question->nodes->policy;
         uint8_t place[POLICY_MAX_TERMS];
 
         memset(ret, 0, offsetof(struct decision_filter, texts.bytes));
-        ret->at_unix_ms = judge->now_unix_ms;
-        ret->policy_generation = answer->snapshot->table_policy->generation;
-        ret->candidates = (uint32_t)judge->count;
-        ret->duplicates = (uint32_t)judge->duplicate_count;
-        ret->unknown = (uint32_t)judge->unknown_count;
-        ret->rejected = (uint32_t)judge->rejected_count;
-        ret->left_out = (uint32_t)judge->left_out_count;
+        ret->call = take_call(answer);
+        ret->rejected = (uint32_t)filtered->rejected_count;
+        ret->left_out = (uint32_t)filtered->left_out_count;
         ret->list = answer->list;
-        ret->is_daemonset = judge->pod->is_daemonset;
-        ret->is_all_over = judge->is_all_over;
-        if (judge->rule)
-                ret->rule = (uint8_t)(judge->rule - judge->nodes->policy->rules + 1);
-        take_predicates(judge, judge->nodes->policy, ret, place);
+        ret->is_daemonset = question->pod->is_daemonset;
+        ret->is_all_over = filtered->is_all_over;
+        if (question->rule)
+                ret->rule = (uint8_t)(question->rule - policy->rules + 1);
+        take_predicates(filtered, policy, ret, place);
         take_rejections(answer, place, ret);
 }
 
@@ -156,11 +171,12 @@ static size_t put_ranked(struct ranked best[DECISION_NODES_MAX], size_t count, s
  * come last. This runs over all candidates, most of which are worse than the best 16. Return: how
  * many are in @best */
 static size_t find_best(const struct judge *judge, struct ranked best[DECISION_NODES_MAX]) {
-        const double *headrooms = judge->nodes->columns.has_estimate ? judge->headrooms : NULL;
-        size_t count = 0, candidates = judge->count, row_count = judge->nodes->count;
+        const struct judge_nodes *nodes = judge->question.nodes;
+        const double *headrooms = nodes->columns.has_estimate ? judge->scored.headrooms : NULL;
+        size_t count = 0, candidates = judge->question.count, row_count = nodes->count;
         struct ranked worst = {.headroom = -DBL_MAX, .points = -1};
-        const int *points = judge->points;
-        const uint32_t *rows = judge->rows;
+        const int *points = judge->scored.points;
+        const uint32_t *rows = judge->question.rows;
 
         for (size_t i = 0; i < candidates; i++) {
                 if (points[i] <= worst.points && !(headrooms && headrooms[i] > worst.headroom))
@@ -177,30 +193,35 @@ static size_t find_best(const struct judge *judge, struct ranked best[DECISION_N
         return count;
 }
 
+static void take_usage(const struct judge_question *question, uint32_t row, int resource,
+                       const struct pod_load *reserved, struct decision_usage *ret) {
+        double own = question->nodes->columns.own[resource][row];
+        struct estimate_usage usage;
+
+        if (!estimate_usage_get(question->nodes, row, resource, &question->load, &usage))
+                return;
+        *ret = (struct decision_usage){
+                .weight = (float)usage.weight,
+                .reading_ratio = (float)usage.reading_ratio,
+                .in_flight_ratio = (float)usage.in_flight_ratio,
+                .margin_ratio = (float)usage.margin_ratio,
+                .pod_ratio = (float)usage.pod_ratio,
+                .age_ms = usage.is_read ? reading_age_ms(usage.read_unix_ms, question->now_unix_ms)
+                                        : DECISION_NEVER_READ,
+        };
+        if (reserved)
+                ret->reserved_ratio = (float)(score_reserved(own) * reserved->of[resource] /
+                                              usage.weight);
+}
+
 static void take_estimate(const struct judge *judge, uint32_t row, double headroom,
                           struct decision_estimate *ret) {
         const struct pod_load *reserved = judge_reserved(judge, row);
-        struct estimate_usage usage;
 
-        ret->other = (float)judge->nodes->columns.other[row];
+        ret->other = (float)judge->question.nodes->columns.other[row];
         ret->headroom = (float)headroom;
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                if (!estimate_usage_get(judge->nodes, row, r, &judge->load, &usage))
-                        continue;
-                ret->usage[r] = (struct decision_usage){
-                        .reading_ratio = (float)usage.reading_ratio,
-                        .in_flight_ratio = (float)usage.in_flight_ratio,
-                        .margin_ratio = (float)usage.margin_ratio,
-                        .pod_ratio = (float)usage.pod_ratio,
-                        .age_ms = usage.is_read
-                                          ? reading_age_ms(usage.read_unix_ms, judge->now_unix_ms)
-                                          : DECISION_NEVER_READ,
-                };
-                if (reserved)
-                        ret->usage[r].reserved_ratio =
-                                (float)(score_reserved(judge->nodes->columns.own[r][row]) *
-                                        reserved->of[r] / usage.weight);
-        }
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                take_usage(&judge->question, row, r, reserved, &ret->usage[r]);
 }
 
 /* For scorings other than estimate: the policy's own priorities, then those of its pools. */
@@ -209,30 +230,27 @@ static void take_priorities(const struct judge *judge, const struct policy *poli
         for (size_t i = 0; i < policy->priority_total && i < DECISION_TERMS_MAX; i++) {
                 const struct policy_priority *of = &policy->priorities[i];
                 struct decision_priority *to = &ranking->priorities[i];
-                const char *name = policy->metrics[of->metric].name;
-                (void)keep_text(&ranking->texts, name, strlen(name), &to->metric);
+                keep_metric(&ranking->texts, &policy->metrics[of->metric], &to->metric);
                 to->weight = (float)of->weight;
-                to->full_ratio = (float)verdict_full_ratio(policy, i, 0, &judge->largest);
+                to->full_ratio = (float)verdict_full_ratio(policy, i, 0, &judge->scored.largest);
                 ranking->priority_count++;
         }
-        for (size_t i = DECISION_TERMS_MAX; i < policy->priority_total; i++)
-                for (size_t pool = 0; pool <= policy->pool_count; pool++) {
-                        struct policy_range of = policy_pool_priorities(policy, pool);
-                        if (of.begin <= i && i < of.end)
-                                ranking->other_weights[pool] += (float)policy->priorities[i].weight;
-                }
 }
 
 static void take_terms(const struct judge *judge, uint32_t row, size_t priority_count,
                        struct decision_terms *ret) {
-        int64_t now_unix_ms = judge->now_unix_ms;
-        const struct policy *policy = judge->nodes->policy;
-        const struct reading_columns *columns = &judge->nodes->readings;
-        struct policy_range of = policy_pool_priorities(policy, judge->nodes->columns.pool[row]);
+        int64_t now_unix_ms = judge->question.now_unix_ms;
+        const struct judge_nodes *nodes = judge->question.nodes;
+        const struct policy *policy = nodes->policy;
+        const struct reading_columns *columns = &nodes->readings;
+        struct policy_range of = policy_pool_priorities(policy, nodes->columns.pool[row]);
         double weights = 0;
 
-        for (size_t i = of.begin; i < of.end; i++)
+        for (size_t i = of.begin; i < of.end; i++) {
                 weights += policy->priorities[i].weight;
+                if (i >= priority_count)
+                        ret->other_weight += (float)policy->priorities[i].weight;
+        }
         ret->end = (uint8_t)(of.end < priority_count ? of.end : priority_count);
         ret->begin = (uint8_t)(of.begin < ret->end ? of.begin : ret->end);
         for (size_t i = ret->begin; i < ret->end; i++) {
@@ -242,7 +260,7 @@ static void take_terms(const struct judge *judge, uint32_t row, size_t priority_
                 ret->age_ms[i] = DECISION_NEVER_READ;
                 if (now_unix_ms >= expires_unix_ms)
                         continue;
-                double worth = verdict_worth(policy, i, usage, &judge->largest);
+                double worth = verdict_worth(policy, i, usage, &judge->scored.largest);
                 ret->usage_ratio[i] = (float)usage;
                 ret->points[i] = (float)(worth * policy->priorities[i].weight / weights * 100);
                 ret->age_ms[i] = reading_age_ms(
@@ -253,26 +271,18 @@ static void take_terms(const struct judge *judge, uint32_t row, size_t priority_
         ret->score100 = (uint8_t)judge_score100(judge, row);
 }
 
-static void take_weights(const struct judge_nodes *of, struct decision_ranking *ranking) {
-        for (size_t pool = 0; pool <= of->policy->pool_count; pool++)
-                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                        ranking->weights[pool][r] = (float)of->terms[pool].weight[r];
-}
-
 static void take_nodes(const struct answer *answer, struct decision_ranking *ranking) {
         const struct judge *judge = &answer->judge;
-        const struct judge_nodes *nodes = judge->nodes;
         struct ranked best[DECISION_NODES_MAX];
         size_t count = find_best(judge, best);
 
         for (size_t i = 0; i < count; i++) {
                 struct decision_node *to = &ranking->nodes[ranking->node_count];
-                uint32_t row = judge->rows[best[i].index];
+                uint32_t row = judge->question.rows[best[i].index];
                 if (!keep_candidate(&ranking->texts, answer, best[i].index, &to->name))
                         return;
                 to->points = (int8_t)best[i].points;
-                to->is_in_table = row < nodes->count;
-                to->pool = to->is_in_table ? nodes->columns.pool[row] : 0;
+                to->is_in_table = row < judge->question.nodes->count;
                 to->is_last = judge_is_last(judge, best[i].index);
                 ranking->node_count++;
                 if (to->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE)
@@ -284,21 +294,16 @@ static void take_nodes(const struct answer *answer, struct decision_ranking *ran
 
 void decision_take_ranking(const struct answer *answer, int base, struct decision_ranking *ret) {
         const struct judge *judge = &answer->judge;
-        const struct policy *policy = judge->nodes->policy;
+        const struct pod_facts *pod = judge->question.pod;
+        const struct policy *policy = judge->question.nodes->policy;
 
         memset(ret, 0, offsetof(struct decision_ranking, texts.bytes));
-        ret->at_unix_ms = judge->now_unix_ms;
-        ret->policy_generation = answer->snapshot->table_policy->generation;
-        ret->candidates = (uint32_t)judge->count;
-        ret->duplicates = (uint32_t)judge->duplicate_count;
-        ret->unknown = (uint32_t)judge->unknown_count;
+        ret->call = take_call(answer);
         ret->scoring = policy->scoring;
         ret->base = (int8_t)base;
         if (policy->scoring == POLICY_SCORING_ESTIMATE) {
                 ret->expectation = answer->expectation;
-                take_weights(judge->nodes, ret);
-                (void)keep_text(&ret->texts, judge->pod->workload, judge->pod->workload_len,
-                                &ret->workload);
+                (void)keep_text(&ret->texts, pod->workload, pod->workload_len, &ret->workload);
         } else {
                 take_priorities(judge, policy, ret);
         }

@@ -76,7 +76,7 @@ static struct decision *decision_of(struct decisions *decisions, const struct de
                 slot = free_slot(decisions);
                 /* The slot has the answers about another pod, which are forgotten. */
                 slot->decision.filter_count = slot->decision.ranking_count = 0;
-                slot->decision.filter.at_unix_ms = slot->decision.ranking.at_unix_ms = 0;
+                slot->decision.filter.call.at_unix_ms = slot->decision.ranking.call.at_unix_ms = 0;
         }
         slot->decision.pod = *pod;
         TAILQ_INSERT_HEAD(&decisions->by_age, slot, age);
@@ -121,34 +121,19 @@ bool decisions_get(struct decisions *decisions, const char *full_name, struct de
         return slot != NULL;
 }
 
-static void shorten(const struct decision *decision, struct decisions_line *ret) {
-        const struct decision_filter *filter = &decision->filter;
-        const struct decision_ranking *ranking = &decision->ranking;
-        bool has_best = decision->is_ranked && ranking->node_count > 0;
-
-        ret->pod = decision->pod;
-        ret->at_unix_ms = decision->is_ranked ? ranking->at_unix_ms : filter->at_unix_ms;
-        ret->filter_count = decision->filter_count;
-        ret->ranking_count = decision->ranking_count;
-        ret->candidates = filter->candidates;
-        ret->passed = filter->candidates - filter->rejected - filter->duplicates;
-        ret->rejected = filter->rejected;
-        ret->left_out = filter->left_out;
-        ret->best_points = has_best ? ranking->nodes[0].points - ranking->base : -1;
-        ret->best_node_len = has_best ? ranking->nodes[0].name.len : 0;
-        if (has_best)
-                memcpy(ret->best_node, ranking->texts.bytes + ranking->nodes[0].name.at,
-                       ret->best_node_len);
-}
-
-size_t decisions_list(struct decisions *decisions,
-                      struct decisions_line ret[static DECISIONS_MAX]) {
+size_t decisions_list(struct decisions *decisions, uint16_t ret_slots[static DECISIONS_MAX]) {
         const struct slot *slot;
         size_t count = 0;
 
         (void)pthread_mutex_lock(&decisions->lock);
         TAILQ_FOREACH (slot, &decisions->by_age, age)
-                shorten(&slot->decision, &ret[count++]);
+                ret_slots[count++] = (uint16_t)(slot - decisions->slots);
         (void)pthread_mutex_unlock(&decisions->lock);
         return count;
+}
+
+void decisions_at(struct decisions *decisions, uint16_t slot, struct decision *ret) {
+        (void)pthread_mutex_lock(&decisions->lock);
+        *ret = decisions->slots[slot].decision;
+        (void)pthread_mutex_unlock(&decisions->lock);
 }

@@ -11,7 +11,6 @@
 
 #include "base/attributes.h"
 #include "extender/decisions/decision.h"
-#include "extender/table/node_names.h"
 
 enum { DECISIONS_MAX = 1024, DECISIONS_MAX_BYTES = 4 << 20 };
 
@@ -35,17 +34,7 @@ void decisions_put_ranking(struct decisions *decisions, const struct decision_po
 _must_check_ bool decisions_get(struct decisions *decisions, const char *full_name,
                                 struct decision *ret);
 
-/* One decision in short. */
-struct decisions_line {
-        struct decision_pod pod;
-        int64_t at_unix_ms; /* of the last answer */
-        uint32_t filter_count, ranking_count;
-        uint32_t candidates, passed, rejected, left_out; /* if filter_count is not 0 */
-        /* Of the prioritize call after the last filter call; best_points -1: there was none. */
-        int best_points; /* as sent */
-        uint16_t best_node_len;
-        char best_node[NODE_NAME_MAX];
-};
-
-/** decisions_list() - all pods, the newest first. Return: how many */
-size_t decisions_list(struct decisions *decisions, struct decisions_line ret[static DECISIONS_MAX]);
+/** decisions_list() - the slots of all pods, the newest first. Return: how many */
+size_t decisions_list(struct decisions *decisions, uint16_t ret_slots[static DECISIONS_MAX]);
+/** decisions_at() - what is in a slot of decisions_list(): another pod if a new one has taken it */
+void decisions_at(struct decisions *decisions, uint16_t slot, struct decision *ret);

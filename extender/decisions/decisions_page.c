@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/json_write.h"
-#include "base/mem.h"
 #include "base/name.h"
 #include "daemon/daemon.h"
 #include "extender/decisions/decision_json.h"
@@ -24,10 +23,22 @@ static void reply_error(struct http_exchange *exchange, int status, const char *
         reply(exchange, status, &json);
 }
 
+/* Line by line, so that no worker waits for more than one copy. */
 static void write_list(void *userdata, struct buf *json) {
-        _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
+        uint16_t slots[DECISIONS_MAX];
+        size_t count = decisions_list(userdata, slots);
+        struct decision decision;
 
-        decision_json_list(lines, decisions_list(userdata, lines), json);
+        json_write_object(json, NULL);
+        json_write_array(json, "decisions");
+        for (size_t i = 0; i < count; i++) {
+                decisions_at(userdata, slots[i], &decision);
+                json_write_line(json);
+                decision_json_line(&decision, json);
+        }
+        json_write_array_end(json);
+        json_write_object_end(json);
+        buf_putc(json, '\n');
 }
 
 struct shared_page *decisions_page_list(struct loop *loop, struct decisions *decisions) {

@@ -11,6 +11,8 @@
 
 /* Of a node, in cores or bytes. */
 static const double CAPACITY_MIN = 0.001, CAPACITY_MAX = 1e18;
+/* Of nodes in a mean over nodes: see shares_mean(). */
+static const double WEIGHT_MAX = 16, TRIM_MIN = 0.02, TRIM_MAX = 0.45;
 
 struct estimator_node {
         char *name;
@@ -57,6 +59,7 @@ struct estimator *estimator_new(estimator_changed_fn *fn, void *userdata) {
         (void)pthread_mutex_init(&estimator->lock, NULL);
         estimator->workloads = workload_set_new();
         pod_load_factor_init(&estimator->cluster.factor);
+        estimator->cluster.pods_known_since_unix_ms = INT64_MAX;
         return estimator;
 }
 
@@ -204,6 +207,12 @@ void estimator_list_begins(struct estimator *estimator) {
         estimator->generation++;
 }
 
+void estimator_set_known_since(struct estimator *estimator, int64_t since_unix_ms) {
+        estimator_lock(estimator);
+        estimator->cluster.pods_known_since_unix_ms = since_unix_ms;
+        estimator_unlock(estimator);
+}
+
 static bool is_other_load(const struct pod_load *a, const struct pod_load *b) {
         bool is_other = false;
 
@@ -260,10 +269,14 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
         if (entry)
                 end_entry(estimator, entry, LONG_AGO_MS);
         struct estimator_node *node = find_or_add(estimator, pod->node, pod->node_len);
-        entry = node ? pod_table_add(&estimator->pods, pod->id) : NULL;
-        if (!entry)
+        if (!node)
                 return;
         node->holders++;
+        entry = pod_table_add(&estimator->pods, pod->id);
+        if (!entry) {
+                drop_holder(estimator, node);
+                return;
+        }
         entry->node = node;
         entry->generation = estimator->generation;
         const struct pod_load request = pod_load_counted(&pod->request);
@@ -307,6 +320,10 @@ void estimator_leave_out(struct estimator *estimator, const struct estimator_pod
 }
 
 void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_unix_ms) {
+        int64_t since_unix_ms = estimator->cluster.pods_known_since_unix_ms;
+
+        if (since_unix_ms > now_unix_ms && since_unix_ms != INT64_MAX)
+                estimator_set_known_since(estimator, since_unix_ms - by_ms);
         for (size_t i = 0; i < estimator->node_count; i++)
                 if (estimator->nodes[i])
                         tracked_node_set_back(&estimator->nodes[i]->tracked, by_ms, now_unix_ms);
@@ -324,36 +341,110 @@ static bool is_reading_fresh(const struct tracked_reading *reading, int64_t now_
                now_unix_ms - reading->ends_unix_ms < 2 * reading->window_ms;
 }
 
-/* Sums over the nodes with a fresh reading: what they used in its window, and what the pods that
- * ran in it request. */
-static void sum_readings(const struct estimator *estimator, int64_t now_unix_ms,
-                         struct pod_load *ret_used, struct pod_load *ret_requested) {
-        *ret_used = *ret_requested = (struct pod_load){0};
-        for (size_t i = 0; i < estimator->node_count; i++)
-                for (int r = 0; estimator->nodes[i] && r < ESTIMATE_RESOURCE_COUNT; r++) {
-                        const struct tracked_node *node = &estimator->nodes[i]->tracked;
-                        if (is_reading_fresh(&node->readings[r], now_unix_ms))
-                                ret_used->of[r] += node->readings[r].ratio * node->capacity.of[r];
-                }
+/* ---- Means over nodes, of which none may decide: however wrong a node is, it is one of many. */
+
+struct share {
+        double ratio, weight;
+};
+
+struct shares {
+        struct share *of;
+        size_t count;
+};
+
+static struct shares shares_new(const struct estimator *estimator) {
+        return (struct shares){.of = xcalloc(estimator->node_count + 1, sizeof(struct share))};
+}
+
+static int compare_ratios(const void *a, const void *b) {
+        double left = ((const struct share *)a)->ratio, right = ((const struct share *)b)->ratio;
+
+        return (left > right) - (left < right);
+}
+
+static int compare_weights(const void *a, const void *b) {
+        double left = ((const struct share *)a)->weight, right = ((const struct share *)b)->weight;
+
+        return (left > right) - (left < right);
+}
+
+static void add_share(struct shares *shares, double amount, double of) {
+        if (of > 0)
+                shares->of[shares->count++] = (struct share){amount / of, of};
+}
+
+/* No node weighs more than WEIGHT_MAX typical ones. Return: the sum of weights */
+static double limit_weights(struct shares *shares, double *ret_largest) {
+        double sum = 0;
+
+        qsort(shares->of, shares->count, sizeof(*shares->of), compare_weights);
+        double most = WEIGHT_MAX * shares->of[shares->count / 2].weight;
+        for (size_t i = 0; i < shares->count; i++) {
+                shares->of[i].weight = fmin(shares->of[i].weight, most);
+                sum += shares->of[i].weight;
+        }
+        *ret_largest = shares->of[shares->count - 1].weight;
+        return sum;
+}
+
+/* The mean without the smallest and the largest ratios: 2% of the weight at either end, and at
+ * least one node; releases them. Return: NAN: there are none */
+static double shares_mean(struct shares *shares) {
+        double below = 0, mean = 0, largest = 0;
+        double sum = shares->count > 0 ? limit_weights(shares, &largest) : 0;
+        double left_out = fmin(fmax(TRIM_MIN * sum, largest), TRIM_MAX * sum);
+
+        qsort(shares->of, shares->count, sizeof(*shares->of), compare_ratios);
+        for (size_t i = 0; i < shares->count; i++) {
+                double above = below + shares->of[i].weight;
+                double inside = fmin(above, sum - left_out) - fmax(below, left_out);
+                mean += fmax(0, inside) * shares->of[i].ratio;
+                below = above;
+        }
+        free(shares->of);
+        return mean / (sum - 2 * left_out);
+}
+
+/* What the pods of each node that ran in its last window request, by number. */
+static struct pod_load *requested_in_windows(const struct estimator *estimator) {
+        struct pod_load *requested = xcalloc(estimator->node_count + 1, sizeof(*requested));
+
         for (size_t i = 0; i < estimator->pods.cap; i++) {
                 const struct pod_entry *entry = &estimator->pods.entries[i];
-                if (entry->id == 0)
-                        continue;
-                const struct tracked_node *node = &entry->node->tracked;
-                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                for (int r = 0; entry->id != 0 && r < ESTIMATE_RESOURCE_COUNT; r++)
+                        requested[entry->node->number].of[r] +=
+                                entry->request.of[r] *
+                                tracked_node_part(&entry->node->tracked, entry->id, r);
+        }
+        return requested;
+}
+
+/* By the last readings, whatever base and pods have in them. */
+static void factors_at_start(const struct estimator *estimator, int64_t now_unix_ms,
+                             double ret_factors[static ESTIMATE_RESOURCE_COUNT]) {
+        _cleanup_(freep) struct pod_load *requested = requested_in_windows(estimator);
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                struct shares factors = shares_new(estimator);
+                for (size_t i = 0; i < estimator->node_count; i++) {
+                        if (!estimator->nodes[i])
+                                continue;
+                        const struct tracked_node *node = &estimator->nodes[i]->tracked;
                         if (is_reading_fresh(&node->readings[r], now_unix_ms))
-                                ret_requested->of[r] += entry->request.of[r] *
-                                                        tracked_node_part(node, entry->id, r);
+                                add_share(&factors, node->readings[r].ratio * node->capacity.of[r],
+                                          requested[i].of[r]);
+                }
+                ret_factors[r] = shares_mean(&factors);
         }
 }
 
 /* Set the factor to the value that its steps lead to, and expect anew of every pod. */
 static void settle(struct estimator *estimator, int64_t now_unix_ms) {
-        struct pod_load used, requested;
+        double factors[ESTIMATE_RESOURCE_COUNT];
 
-        sum_readings(estimator, now_unix_ms, &used, &requested);
+        factors_at_start(estimator, now_unix_ms, factors);
         estimator_lock(estimator);
-        pod_load_factor_move(&estimator->cluster.factor, 1, &used, &requested);
+        pod_load_factor_move(&estimator->cluster.factor, 1, factors);
         estimator_unlock(estimator);
         for (size_t i = 0; i < estimator->pods.cap; i++) {
                 const struct pod_entry *entry = &estimator->pods.entries[i];
@@ -375,6 +466,9 @@ void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int
 
         while ((entry = pod_table_sweep(&estimator->pods, estimator->generation, &position)))
                 end_entry(estimator, entry, gone_unix_ms);
+        /* Pods that came and went meanwhile stay unknown. */
+        if (!estimator->has_list || now_unix_ms - gone_unix_ms > ESTIMATOR_MISSED_MS)
+                estimator_set_known_since(estimator, now_unix_ms);
         if (!estimator->has_list) {
                 settle(estimator, now_unix_ms);
                 estimator_step(estimator, now_unix_ms); /* the mean base, for nodes without one */
@@ -382,57 +476,67 @@ void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int
         estimator->has_list = true;
 }
 
-/* Whether it was never read for a resource that others, of that capacity, are read for. */
-static bool is_unread(const struct tracked_node *node, const struct pod_load *capacity) {
+/* Whether it was never read for a resource that others are read for. */
+static bool is_unread(const struct tracked_node *node,
+                      const double bases[static ESTIMATE_RESOURCE_COUNT]) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                if (node->readings[r].window_ms == 0 && capacity->of[r] > 0)
+                if (node->readings[r].window_ms == 0 && isfinite(bases[r]))
                         return true;
         return false;
 }
 
-void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
-        struct pod_load used = {0}, requested = {0}, base = {0}, capacity = {0};
+static void measure(const struct estimator *estimator, int r, int64_t now_unix_ms,
+                    double *ret_factor, double *ret_base) {
+        struct shares factors = shares_new(estimator), bases = shares_new(estimator);
 
-        for (size_t i = 0; i < estimator->node_count; i++)
-                for (int r = 0; estimator->nodes[i] && r < ESTIMATE_RESOURCE_COUNT; r++) {
-                        const struct tracked_node *node = &estimator->nodes[i]->tracked;
-                        if (!is_reading_fresh(&node->readings[r], now_unix_ms))
-                                continue;
-                        used.of[r] += node->pods_used.of[r];
-                        requested.of[r] += node->requested.of[r];
-                        base.of[r] += node->base.of[r];
-                        capacity.of[r] += node->capacity.of[r];
-                }
-        estimator_lock(estimator);
-        pod_load_factor_move(&estimator->cluster.factor, POD_LOAD_FACTOR_STEP, &used, &requested);
+        for (size_t i = 0; i < estimator->node_count; i++) {
+                if (!estimator->nodes[i])
+                        continue;
+                const struct tracked_node *node = &estimator->nodes[i]->tracked;
+                double capacity = node->capacity.of[r];
+                if (!is_reading_fresh(&node->readings[r], now_unix_ms))
+                        continue;
+                add_share(&factors, node->pods_used.of[r], node->requested.of[r]);
+                add_share(&bases, node->base.of[r], capacity);
+        }
+        *ret_factor = shares_mean(&factors);
+        *ret_base = shares_mean(&bases);
+}
+
+void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
+        double factors[ESTIMATE_RESOURCE_COUNT], bases[ESTIMATE_RESOURCE_COUNT];
+
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                if (capacity.of[r] > 0)
-                        estimator->cluster.base_ratio[r] = base.of[r] / capacity.of[r];
+                measure(estimator, r, now_unix_ms, &factors[r], &bases[r]);
+        estimator_lock(estimator);
+        pod_load_factor_move(&estimator->cluster.factor, POD_LOAD_FACTOR_STEP, factors);
+        if (estimator->cluster.pods_known_since_unix_ms <= now_unix_ms - ESTIMATOR_DOUBT_MS)
+                workload_set_forget_doubtful(estimator->workloads);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                if (isfinite(bases[r]))
+                        estimator->cluster.base_ratio[r] = bases[r];
         estimator_unlock(estimator);
         for (size_t i = 0; i < estimator->node_count; i++)
-                if (estimator->nodes[i] && is_unread(&estimator->nodes[i]->tracked, &capacity))
+                if (estimator->nodes[i] && is_unread(&estimator->nodes[i]->tracked, bases))
                         notify_owner(estimator, estimator->nodes[i]); /* its base is the mean */
 }
 
-static int compare_ratios(const void *a, const void *b) {
-        double left = *(const double *)a, right = *(const double *)b;
-
-        return (left > right) - (left < right);
-}
-
 struct estimator_noise estimator_noise(const struct estimator *estimator, int resource) {
-        _cleanup_(freep) double *ratios = xcalloc(estimator->node_count + 1, sizeof(*ratios));
-        size_t count = 0;
+        struct shares noises = shares_new(estimator);
+        struct estimator_noise noise = {0};
 
         for (size_t i = 0; i < estimator->node_count; i++) {
                 const struct estimator_node *node = estimator->nodes[i];
                 if (node && node->tracked.readings[resource].window_ms > 0)
-                        ratios[count++] = tracked_node_noise_ratio(&node->tracked, resource);
+                        noises.of[noises.count++].ratio = tracked_node_noise_ratio(&node->tracked,
+                                                                                   resource);
         }
-        qsort(ratios, count, sizeof(*ratios), compare_ratios);
-        if (count == 0)
-                return (struct estimator_noise){0};
-        return (struct estimator_noise){ratios[count / 2], ratios[count - 1]};
+        qsort(noises.of, noises.count, sizeof(*noises.of), compare_ratios);
+        if (noises.count > 0)
+                noise = (struct estimator_noise){noises.of[noises.count / 2].ratio,
+                                                 noises.of[noises.count - 1].ratio};
+        free(noises.of);
+        return noise;
 }
 
 /* ---- What is known, and what another estimator knows. */

@@ -19,6 +19,11 @@
 
 enum {
         ESTIMATOR_MAX_NODES = 110000, /* rows of the node table, and nodes that only pods name */
+        /* In a shorter gap of the watch hardly any pod comes and goes. */
+        ESTIMATOR_MISSED_MS = 10000,
+        /* For so long after a start or a gap, what is learned in doubt is better than nothing: then
+         * two windows show what is sure. */
+        ESTIMATOR_DOUBT_MS = 600000,
 };
 
 struct estimator;
@@ -90,6 +95,10 @@ void estimator_list_begins(struct estimator *estimator);
  * first list, all pods of each node are known, and the estimate begins anew with them, as does the
  * mean base of nodes without a reading */
 void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int64_t now_unix_ms);
+/** estimator_set_known_since() - all pods that have run since then are known; INT64_MAX: the watch
+ * is away. Readings of an earlier time teach workloads in doubt alone, and while the watch is away
+ * none does. The first list, and one after a longer gap, say this, too */
+void estimator_set_known_since(struct estimator *estimator, int64_t since_unix_ms);
 /** estimator_bind() - a pod is bound, and may run. If it is known already, its request may have
  * changed, or it may have started; if it is known on another node, it is gone from there */
 void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod);

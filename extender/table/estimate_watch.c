@@ -4,7 +4,6 @@
 
 enum {
         LOOK_INTERVAL_MS = 1000,
-        GAP_MS = 10000,   /* after so long without an open watch, changes were missed */
         REPLAY_MS = 5000, /* the API server needs so long to send what was missed */
         STEP_MS = 1000,   /* so much between two looks is a step of the wall clock */
 };
@@ -39,7 +38,7 @@ static bool is_catching_up(const struct estimate_watch *watch) {
         int64_t now_mono_ms = estimate_now_mono_ms(watch);
 
         return watch->is_listing || now_mono_ms < watch->replays_until_mono_ms ||
-               now_mono_ms - watch->live_mono_ms > GAP_MS;
+               now_mono_ms - watch->live_mono_ms > ESTIMATOR_MISSED_MS;
 }
 
 /* When a pod that is gone ended. If the watch was closed meanwhile, the beginning of that gap is
@@ -57,10 +56,17 @@ static int64_t gone_at_unix_ms(const struct estimate_watch *watch) {
 
 static void look_for_gap(struct estimate_watch *watch) {
         int64_t now_mono_ms = estimate_now_mono_ms(watch);
+        bool is_gap = watch->live_mono_ms > 0 &&
+                      now_mono_ms - watch->live_mono_ms > ESTIMATOR_MISSED_MS;
+        bool is_live = watch->pods && !watch->is_listing && pod_watch_is_live(watch->pods);
 
-        if (!watch->pods || watch->is_listing || !pod_watch_is_live(watch->pods))
+        if (is_gap)
+                estimator_set_known_since(watch->options.estimator,
+                                          is_live ? estimate_now_unix_ms(watch) + REPLAY_MS
+                                                  : INT64_MAX);
+        if (!is_live)
                 return;
-        if (watch->live_mono_ms > 0 && now_mono_ms - watch->live_mono_ms > GAP_MS) {
+        if (is_gap) {
                 watch->gap_began_mono_ms = watch->live_mono_ms;
                 watch->replays_until_mono_ms = now_mono_ms + REPLAY_MS;
         }

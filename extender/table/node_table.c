@@ -6,46 +6,23 @@
 #include "base/strmap.h"
 #include "codec/json.h"
 #include "codec/quantity.h"
+#include "extender/table/node_row.h"
 #include "extender/table/node_zones.h"
-#include "extender/table/row_estimate.h"
 #include "policy/hot_value.h"
-#include "policy/kept_annotations.h"
-
-struct node {
-        char *name;
-        struct node_table *table;
-        uint32_t generation;             /* the last list that had it */
-        struct estimator_node *estimate; /* of a row, once there is an estimator; may be NULL */
-        uint32_t row;                    /* NODE_ROW_NONE: a stranger, known only from bindings */
-        uint8_t zone;                    /* of a row: node_zones_move() */
-        uint8_t pool;                    /* of a row: policy_pool_of() */
-        struct binding_ring bound;       /* recent bindings */
-        struct kept_annotations annotations;
-        /* Parsed from the annotations. */
-        struct annotation hot; /* of node_hot_value */
-        int64_t hot_expires_unix_ms;
-        uint32_t readings[READING_STATE_COUNT], skewed;
-};
 
 struct node_table {
         struct node_table_options options;
-        struct table_policy *table_policy;
-        struct strmap nodes_by_name; /* struct node */
+        struct row_context context;
+        struct strmap nodes_by_name; /* struct node_row */
         size_t stranger_count;
 
         /* Rows have no gaps: the last one replaces one that is removed. */
-        struct node **rows;
+        struct node_row **rows;
         size_t count, cap;
-        struct node_columns columns;
         struct node_zones zones;
-        uint64_t *changed_in;        /* [row]: the publication that shows its last change */
-        uint64_t whole_in;           /* the last publication with changes other than of rows */
-        struct estimator *estimator; /* NULL until a policy needs it */
-        uint32_t generation;         /* the list that is being read, or the last one */
-        size_t readings[READING_STATE_COUNT], skewed; /* sums over the rows */
-
-        /* Until when the watch of bindings was live; INT64_MIN: never; INT64_MAX: it is live. */
-        int64_t live_until_unix_ms;
+        uint64_t *changed_in; /* [row]: the publication that shows its last change */
+        uint64_t whole_in;    /* the last publication with changes other than of rows */
+        uint32_t generation;  /* the list that is being read, or the last one */
 
         struct node_names *names; /* of the last publication; outdated if has_new_names */
         bool has_new_names;
@@ -58,214 +35,90 @@ struct node_table {
         struct node_snapshot *last; /* before it: the next one reuses its memory; may be NULL */
 };
 
-/* ---- One node's annotations. */
+/* ---- Rows. */
 
-static void table_read_annotation(const struct node_table *table, const struct node *node,
-                                  const char *key, int64_t period_ms, struct reading *ret) {
-        node_annotation_read(kept_annotations_get(&node->annotations, key), table->options.zone,
-                             period_ms, ret);
-}
-
-static void read_metric(const struct node_table *table, const struct node *node, size_t metric,
-                        struct reading *ret) {
-        const struct policy_metric *of = &node_table_policy(table)->metrics[metric];
-
-        table_read_annotation(table, node, of->name, of->period_ms, ret);
-        if (table->options.is_percent)
-                ret->value /= 100;
-}
-
-/* ---- One row. */
-
-static int64_t earlier_if_ahead(int64_t until, int64_t candidate, int64_t now_unix_ms) {
-        return candidate > now_unix_ms && candidate < until ? candidate : until;
-}
-
-/* The hot value in use: the count or the annotation, whichever is newer. */
-static int64_t settle_hot(struct node_table *table, size_t row, int64_t now_unix_ms) {
-        const struct policy *policy = node_table_policy(table);
-        struct node *node = table->rows[row];
-        bool is_counted = policy->hot_value_count > 0 && table->live_until_unix_ms != INT64_MIN;
-        bool is_annotated = node->hot_expires_unix_ms != READING_NEVER;
-
-        if (!is_counted || (is_annotated && node->hot.at_unix_ms > table->live_until_unix_ms)) {
-                table->columns.hot[row] = is_annotated ? node->hot.value : 0;
-                table->columns.hot_expires_unix_ms[row] = node->hot_expires_unix_ms;
-                return node->hot_expires_unix_ms;
-        }
-        binding_ring_settle(&node->bound, now_unix_ms);
-        table->columns.hot[row] = (double)hot_value(policy, &node->bound, now_unix_ms);
-        table->columns.hot_expires_unix_ms[row] = INT64_MAX;
-        return hot_value_next_change_unix_ms(policy, &node->bound, now_unix_ms);
-}
-
-static void settle_estimate(struct node_table *table, size_t row, int64_t now_unix_ms) {
-        const struct node *node = table->rows[row];
-        struct estimator_usage usage = {0};
-
-        if (node->estimate)
-                estimator_usage(table->estimator, node->estimate, &usage);
-        row_estimate_settle(&table->columns, row, node_table_policy(table),
-                            &table->table_policy->terms[node->pool], usage, now_unix_ms);
-        table->columns.estimate_number[row] = node->estimate ? estimator_node_number(node->estimate)
-                                                             : ESTIMATOR_MAX_NODES;
-}
-
-static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms) {
-        struct node_columns *columns = &table->columns;
-        struct reading_columns view = node_columns_view(columns);
-        int64_t until = earlier_if_ahead(INT64_MAX, settle_hot(table, row, now_unix_ms),
-                                         now_unix_ms);
-
-        for (size_t i = 0; i < columns->metric_count; i++)
-                until = earlier_if_ahead(until, columns->expires_unix_ms[i][row], now_unix_ms);
-        if (columns->has_estimate)
-                settle_estimate(table, row, now_unix_ms);
-        columns->settled_until_unix_ms[row] = until;
-        columns->limits[row] = verdict_filter(node_table_policy(table), &view, row, now_unix_ms);
-        columns->score100[row] =
-                (uint8_t)(columns->has_estimate
-                                  ? node_columns_score100(
-                                            columns,
-                                            &table->table_policy->terms[columns->pool[row]], row)
-                                  : verdict_score100(node_table_policy(table), &view, row, NULL,
-                                                     now_unix_ms));
+static void row_has_changed(struct node_table *table, size_t row) {
         table->changed_in[row] = table->publications + 1;
         table->has_changed_rows = true;
 }
 
-static void forget_parsing(struct node_table *table, struct node *node) {
-        for (size_t state = 0; state < READING_STATE_COUNT; state++)
-                table->readings[state] -= node->readings[state];
-        table->skewed -= node->skewed;
-        memset(node->readings, 0, sizeof(node->readings));
-        node->skewed = 0;
+static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms) {
+        node_row_settle(table->rows[row], &table->context, now_unix_ms);
+        row_has_changed(table, row);
 }
 
-/* @metric: -1: none */
-static struct tracked_reading tracked_mean(const struct node_table *table, const struct node *node,
-                                           int metric, const struct reading *covered,
-                                           int64_t now_unix_ms) {
-        struct reading mean;
-
-        if (metric < 0)
-                return (struct tracked_reading){0};
-        read_metric(table, node, (size_t)metric, &mean);
-        return row_estimate_reading(&mean,
-                                    node_table_policy(table)->metrics[metric].query.window_ms,
-                                    covered, now_unix_ms);
+static void settle_all(struct node_table *table, int64_t now_unix_ms) {
+        for (size_t row = 0; row < table->count; row++)
+                settle_row(table, row, now_unix_ms);
 }
 
-static void read_for_estimate(struct node_table *table, struct node *node, int64_t now_unix_ms) {
-        const struct estimate_terms *terms = &table->table_policy->terms[node->pool];
-        struct reading covered;
-
-        table_read_annotation(table, node, ANNOTATION_COVERED, 0, &covered);
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                const struct tracked_reading reading = tracked_mean(table, node, terms->metric[r],
-                                                                    &covered, now_unix_ms),
-                                             shorter = tracked_mean(table, node, terms->shorter[r],
-                                                                    &covered, now_unix_ms);
-                if (reading.window_ms > 0)
-                        estimator_read(table->estimator, node->estimate, r, &reading, &shorter);
-                else if (terms->metric[r] < 0)
-                        estimator_forget_reading(node->estimate, r);
-        }
-}
-
-/* Fill the columns from the annotations that were kept. */
 static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms) {
-        struct node *node = table->rows[row];
-        struct reading reading;
-
-        forget_parsing(table, node);
-        table->columns.zone[row] = node->zone;
-        table->columns.pool[row] = node->pool;
-        for (size_t i = 0; i < table->columns.metric_count; i++) {
-                read_metric(table, node, i, &reading);
-                table->columns.usage_ratio[i][row] = reading.value;
-                table->columns.expires_unix_ms[i][row] = reading.expires_unix_ms;
-                if (reading.state != READING_MISSING ||
-                    !policy_is_of_others(node_table_policy(table), node->pool, i))
-                        node->readings[reading.state]++;
-                node->skewed += reading.at_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS;
-        }
-        if (table->columns.has_estimate && node->estimate)
-                read_for_estimate(table, node, now_unix_ms);
-        table_read_annotation(table, node, ANNOTATION_HOT_VALUE, 0, &reading);
-        node->hot = (struct annotation){reading.value, reading.at_unix_ms};
-        node->hot_expires_unix_ms = reading.expires_unix_ms;
-        for (size_t state = 0; state < READING_STATE_COUNT; state++)
-                table->readings[state] += node->readings[state];
-        table->skewed += node->skewed;
-        settle_row(table, row, now_unix_ms);
+        node_row_parse(table->rows[row], &table->context, now_unix_ms);
+        row_has_changed(table, row);
 }
 
-/* ---- The set of rows. */
+/* However often a node changes, its row is computed once, at the next publication. */
+static void on_estimate_changed(void *userdata, void *owner) {
+        const struct node_row *node = owner;
+        struct node_table *table = userdata;
+
+        table->context.columns.settled_until_unix_ms[node->row] = INT64_MIN;
+        table->has_changed_rows = true;
+}
+
+/* ---- The set of nodes. */
 
 /* @like: the columns' shape; the first @count rows of it are kept */
 static void resize_columns(struct node_table *table, const struct node_columns *like, size_t count,
                            size_t cap) {
         struct node_columns columns = node_columns_new(like, count, cap);
 
-        node_columns_done(&table->columns);
-        table->columns = columns;
+        node_columns_done(&table->context.columns);
+        table->context.columns = columns;
         table->rows = xreallocarray(table->rows, cap, sizeof(*table->rows));
         table->changed_in = xreallocarray(table->changed_in, cap, sizeof(*table->changed_in));
         table->cap = cap;
 }
 
 static void move_row(struct node_table *table, size_t to, size_t from) {
-        node_columns_move(&table->columns, to, from);
+        node_columns_move(&table->context.columns, to, from);
         table->rows[to] = table->rows[from];
         table->rows[to]->row = (uint32_t)to;
 }
 
-static struct node *node_new(struct node_table *table, const char *name, size_t len) {
-        struct node *node = xcalloc(1, sizeof(*node));
+static struct node_row *add_stranger(struct node_table *table, const char *name, size_t len) {
+        struct node_row *node = node_row_new(name, len);
 
-        node->table = table;
-        node->name = xmemdup0(name, len);
-        node->row = NODE_ROW_NONE;
-        node->hot_expires_unix_ms = READING_NEVER;
         (void)strmap_put(&table->nodes_by_name, name, len, node);
         table->stranger_count++;
         return node;
 }
 
-static void table_node_free(struct node *node) {
-        binding_ring_done(&node->bound);
-        kept_annotations_done(&node->annotations);
-        free(node->name);
-        free(node);
-}
-
-static void forget_node(struct node_table *table, struct node *node) {
+static void forget_node(struct node_table *table, struct node_row *node) {
         (void)strmap_remove(&table->nodes_by_name, node->name, strlen(node->name));
         if (node->row == NODE_ROW_NONE) {
                 table->stranger_count--;
         } else {
-                forget_parsing(table, node);
                 (void)node_zones_move(&table->zones, node->zone, NULL, NULL);
                 if (node->estimate)
-                        estimator_node_release(table->estimator, node->estimate);
+                        estimator_node_release(table->context.estimator, node->estimate);
                 table->count--;
                 if (node->row != table->count)
                         move_row(table, node->row, table->count);
                 table->has_new_names = table->is_dirty = true;
         }
-        table_node_free(node);
+        node_row_free(node);
 }
 
-static void hold_estimate(struct node_table *table, struct node *node) {
-        if (table->estimator && !node->estimate)
-                node->estimate = estimator_node_hold(table->estimator, node->name,
+static void hold_estimate(struct node_table *table, struct node_row *node) {
+        if (table->context.estimator && !node->estimate)
+                node->estimate = estimator_node_hold(table->context.estimator, node->name,
                                                      strlen(node->name), node);
 }
 
-static void add_row(struct node_table *table, struct node *node) {
+static void add_row(struct node_table *table, struct node_row *node) {
         if (table->count == table->cap)
-                resize_columns(table, &table->columns, table->count, table->cap * 2);
+                resize_columns(table, &table->context.columns, table->count, table->cap * 2);
         node->row = (uint32_t)table->count;
         hold_estimate(table, node);
         table->rows[table->count++] = node;
@@ -278,10 +131,10 @@ static void add_row(struct node_table *table, struct node *node) {
 /* The snapshot before the current one becomes the next one: workers have long released it. */
 static void publish_snapshot(struct node_table *table, int64_t now_unix_ms) {
         const struct node_snapshot_source source = {
-                .table_policy = table->table_policy,
-                .estimator = table->estimator,
+                .table_policy = table->context.table_policy,
+                .estimator = table->context.estimator,
                 .names = table->names,
-                .columns = &table->columns,
+                .columns = &table->context.columns,
                 .count = table->count,
                 .changed_in = table->changed_in,
                 .whole_in = table->whole_in,
@@ -300,7 +153,9 @@ struct node_table *node_table_new(const struct node_table_options *options, stru
         struct node_table *table = xcalloc(1, sizeof(*table));
 
         table->options = *options;
-        table->live_until_unix_ms = INT64_MIN;
+        table->context.zone = options->zone;
+        table->context.is_percent = options->is_percent;
+        table->context.bindings_live_until_unix_ms = INT64_MIN;
         table->names = node_names_new(NULL, 0);
         (void)pthread_mutex_init(&table->current_lock, NULL);
         node_table_set_policy(table, policy, now_unix_ms);
@@ -314,33 +169,25 @@ void node_table_free(struct node_table *table) {
         if (!table)
                 return;
         STRMAP_FOREACH (entry, &table->nodes_by_name)
-                table_node_free(entry->value);
+                node_row_free(entry->value);
         strmap_done(&table->nodes_by_name);
-        node_columns_done(&table->columns);
+        node_columns_done(&table->context.columns);
         node_zones_done(&table->zones);
         free(table->rows);
         free(table->changed_in);
-        estimator_free(table->estimator);
+        estimator_free(table->context.estimator);
         node_snapshot_unref(table->current);
         if (table->last)
                 node_snapshot_unref(table->last);
         node_names_unref(table->names);
-        table_policy_unref(table->table_policy);
+        table_policy_unref(table->context.table_policy);
         (void)pthread_mutex_destroy(&table->current_lock);
         free(table);
 }
 
-/* However often a node changes, its row is computed once, at the next publication. */
-static void on_estimate_changed(void *userdata, void *owner) {
-        const struct node *node = owner;
-
-        (void)userdata;
-        node->table->columns.settled_until_unix_ms[node->row] = INT64_MIN;
-        node->table->has_changed_rows = true;
-}
-
 void node_table_set_policy(struct node_table *table, struct policy *policy, int64_t now_unix_ms) {
-        struct table_policy *before = table->table_policy;
+        struct row_context *context = &table->context;
+        struct table_policy *before = context->table_policy;
         uint64_t generation = before ? before->generation + 1 : 1;
         bool has_same_pools = before && policy_has_same_pools(before->policy, policy);
 
@@ -348,10 +195,10 @@ void node_table_set_policy(struct node_table *table, struct policy *policy, int6
                 table->rows[row]->pool = 0;
         if (before)
                 table_policy_unref(before);
-        table->table_policy = table_policy_new(policy, generation, table->options.metrics);
+        context->table_policy = table_policy_new(policy, generation, table->options.metrics);
         bool has_estimate = policy->scoring == POLICY_SCORING_ESTIMATE;
-        if (has_estimate && !table->estimator)
-                table->estimator = estimator_new(on_estimate_changed, NULL);
+        if (has_estimate && !context->estimator)
+                context->estimator = estimator_new(on_estimate_changed, table);
         const struct node_columns like = {.metric_count = policy->metric_count,
                                           .has_estimate = has_estimate};
         resize_columns(table, &like, 0, size_max(table->count, 64));
@@ -363,30 +210,58 @@ void node_table_set_policy(struct node_table *table, struct policy *policy, int6
 }
 
 const struct policy *node_table_policy(const struct node_table *table) {
-        return table->table_policy->policy;
+        return table->context.table_policy->policy;
 }
 
-void node_table_put(struct node_table *table, const char *name, const json_t *annotations,
-                    int64_t now_unix_ms) {
-        size_t len = strlen(name);
-        struct node *node = strmap_get(&table->nodes_by_name, name, len);
-        bool is_new = !node || node->row == NODE_ROW_NONE;
+static bool set_capacity(struct node_row *node, const json_t *capacity) {
+        const struct pod_load load = {.of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
+                                             [ESTIMATE_MEM] = quantity_at(capacity, "memory")}};
 
-        if (is_new && (len == 0 || len > NODE_NAME_MAX || table->count >= NODE_TABLE_MAX_ROWS))
+        return node->estimate && estimator_set_capacity(node->estimate, &load);
+}
+
+void node_table_put(struct node_table *table, const struct node_update *update,
+                    int64_t now_unix_ms) {
+        size_t len = strlen(update->name);
+        struct node_row *node = strmap_get(&table->nodes_by_name, update->name, len);
+        bool has_changed = !node || node->row == NODE_ROW_NONE;
+
+        if (has_changed && (len == 0 || len > NODE_NAME_MAX || table->count >= NODE_TABLE_MAX_ROWS))
                 return;
         if (!node)
-                node = node_new(table, name, len);
-        if (is_new)
+                node = add_stranger(table, update->name, len);
+        if (has_changed)
                 add_row(table, node);
+        uint8_t pool = (uint8_t)policy_pool_of(node_table_policy(table), update->labels);
+        uint8_t zone = node_zones_move(&table->zones, node->zone, update->labels, update->taints);
+        has_changed |= pool != node->pool || zone != node->zone;
+        has_changed |= kept_annotations_set(&node->annotations, update->annotations,
+                                            table->options.annotation_prefix);
+        has_changed |= set_capacity(node, update->capacity);
         node->generation = table->generation;
-        bool has_changed = kept_annotations_set(&node->annotations, annotations,
-                                                table->options.annotation_prefix);
-        if (is_new || has_changed)
+        node->pool = pool;
+        node->zone = zone;
+        if (has_changed)
                 parse_row(table, node->row, now_unix_ms);
 }
 
+bool node_table_put_object(struct node_table *table, const json_t *node, int64_t now_unix_ms) {
+        const json_t *metadata = json_object_get(node, "metadata");
+        const struct node_update update = {
+                .name = json_string_at(metadata, "name", NULL),
+                .annotations = json_object_get(metadata, "annotations"),
+                .labels = json_object_get(metadata, "labels"),
+                .taints = json_at(node, "spec", "taints", NULL),
+                .capacity = json_at(node, "status", "capacity", NULL),
+        };
+
+        if (update.name)
+                node_table_put(table, &update, now_unix_ms);
+        return update.name != NULL;
+}
+
 void node_table_remove(struct node_table *table, const char *name) {
-        struct node *node = strmap_get(&table->nodes_by_name, name, strlen(name));
+        struct node_row *node = strmap_get(&table->nodes_by_name, name, strlen(name));
 
         if (node)
                 forget_node(table, node);
@@ -402,55 +277,8 @@ void node_table_list_ended(struct node_table *table) {
                         forget_node(table, table->rows[row]);
 }
 
-void node_table_set_capacity(struct node_table *table, const char *name, const json_t *capacity,
-                             int64_t now_unix_ms) {
-        struct node *node = strmap_get(&table->nodes_by_name, name, strlen(name));
-        const struct pod_load load = {.of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
-                                             [ESTIMATE_MEM] = quantity_at(capacity, "memory")}};
-
-        if (node && node->estimate && estimator_set_capacity(node->estimate, &load))
-                parse_row(table, node->row, now_unix_ms);
-}
-
-void node_table_set_zone(struct node_table *table, const char *name, const json_t *labels,
-                         const json_t *taints) {
-        struct node *node = strmap_get(&table->nodes_by_name, name, strlen(name));
-
-        if (!node || node->row == NODE_ROW_NONE)
-                return;
-        uint8_t zone = node_zones_move(&table->zones, node->zone, labels, taints);
-        table->is_dirty |= zone != node->zone;
-        table->columns.zone[node->row] = node->zone = zone;
-}
-
-void node_table_set_pool(struct node_table *table, const char *name, const json_t *labels,
-                         int64_t now_unix_ms) {
-        struct node *node = strmap_get(&table->nodes_by_name, name, strlen(name));
-        uint8_t pool = (uint8_t)policy_pool_of(node_table_policy(table), labels);
-
-        if (!node || node->row == NODE_ROW_NONE || pool == node->pool)
-                return;
-        node->pool = pool;
-        parse_row(table, node->row, now_unix_ms);
-}
-
-bool node_table_put_object(struct node_table *table, const json_t *node, int64_t now_unix_ms) {
-        const json_t *metadata = json_object_get(node, "metadata");
-        const json_t *labels = json_object_get(metadata, "labels");
-        const char *name = json_string_at(metadata, "name", NULL);
-
-        if (!name)
-                return false;
-        node_table_put(table, name, json_object_get(metadata, "annotations"), now_unix_ms);
-        node_table_set_zone(table, name, labels, json_at(node, "spec", "taints", NULL));
-        node_table_set_pool(table, name, labels, now_unix_ms);
-        node_table_set_capacity(table, name, json_at(node, "status", "capacity", NULL),
-                                now_unix_ms);
-        return true;
-}
-
 struct estimator *node_table_estimator(const struct node_table *table) {
-        return table->estimator;
+        return table->context.estimator;
 }
 
 /* Strangers whose bindings are all too old to count. */
@@ -459,9 +287,9 @@ static void forget_old_strangers(struct node_table *table, int64_t now_unix_ms) 
         struct strmap_entry *entry;
 
         STRMAP_FOREACH (entry, &table->nodes_by_name) {
-                struct node *node = entry->value;
+                struct node_row *node = entry->value;
                 if (node->row == NODE_ROW_NONE &&
-                    binding_ring_count(&node->bound, now_unix_ms, keep_ms) == 0)
+                    binding_ring_count(&node->hot.bound, now_unix_ms, keep_ms) == 0)
                         forget_node(table, node);
         }
 }
@@ -469,7 +297,7 @@ static void forget_old_strangers(struct node_table *table, int64_t now_unix_ms) 
 void node_table_bind(struct node_table *table, const char *name, int64_t at_unix_ms,
                      int64_t now_unix_ms) {
         size_t len = strlen(name);
-        struct node *node = strmap_get(&table->nodes_by_name, name, len);
+        struct node_row *node = strmap_get(&table->nodes_by_name, name, len);
 
         if (!node) {
                 if (len == 0 || len > NODE_NAME_MAX)
@@ -478,32 +306,27 @@ void node_table_bind(struct node_table *table, const char *name, int64_t at_unix
                         forget_old_strangers(table, now_unix_ms);
                 if (table->stranger_count >= NODE_TABLE_MAX_STRANGERS)
                         return;
-                node = node_new(table, name, len);
+                node = add_stranger(table, name, len);
         }
-        binding_ring_settle(&node->bound, now_unix_ms);
-        binding_ring_add(&node->bound, at_unix_ms, hot_value_keep_ms(node_table_policy(table)));
+        binding_ring_settle(&node->hot.bound, now_unix_ms);
+        binding_ring_add(&node->hot.bound, at_unix_ms, hot_value_keep_ms(node_table_policy(table)));
         if (node->row != NODE_ROW_NONE)
                 settle_row(table, node->row, now_unix_ms);
-}
-
-static void settle_all(struct node_table *table, int64_t now_unix_ms) {
-        for (size_t row = 0; row < table->count; row++)
-                settle_row(table, row, now_unix_ms);
 }
 
 void node_table_forget_bindings(struct node_table *table, int64_t now_unix_ms) {
         struct strmap_entry *entry;
 
         STRMAP_FOREACH (entry, &table->nodes_by_name)
-                binding_ring_done(&((struct node *)entry->value)->bound);
-        table->live_until_unix_ms = INT64_MIN;
+                binding_ring_done(&((struct node_row *)entry->value)->hot.bound);
+        table->context.bindings_live_until_unix_ms = INT64_MIN;
         settle_all(table, now_unix_ms);
 }
 
 void node_table_set_live(struct node_table *table, bool is_live, int64_t now_unix_ms) {
-        if (is_live == (table->live_until_unix_ms == INT64_MAX))
+        if (is_live == (table->context.bindings_live_until_unix_ms == INT64_MAX))
                 return;
-        table->live_until_unix_ms = is_live ? INT64_MAX : now_unix_ms;
+        table->context.bindings_live_until_unix_ms = is_live ? INT64_MAX : now_unix_ms;
         settle_all(table, now_unix_ms);
 }
 
@@ -524,7 +347,7 @@ bool node_table_is_dirty(const struct node_table *table) {
 }
 
 int64_t node_table_next_change_unix_ms(const struct node_table *table) {
-        return node_columns_settled_until_unix_ms(&table->columns, table->count);
+        return node_columns_settled_until_unix_ms(&table->context.columns, table->count);
 }
 
 static void renew_names(struct node_table *table) {
@@ -542,7 +365,7 @@ void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
         if (now_unix_ms < table->published_unix_ms)
                 settle_all(table, now_unix_ms);
         for (size_t row = 0; row < table->count; row++)
-                if (table->columns.settled_until_unix_ms[row] <= now_unix_ms)
+                if (table->context.columns.settled_until_unix_ms[row] <= now_unix_ms)
                         settle_row(table, row, now_unix_ms);
         if (table->has_new_names)
                 renew_names(table);
@@ -550,8 +373,8 @@ void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
         if (table->is_dirty)
                 table->whole_in = table->publications;
         publish_snapshot(table, now_unix_ms);
-        if (table->estimator)
-                estimator_published(table->estimator, table->publications);
+        if (table->context.estimator)
+                estimator_published(table->context.estimator, table->publications);
         table->published_unix_ms = now_unix_ms;
         table->is_dirty = table->has_changed_rows = false;
 }
@@ -572,26 +395,29 @@ static void judge_age(struct reading *reading, int64_t now_unix_ms) {
 
 void node_table_reading(const struct node_table *table, size_t row, size_t metric,
                         int64_t now_unix_ms, struct reading *ret) {
-        read_metric(table, table->rows[row], metric, ret);
+        node_row_reading(table->rows[row], &table->context, metric, ret);
         judge_age(ret, now_unix_ms);
 }
 
 void node_table_hot_reading(const struct node_table *table, size_t row, int64_t now_unix_ms,
                             struct reading *ret) {
-        table_read_annotation(table, table->rows[row], ANNOTATION_HOT_VALUE, 0, ret);
+        node_row_hot_reading(table->rows[row], &table->context, ret);
         judge_age(ret, now_unix_ms);
 }
 
 void node_table_stats(const struct node_table *table, int64_t now_unix_ms,
                       struct node_table_stats *ret) {
-        size_t expired = node_columns_expired(&table->columns, table->count, now_unix_ms);
-
         *ret = (struct node_table_stats){
                 .nodes = table->count,
-                .skewed = table->skewed,
                 .publications = table->publications,
         };
-        memcpy(ret->readings, table->readings, sizeof(ret->readings));
+        for (size_t row = 0; row < table->count; row++) {
+                const struct node_row *node = table->rows[row];
+                for (size_t state = 0; state < READING_STATE_COUNT; state++)
+                        ret->readings[state] += node->readings[state];
+                ret->skewed += node->skewed;
+        }
+        size_t expired = node_columns_expired(&table->context.columns, table->count, now_unix_ms);
         ret->readings[READING_USABLE] -= expired;
         ret->readings[READING_EXPIRED] = expired;
 }

@@ -54,40 +54,37 @@ struct node_table *node_table_new(const struct node_table_options *options, stru
 void node_table_free(struct node_table *table);
 DEFINE_FREEP(struct node_table, node_table_free);
 
-/** node_table_set_policy() - put another policy in force; @policy is owned by the table */
+/** node_table_set_policy() - put another policy in force; @policy is owned by the table. If it has
+ * other pools, the table forgets the pools of all nodes until they are put again */
 void node_table_set_policy(struct node_table *table, struct policy *policy, int64_t now_unix_ms);
 const struct policy *node_table_policy(const struct node_table *table);
 
+/* A node as it is now. All of it is borrowed; what is NULL or of another type is not there. */
+struct node_update {
+        const char *name;
+        const json_t *annotations, *labels; /* of metadata */
+        const json_t *taints;               /* of spec; see node_zones_move() */
+        /* Of status; it counts only with an estimator. Not status.allocatable, since readings are
+         * shares of the whole machine. */
+        const json_t *capacity;
+};
+
 /**
  * node_table_put() - a node is new or has changed
- * @annotations: metadata.annotations, borrowed; NULL or another type: none
+ *
  * Nodes with names that Kubernetes does not allow (empty, longer than 253 bytes) and nodes above
  * the ceiling are left out: they are unknown, and pass.
  */
-void node_table_put(struct node_table *table, const char *name, const json_t *annotations,
+void node_table_put(struct node_table *table, const struct node_update *update,
                     int64_t now_unix_ms);
+/** node_table_put_object() - the same for a Node; its metadata will do. Return: false: it has no
+ * name */
+bool node_table_put_object(struct node_table *table, const json_t *node, int64_t now_unix_ms);
 void node_table_remove(struct node_table *table, const char *name);
 /** node_table_list_begins() - node_table_put() follows for every node */
 void node_table_list_begins(struct node_table *table);
 /** node_table_list_ended() - remove the nodes that were not in the list */
 void node_table_list_ended(struct node_table *table);
-/**
- * node_table_set_capacity() - ignored without an estimator
- * @capacity: status.capacity, borrowed; NULL or unreadable: not known. Not status.allocatable,
- * since readings are shares of the whole machine
- */
-void node_table_set_capacity(struct node_table *table, const char *name, const json_t *capacity,
-                             int64_t now_unix_ms);
-/** node_table_set_zone() - @labels, @taints: see node_zones_move() */
-void node_table_set_zone(struct node_table *table, const char *name, const json_t *labels,
-                         const json_t *taints);
-/** node_table_set_pool() - find the node's pool by its labels (borrowed). A policy with other pools
- * makes the table forget the pools of all nodes */
-void node_table_set_pool(struct node_table *table, const char *name, const json_t *labels,
-                         int64_t now_unix_ms);
-/** node_table_put_object() - all of the above for a Node; its metadata will do. Return: false: it
- * has no name */
-bool node_table_put_object(struct node_table *table, const json_t *node, int64_t now_unix_ms);
 /** node_table_estimator() - borrowed; NULL until the first policy with scoring: estimate; it stays
  * afterwards */
 struct estimator *node_table_estimator(const struct node_table *table);

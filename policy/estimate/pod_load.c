@@ -19,12 +19,11 @@ void pod_load_factor_init(struct load_factor *factor) {
                 factor->ratio[r] = 1;
 }
 
-void pod_load_factor_move(struct load_factor *factor, double share, const struct pod_load *used,
-                          const struct pod_load *requested) {
+void pod_load_factor_move(struct load_factor *factor, double share,
+                          const double ratios[static ESTIMATE_RESOURCE_COUNT]) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                double ratio = used->of[r] / requested->of[r];
-                double measured = fmin(fmax(ratio, FACTOR_MIN), FACTOR_MAX);
-                if (requested->of[r] > 0 && isfinite(ratio))
+                double measured = fmin(fmax(ratios[r], FACTOR_MIN), FACTOR_MAX);
+                if (isfinite(ratios[r]))
                         factor->ratio[r] += share * (measured - factor->ratio[r]);
         }
 }

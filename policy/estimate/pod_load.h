@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 enum { ESTIMATE_CPU, ESTIMATE_MEM, ESTIMATE_RESOURCE_COUNT };
 
 enum { POD_LOAD_FACTOR_STEP_MS = 15000 };
@@ -23,19 +25,19 @@ struct load_factor {
         double ratio[ESTIMATE_RESOURCE_COUNT];
 };
 
-/* What is expected of a pod or a node of which nothing is known. */
+/* What is expected of a pod or a node of which nothing is known, and what a reading may teach. */
 struct cluster_load {
         struct load_factor factor;
         double base_ratio[ESTIMATE_RESOURCE_COUNT]; /* the mean base of the nodes, of the capacity
                                                      */
+        /* All pods that have run since then are known. INT64_MAX: not all that run now are. */
+        int64_t pods_known_since_unix_ms;
 };
 
 /** pod_load_factor_init() - before anything is known: 1 */
 void pod_load_factor_init(struct load_factor *factor);
-/**
- * pod_load_factor_move() - towards the factor of sums over all nodes with a fresh reading: their
- * pods use @used, and request @requested. A sum of 0 changes nothing
- * @share: of the way there: 1, or POD_LOAD_FACTOR_STEP every POD_LOAD_FACTOR_STEP_MS
- */
-void pod_load_factor_move(struct load_factor *factor, double share, const struct pod_load *used,
-                          const struct pod_load *requested);
+/** pod_load_factor_move() - towards a factor of pods that were measured
+ * @ratios: NAN changes nothing
+ * @share:  of the way there: 1, or POD_LOAD_FACTOR_STEP every POD_LOAD_FACTOR_STEP_MS */
+void pod_load_factor_move(struct load_factor *factor, double share,
+                          const double ratios[static ESTIMATE_RESOURCE_COUNT]);

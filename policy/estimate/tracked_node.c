@@ -84,7 +84,7 @@ static void take_out_of_base(struct tracked_node *node, struct tracked_pod *pod)
                 double overlap = overlap_with(pod, &node->readings[r]);
                 node->base.of[r] = fmax(0, node->base.of[r] - overlap * (double)pod->used[r]);
         }
-        pod->overlap = (float)overlap_with(pod, &node->readings[ESTIMATE_CPU]);
+        pod->overlap = (float)overlap_with(pod, &node->taught);
 }
 
 static void expect_of(struct tracked_pod *pod, const struct pod_load *request,
@@ -185,8 +185,8 @@ void tracked_node_end(struct tracked_node *node, struct workload_set *workloads,
         pod->gone_unix_ms = gone_unix_ms;
         node->gone_count++;
         /* It is known late: the last window already ended after it was gone. */
-        if (gone_unix_ms < node->readings[ESTIMATE_CPU].ends_unix_ms)
-                pod->overlap = (float)overlap_with(pod, &node->readings[ESTIMATE_CPU]);
+        if (gone_unix_ms < node->taught.ends_unix_ms)
+                pod->overlap = (float)overlap_with(pod, &node->taught);
         if (pod->runs_unix_ms == TRACKED_NEVER || node->gone_count > TRACKED_MAX_GONE)
                 drop_pod(node, workloads, (size_t)(pod - node->pods));
         else if (node->gone_count % 64 == 0)
@@ -301,12 +301,36 @@ static bool add_change(struct workload_change *changes, size_t *count, struct wo
         return true;
 }
 
-/* @moved: by how many cores the reading differs from the one before it */
-static void teach(struct tracked_node *node, const struct tracked_reading *reading, bool is_near,
-                  double moved, const struct cluster_load *cluster) {
+/* A reading that comes too soon after the last one that taught, or that is older, says nothing
+ * more. If it did, a node could say the same of its pods again and again. */
+static bool is_too_soon(const struct tracked_node *node, const struct tracked_reading *reading) {
+        int64_t since_ms = reading->ends_unix_ms - node->taught.ends_unix_ms;
+
+        return node->taught.window_ms > 0 && since_ms < reading->window_ms / TRACKED_LESSONS &&
+               since_ms > -2 * reading->window_ms;
+}
+
+/* Whether what has changed between them is what pods have changed. */
+static bool is_comparable(const struct tracked_reading *before,
+                          const struct tracked_reading *reading,
+                          const struct cluster_load *cluster) {
+        int64_t since_ms = reading->ends_unix_ms - before->ends_unix_ms;
+
+        return before->window_ms > 0 && since_ms > 0 && since_ms <= 2 * reading->window_ms &&
+               cluster->pods_known_since_unix_ms != INT64_MAX;
+}
+
+static void teach(struct tracked_node *node, const struct tracked_reading *reading,
+                  const struct cluster_load *cluster) {
+        const struct tracked_reading before = node->taught;
         struct workload_change changes[TRACKED_MAX_CHANGES];
         size_t count = 0;
+        double capacity = node->capacity.of[ESTIMATE_CPU],
+               moved = (reading->ratio - before.ratio) * capacity;
 
+        if (is_too_soon(node, reading))
+                return;
+        node->taught = *reading;
         for (size_t i = 0; i < node->pod_count; i++) {
                 struct tracked_pod *pod = &node->pods[i];
                 double overlap = overlap_with(pod, reading);
@@ -317,9 +341,17 @@ static void teach(struct tracked_node *node, const struct tracked_reading *readi
                 if (!pod->workload || !add_change(changes, &count, pod->workload, more))
                         moved -= more * (double)pod->used[ESTIMATE_CPU];
         }
-        if (is_near)
-                workload_learn(changes, count, moved, node->capacity.of[ESTIMATE_CPU],
-                               reading->ends_unix_ms, &cluster->factor);
+        if (!is_comparable(&before, reading, cluster))
+                return;
+        const struct workload_lesson lesson = {
+                .teacher = (uint32_t)((uintptr_t)node / sizeof(*node)),
+                .cores = moved,
+                .capacity = capacity,
+                .at_unix_ms = reading->ends_unix_ms,
+                .is_doubtful = before.begins_unix_ms < cluster->pods_known_since_unix_ms ||
+                               reading->begins_unix_ms < cluster->pods_known_since_unix_ms,
+        };
+        workload_learn(changes, count, &lesson, &cluster->factor);
 }
 
 static void begin(struct tracked_node *node, int r, const struct cluster_load *cluster) {
@@ -354,6 +386,8 @@ void tracked_node_read(struct tracked_node *node, struct workload_set *workloads
         if (capacity <= 0)
                 return;
         node->readings[resource] = *reading;
+        if (is_first && resource == ESTIMATE_CPU)
+                node->taught.window_ms = 0;
         if (is_first)
                 begin(node, resource, cluster);
         else if (since_ms > 0)
@@ -366,9 +400,7 @@ void tracked_node_read(struct tracked_node *node, struct workload_set *workloads
                 observe(node, resource, is_first, reading->ratio * capacity,
                         reading->begins_unix_ms, reading->ends_unix_ms);
         if (resource == ESTIMATE_CPU)
-                teach(node, reading,
-                      !is_first && since_ms > 0 && since_ms <= 2 * reading->window_ms,
-                      (reading->ratio - before.ratio) * capacity, cluster);
+                teach(node, reading, cluster);
         drop_past(node, workloads, reading->ends_unix_ms);
         sum_up(node);
 }

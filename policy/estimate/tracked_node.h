@@ -33,7 +33,10 @@
  * If there is also a shorter mean with the same end, a reading is two observations: the part of the
  * longer window before the shorter one, and the shorter window.
  *
- * Each new CPU reading also teaches the workloads whose pods entered or left the window. Pure.
+ * Each new CPU reading also teaches the workloads whose pods entered or left the window. It does so
+ * in doubt if its window, or the one before it, began when not all pods were known: what a pod used
+ * that ended before anybody knew of it is missing from the later reading, so those that came
+ * meanwhile would seem to use that much less, and on all nodes at once. Pure.
  */
 #pragma once
 
@@ -46,6 +49,7 @@
 enum {
         TRACKED_MAX_GONE = 4096,  /* pods of a node that are gone, but still in a window */
         TRACKED_MAX_CHANGES = 64, /* workloads that one reading teaches */
+        TRACKED_LESSONS = 10,     /* readings that teach, in the time of a window */
         TRACKED_AWAY_MAX = 7,     /* observations in a row; see above */
         /* A pod that is gone is kept so long if no reading comes. In a longer window it is kept as
          * long as the window is. */
@@ -65,7 +69,7 @@ struct tracked_pod {
         int64_t runs_unix_ms, gone_unix_ms;  /* TRACKED_NEVER: not yet */
         float used[ESTIMATE_RESOURCE_COUNT]; /* m, in cores and bytes */
         float variance[ESTIMATE_RESOURCE_COUNT];
-        float overlap; /* ov in the last CPU window, for workload.h */
+        float overlap; /* ov in the last window that taught, for workload.h */
 };
 
 /* A reading of one resource. */
@@ -84,6 +88,7 @@ struct tracked_node {
         /* Observations in a row that were away to the same side; below 0: less than expected. */
         int away[ESTIMATE_RESOURCE_COUNT];
         struct tracked_reading readings[ESTIMATE_RESOURCE_COUNT]; /* window_ms 0: none yet */
+        struct tracked_reading taught; /* the last one of CPU that taught; window_ms 0: none yet */
         struct tracked_pod *pods;
         size_t pod_count, pod_cap, gone_count;
 };

@@ -10,15 +10,21 @@
 #include "base/strmap.h"
 
 static const double CORES_MIN = 0.005, CORES_MAX = 10000; /* of one pod */
-static const double NOISE_RATIO = 0.03; /* of a node's capacity: changes that no pod explains */
-/* Requests are often wrong by a factor: with a narrow prior it would take many readings to see it.
- */
+static const double NOISE_RATIO = 0.03;    /* of a node's capacity: changes that no pod explains */
 static const double PRIOR_SIGMA_RATIO = 2; /* of the request */
-static const double DRIFT_RATIO = 0.2;     /* of theta, in an hour */
+/* If what was observed is further than this from what was expected, the request says nothing. */
+static const double DOUBT_SIGMAS = 2;
+/* 0.5 if theta is known to a tenth: then three standard errors are 30 % of it. */
+static const double CONFIDENCE_SIGMAS = 5;
+static const double DRIFT_RATIO = 0.2; /* of theta, in an hour */
 static const double SURPRISE_MAX_SIGMAS = 3;
 /* Of what is expected of a pod if nothing is known of its workload. */
 static const double UNKNOWN_SIGMA_RATIO[ESTIMATE_RESOURCE_COUNT] = {2, 0.5};
 static const double LOAD_VARIANCE_RATIO = 0.1; /* pods of a workload differ by a third; squared */
+
+static double squared(double x) {
+        return x * x;
+}
 
 struct workload {
         TAILQ_ENTRY(workload) age; /* in the set's list `idle` while nobody holds it */
@@ -26,9 +32,13 @@ struct workload {
         size_t name_len;
         uint32_t holders;
         uint32_t observations;
-        double cores;    /* theta of workload.h; 0: nothing is known yet */
-        double variance; /* P */
-        double begun_variance;
+        uint32_t teachers[WORKLOAD_TEACHERS]; /* of the last lessons; 0: none yet */
+        uint8_t next_teacher, refused;        /* refused: lessons since the last one */
+        int8_t surprised; /* the last one: 1 by far more than expected, -1 by far less */
+        bool is_doubtful; /* all of them are */
+        double weight, weighted_cores; /* W and Y of workload.h */
+        double cores;                  /* theta, as of the last correction */
+        double variance;               /* P */
         double request_cores;
         size_t pods;               /* live ones */
         double pods_request_cores; /* of all live pods together */
@@ -74,8 +84,6 @@ static struct workload *workload_begin(struct workload_set *set, const char *nam
 
         workload->name = xmemdup0(name, name_len);
         workload->name_len = name_len;
-        workload->variance = PRIOR_SIGMA_RATIO * cores * (PRIOR_SIGMA_RATIO * cores);
-        workload->begun_variance = workload->variance;
         workload->request_cores = cores;
         (void)strmap_put(&set->by_name, name, name_len, workload);
         return workload;
@@ -141,7 +149,9 @@ bool workload_is_learned(const struct workload *workload) {
 }
 
 double workload_confidence(const struct workload *workload) {
-        return 1 - sqrt(workload->variance / workload->begun_variance);
+        if (workload->is_doubtful)
+                return 0;
+        return fmax(0, 1 - CONFIDENCE_SIGMAS * sqrt(workload->variance) / workload->cores);
 }
 
 void workload_count(struct workload *workload, int pods, const struct pod_load *request) {
@@ -163,7 +173,7 @@ static struct workload_facts facts_of(const struct workload *workload) {
                                          : workload->request_cores,
                 .is_learned = is_learned,
                 .learned_cores = is_learned ? workload->cores : 0,
-                .confidence = is_learned ? fmax(0, workload_confidence(workload)) : 0,
+                .confidence = is_learned ? workload_confidence(workload) : 0,
         };
 }
 
@@ -185,53 +195,134 @@ void workload_set_import(struct workload_set *set, const struct workload_facts *
                 return;
         struct workload *workload = workload_set_get(set, facts->name, facts->name_len, &request);
         workload->cores = facts->learned_cores;
-        workload->variance = workload->begun_variance * pow(1 - facts->confidence, 2);
+        workload->variance = squared((1 - facts->confidence) * facts->learned_cores /
+                                     CONFIDENCE_SIGMAS);
         workload->observations = 1;
         workload_unref(set, workload);
 }
 
-/* Before the first observation, what is expected follows the cluster's factor. Afterwards it is the
- * workload's own; the longer its pods have not changed, the less is known of it. */
-static void drift_until(struct workload *workload, int64_t now_unix_ms,
-                        const struct load_factor *factor) {
+/* The longer its pods have not changed, the less of what was observed still holds. */
+static void drift_until(struct workload *workload, int64_t now_unix_ms) {
         double hours = (double)(now_unix_ms - workload->learned_unix_ms) / 3600000;
+        double kept = 1;
 
-        if (workload->observations == 0)
-                workload->cores = fmax(CORES_MIN,
-                                       factor->ratio[ESTIMATE_CPU] * workload->request_cores);
-        else if (hours > 0)
-                workload->variance = fmin(workload->variance +
-                                                  hours * pow(DRIFT_RATIO * workload->cores, 2),
-                                          fmax(workload->begun_variance, workload->variance));
+        if (hours > 0)
+                kept = 1 / (1 + workload->weight * hours * squared(DRIFT_RATIO * workload->cores));
+        workload->weight *= kept;
+        workload->weighted_cores *= kept;
         workload->learned_unix_ms = now_unix_ms;
 }
 
-void workload_learn(const struct workload_change *changes, size_t count, double cores,
-                    double capacity, int64_t now_unix_ms, const struct load_factor *factor) {
-        double surprise = cores;
-        double variance = NOISE_RATIO * capacity * (NOISE_RATIO * capacity);
+/* theta and P of what was observed, and of what is expected without that. */
+static void conclude(struct workload *workload, const struct load_factor *factor) {
+        double prior = fmax(CORES_MIN, factor->ratio[ESTIMATE_CPU] * workload->request_cores);
+        double prior_variance = squared(PRIOR_SIGMA_RATIO * fmax(prior, workload->request_cores));
+        double weight = workload->weight;
+
+        if (weight > 0) {
+                double away = workload->weighted_cores / weight - prior;
+                prior_variance = fmax(prior_variance,
+                                      squared(away) - squared(DOUBT_SIGMAS) / weight);
+        }
+        workload->variance = 1 / (1 / prior_variance + weight);
+        workload->cores = workload->variance * (prior / prior_variance + workload->weighted_cores);
+        workload->cores = fmin(fmax(CORES_MIN, workload->cores), CORES_MAX);
+}
+
+/* Nothing was observed. */
+static void unlearn(struct workload *workload) {
+        workload->weight = workload->weighted_cores = 0;
+        workload->observations = 0;
+        workload->is_doubtful = false;
+}
+
+/* Return: false: the node has had its share of the last lessons */
+static bool may_teach(struct workload *workload, uint32_t teacher) {
+        size_t own = 0, nodes = 0;
+
+        for (size_t i = 0; i < WORKLOAD_TEACHERS; i++) {
+                uint32_t of = workload->teachers[i];
+                size_t first = 0;
+                while (workload->teachers[first] != of)
+                        first++;
+                own += of == teacher;
+                nodes += of != 0 && first == i;
+        }
+        if (own * nodes > WORKLOAD_TEACHERS && workload->refused < WORKLOAD_TEACHERS) {
+                workload->refused++;
+                return false;
+        }
+        workload->refused = 0;
+        workload->teachers[workload->next_teacher] = teacher;
+        workload->next_teacher = (uint8_t)((workload->next_teacher + 1) % WORKLOAD_TEACHERS);
+        return true;
+}
+
+/* Return: false: it is known better than this lesson could teach */
+static bool take_lesson(struct workload *workload, const struct workload_lesson *lesson) {
+        if (lesson->is_doubtful && workload->observations > 0 && !workload->is_doubtful)
+                return false;
+        if (!lesson->is_doubtful && workload->is_doubtful)
+                unlearn(workload);
+        workload->is_doubtful = lesson->is_doubtful;
+        return true;
+}
+
+/* One surprise past the limit may be an outlier. If the next one is to the same side, what was
+ * observed before holds no more. */
+static void doubt_if_repeated(struct workload *workload, int side) {
+        if (side != 0 && side == workload->surprised) {
+                workload->weight /= 2;
+                workload->weighted_cores /= 2;
+        }
+        workload->surprised = (int8_t)side;
+}
+
+void workload_learn(const struct workload_change *changes, size_t count,
+                    const struct workload_lesson *lesson, const struct load_factor *factor) {
+        double surprise = lesson->cores;
+        double variance = squared(NOISE_RATIO * lesson->capacity);
 
         for (size_t i = 0; i < count; i++) {
-                drift_until(changes[i].workload, now_unix_ms, factor);
-                const struct workload *workload = changes[i].workload;
-                double squared = changes[i].pods * changes[i].pods;
+                struct workload *workload = changes[i].workload;
+                drift_until(workload, lesson->at_unix_ms);
+                conclude(workload, factor);
                 surprise -= changes[i].pods * workload->cores;
-                variance += squared * (workload->variance +
-                                       LOAD_VARIANCE_RATIO * workload->cores * workload->cores);
+                variance += squared(changes[i].pods) *
+                            (workload->variance + LOAD_VARIANCE_RATIO * squared(workload->cores));
         }
         if (!isfinite(surprise) || !isfinite(variance) || !(variance > 0))
                 return;
         double limit = SURPRISE_MAX_SIGMAS * sqrt(variance);
+        int side = surprise > limit ? 1 : surprise < -limit ? -1 : 0;
         surprise = fmin(fmax(surprise, -limit), limit);
         for (size_t i = 0; i < count; i++) {
                 struct workload *workload = changes[i].workload;
-                double gain = workload->variance * changes[i].pods / variance;
-                double moved = workload->cores + gain * surprise;
-                if (changes[i].pods == 0)
+                double pods = changes[i].pods, before = workload->cores;
+                double others = variance - squared(pods) * workload->variance;
+                if (pods == 0 || !(others > 0) || !may_teach(workload, lesson->teacher) ||
+                    !take_lesson(workload, lesson))
                         continue;
-                workload->cores = fmin(fmax(CORES_MIN, moved), CORES_MAX);
-                workload->variance *= 1 - gain * changes[i].pods;
+                doubt_if_repeated(workload, pods > 0 ? side : -side);
+                workload->weight += squared(pods) / others;
+                workload->weighted_cores += pods * (surprise + pods * before) / others;
                 workload->observations += workload->observations < UINT32_MAX;
+                conclude(workload, factor);
+        }
+}
+
+void workload_set_forget_doubtful(struct workload_set *set) {
+        const struct strmap_entry *entry;
+
+        STRMAP_FOREACH (entry, &set->by_name) {
+                struct workload *workload = entry->value;
+                if (!workload->is_doubtful)
+                        continue;
+                unlearn(workload);
+                if (workload->holders == 0) {
+                        TAILQ_REMOVE(&set->idle, workload, age);
+                        workload_forget(set, workload);
+                }
         }
 }
 

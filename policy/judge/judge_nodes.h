@@ -39,9 +39,19 @@ struct node_verdict {
         int score100; /* as if it was the only candidate; not for use if policy_is_relative() */
 };
 
-/** judge_nodes_verdict_slow() - compute the verdict from the readings */
-struct node_verdict judge_nodes_verdict_slow(const struct judge_nodes *nodes, size_t row,
-                                             int64_t now_unix_ms);
+/** judge_nodes_verdict_of() - compute the verdict on a row from its readings
+ * @terms: as in struct judge_nodes */
+struct node_verdict judge_nodes_verdict_of(const struct node_columns *columns,
+                                           const struct policy *policy,
+                                           const struct estimate_terms *terms, size_t row,
+                                           int64_t now_unix_ms);
+
+/** judge_nodes_verdict_slow() - the same for a row of @nodes */
+static inline struct node_verdict judge_nodes_verdict_slow(const struct judge_nodes *nodes,
+                                                           size_t row, int64_t now_unix_ms) {
+        return judge_nodes_verdict_of(&nodes->columns, nodes->policy, nodes->terms, row,
+                                      now_unix_ms);
+}
 
 /** judge_nodes_are_settled() - every verdict still holds as it was published */
 static inline bool judge_nodes_are_settled(const struct judge_nodes *nodes, int64_t now_unix_ms) {

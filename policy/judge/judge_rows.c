@@ -12,18 +12,19 @@ void judge_rows(struct judge *judge, const struct judge_nodes *nodes, const char
         judge_begin(judge, nodes, pod, open, now_unix_ms);
         for (size_t row = 0, i = 0; row < nodes->count; row++)
                 if (!closed_by[row])
-                        judge->rows[i++] = (uint32_t)row;
+                        judge->question.rows[i++] = (uint32_t)row;
         judge_filter(judge);
         for (size_t row = 0, i = 0; row < nodes->count; row++)
-                ret_rejected_by[row] = closed_by[row] ? JUDGE_PASSES : judge->rejected_by[i++];
+                ret_rejected_by[row] = closed_by[row] ? JUDGE_PASSES
+                                                      : judge->filtered.rejected_by[i++];
 
-        judge_begin(judge, nodes, pod, open - judge->rejected_count, now_unix_ms);
-        judge->load = *load;
+        judge_begin(judge, nodes, pod, open - judge->filtered.rejected_count, now_unix_ms);
+        judge->question.load = *load;
         for (size_t row = 0, i = 0; row < nodes->count; row++) {
                 bool passes = !closed_by[row] && ret_rejected_by[row] == JUDGE_PASSES;
                 ret_candidates[row] = passes ? i : SIZE_MAX;
                 if (passes)
-                        judge->rows[i++] = (uint32_t)row;
+                        judge->question.rows[i++] = (uint32_t)row;
         }
         judge_score(judge);
 }

@@ -11,7 +11,7 @@
  * @judge:           afterwards its points, headrooms and places are those of the rows that passed,
  *                   in their order
  * @load:            what the pod is expected to use; for scoring: estimate
- * @ret_rejected_by: [row]: as judge.rejected_by
+ * @ret_rejected_by: [row]: as judge.filtered.rejected_by
  * @ret_candidates:  [row]: the index of its candidate in @judge; SIZE_MAX: it was rejected, or
  *                   is closed
  */

@@ -5,41 +5,42 @@
 
 /* Duplicates do not: the scheduler has each node once. */
 static bool score_takes_part(const struct judge *judge, size_t i) {
-        return judge->rows[i] != JUDGE_DUPLICATE && !judge_is_last(judge, i);
+        return judge->question.rows[i] != JUDGE_DUPLICATE && !judge_is_last(judge, i);
 }
 
 static void score_spread(struct judge *judge) {
-        _cleanup_(freep) int *scores = xcalloc(judge->count, sizeof(*scores));
+        _cleanup_(freep) int *scores = xcalloc(judge->question.count, sizeof(*scores));
+        int *points = judge->scored.points;
         size_t count = 0;
 
-        for (size_t i = 0; i < judge->count; i++)
+        for (size_t i = 0; i < judge->question.count; i++)
                 if (score_takes_part(judge, i))
-                        scores[count++] = judge->points[i];
+                        scores[count++] = points[i];
         verdict_spread10(scores, count);
         count = 0;
-        for (size_t i = 0; i < judge->count; i++)
+        for (size_t i = 0; i < judge->question.count; i++)
                 if (score_takes_part(judge, i))
-                        judge->points[i] = scores[count++];
+                        points[i] = scores[count++];
 }
 
 static void score_by_readings(struct judge *judge) {
-        bool is_spread = judge->nodes->policy->scoring == POLICY_SCORING_SPREAD;
+        const struct judge_question *question = &judge->question;
+        bool is_spread = question->nodes->policy->scoring == POLICY_SCORING_SPREAD;
 
         judge_find_largest(judge);
-        for (size_t i = 0; i < judge->count; i++) {
-                int score100 = judge_knows(judge, i) ? judge_score100(judge, judge->rows[i]) : 0;
-                judge->points[i] = is_spread ? score100 : verdict_score10(score100);
+        for (size_t i = 0; i < question->count; i++) {
+                int score100 = judge_knows(judge, i) ? judge_score100(judge, question->rows[i]) : 0;
+                judge->scored.points[i] = is_spread ? score100 : verdict_score10(score100);
         }
         if (is_spread)
                 score_spread(judge);
 }
 
-/* The best keep their points. Of equal ones the first in the call is better, but judge->best is
+/* The best keep their points. Of equal ones the first in the call is better, but scored->best is
  * better than any of them. */
-static void score_name_best(struct judge *judge) {
-        size_t with_points[SCORE_BEST_POINTS + 1] = {0}, named = 0, best = judge->best;
-        int lowest = SCORE_BEST_POINTS + 1, *points = judge->points;
-        size_t count = judge->count;
+static void score_name_best(struct judge_scored *scored, size_t count) {
+        size_t with_points[SCORE_BEST_POINTS + 1] = {0}, named = 0, best = scored->best;
+        int lowest = SCORE_BEST_POINTS + 1, *points = scored->points;
 
         for (size_t i = 0; i < count; i++)
                 with_points[points[i]]++;
@@ -59,37 +60,41 @@ static void score_name_best(struct judge *judge) {
 
 /* The scheduler draws lots among equal nodes. While it places a PodGroup no binding shows which one
  * it took, so the reserved one has a point more than all others. */
-static void score_prefer_reserved(struct judge *judge) {
-        for (size_t i = 0; i < judge->count; i++)
-                if (i != judge->best && judge->points[i] == SCORE_BEST_POINTS)
-                        judge->points[i]--;
+static void score_prefer_reserved(struct judge_scored *scored, size_t count) {
+        for (size_t i = 0; i < count; i++)
+                if (i != scored->best && scored->points[i] == SCORE_BEST_POINTS)
+                        scored->points[i]--;
 }
 
 static void score_by_estimate(struct judge *judge) {
-        judge->best = judge_find_headrooms(judge);
-        double most = judge->best < judge->count ? judge->headrooms[judge->best] : 0;
-        size_t count = judge->count, row_count = judge->nodes->count;
-        const double *headrooms = judge->headrooms;
-        const uint32_t *rows = judge->rows;
-        int *points = judge->points;
-        bool has_last = judge->has_last;
+        const struct judge_question *question = &judge->question;
+        struct judge_scored *scored = &judge->scored;
+        size_t count = question->count, row_count = question->nodes->count;
+        const double *headrooms = scored->headrooms;
+        const uint32_t *rows = question->rows;
+        bool has_last = scored->has_last;
+        int *points = scored->points;
 
+        scored->best = judge_find_headrooms(judge);
+        double most = scored->best < count ? headrooms[scored->best] : 0;
         /* A candidate that ranks last may have more headroom than the best of those that do not. */
         for (size_t i = 0; i < count; i++)
                 points[i] = rows[i] < row_count && !(has_last && judge_is_last(judge, i))
                                     ? score_points(headrooms[i], most)
                                     : 0;
-        if (judge->pod && judge->pod->group_id != 0)
-                score_prefer_reserved(judge);
-        score_name_best(judge);
+        if (question->pod && question->pod->group_id != 0)
+                score_prefer_reserved(scored, count);
+        score_name_best(scored, count);
 }
 
 void judge_score(struct judge *judge) {
+        struct judge_scored *scored = &judge->scored;
+
         judge_find_last(judge);
-        if (judge->nodes->policy->scoring == POLICY_SCORING_ESTIMATE)
+        if (judge->question.nodes->policy->scoring == POLICY_SCORING_ESTIMATE)
                 score_by_estimate(judge);
         else
                 score_by_readings(judge);
-        if (judge->has_last)
-                verdict_put_last(judge->places, judge->points, judge->count);
+        if (scored->has_last)
+                verdict_put_last(scored->places, scored->points, judge->question.count);
 }

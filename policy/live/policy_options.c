@@ -14,7 +14,7 @@ int policy_options_check(const char *program, const struct program_options *opti
         const struct kube_access_options *kube = &options->kube;
 
         int r = policy_load_file(options->policy_path, options->is_strict, &policy, err);
-        if (r == 0 && (kube->kubeconfig || kube->context || kube->master))
+        if (r == 0 && (kube->kubeconfig || kube->master))
                 r = kube_access_load(kube, &config, err);
         if (r < 0)
                 return r;

@@ -44,10 +44,12 @@ static struct node_table *make_table(int64_t now_unix_ms) {
                                                   json_string(value));
                 }
                 request_node_name(i, name);
-                node_table_put(table, name, annotations, now_unix_ms);
                 json_auto_t *labels = json_pack("{s:s}", "topology.kubernetes.io/zone",
                                                 zones[i % ARRAY_LEN(zones)]);
-                node_table_set_zone(table, name, labels, NULL);
+                node_table_put(table,
+                               &(struct node_update){
+                                       .name = name, .annotations = annotations, .labels = labels},
+                               now_unix_ms);
         }
         node_table_publish(table, now_unix_ms);
         return table;

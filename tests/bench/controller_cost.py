@@ -66,7 +66,7 @@ class Running:
                     program,
                     f"--kubeconfig={self.standin.kubeconfig}",
                     f"--policy-config-path={os.path.join(ROOT, 'policy', 'crane.yaml')}",
-                    f"--node-exporter-port={port}",
+                    f"--target-url-template=http://{{address}}:{port}/metrics",
                     f"--scrape-interval={INTERVAL_S}s",
                     "--patch-qps=1000",  # the beginning is soon over
                     "--bind-address=127.0.0.1",

@@ -68,8 +68,11 @@ static void make_table(void) {
                                                   json_string(value));
                 }
                 request_node_name(i, name);
-                node_table_put(table, name, annotations, NOW_UNIX_MS);
-                node_table_set_capacity(table, name, capacity, NOW_UNIX_MS);
+                node_table_put(table,
+                               &(struct node_update){.name = name,
+                                                     .annotations = annotations,
+                                                     .capacity = capacity},
+                               NOW_UNIX_MS);
         }
         node_table_publish(table, NOW_UNIX_MS);
         snapshot = node_table_acquire(table); /* the table lives as long as the program */
@@ -128,7 +131,7 @@ static size_t judge_pod(int64_t turn) {
 
         answer_filter(&filtered, snapshot, &request, now_unix_ms);
         answer_score(&scored, snapshot, &request, now_unix_ms, turn * 10);
-        return filtered.judge.rejected_count + 1;
+        return filtered.judge.filtered.rejected_count + 1;
 }
 
 /* What is kept of them, for another pod each time. */

@@ -98,10 +98,9 @@ class Running:
             "controller",
             build / "controller/plimsoll-controller",
             *common,
-            f"--node-exporter-port={exporters}",
+            f"--target-url-template=http://{{address}}:{exporters}/metrics",
             f"--scrape-interval={INTERVAL_S}s",
             f"--patch-qps={self.patch_qps}",
-            "--concurrent-syncs=128",
             "--leader-elect=false",
             "--health-port=0",
         )

@@ -148,7 +148,7 @@ class Demo:
             [
                 self.program("plimsoll-controller"),
                 *common,
-                f"--node-exporter-port={self.exporters.port}",
+                f"--target-url-template=http://{{address}}:{self.exporters.port}/metrics",
                 f"--scrape-interval={SCRAPE_INTERVAL_S}s",
                 "--health-port=0",
             ],

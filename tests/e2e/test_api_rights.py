@@ -20,6 +20,7 @@ from cluster.plimsoll import (
     TOP,
     ask,
     fast_policy,
+    kubelet_source,
     metrics,
     page,
     refused,
@@ -302,22 +303,19 @@ def test_rights_of_sources_missing(plane, kubelet, metrics_server, plimsoll, fig
     token = plimsoll.write_token(CONTROLLER)
     cases = {
         METRICS_API: (
-            ["--metrics-source=metrics-server", f"--metrics-server-interval={INTERVAL_S}s"],
+            {"kind": "metrics-server", "interval": f"{INTERVAL_S}s"},
             METRICS_API.refusal, "nodes.metrics.k8s.io (list)",
         ),
         KUBELET: (
-            ["--metrics-source=kubelet", f"--kubelet-ca-file={plane.authority.cert}",
-             f"--kubelet-bearer-token-file={token}"],
-            "get on nodes/metrics", "nodes/metrics (get)",
+            kubelet_source(token, plane.authority.cert),
+            "nodes/metrics (get)", "nodes/metrics (get)",
         ),
     }  # fmt: skip
     before, began, programs = len(plane.audit(CONTROLLER)), time.monotonic(), []
     with without(plane, cases):
-        for right, (flags, logged, rule) in cases.items():
-            source = flags[0].partition("=")[2]
-            program = plimsoll.controller(
-                None, None, "--dry-run", f"--node-selector=source={source}", *flags
-            )
+        for right, (source, logged, rule) in cases.items():
+            selector = f"--node-selector=source={source['kind']}"
+            program = plimsoll.controller(None, None, "--dry-run", selector, sources=[source])
             programs.append(program)
             program.wait_log(re.escape(logged.replace('"', '\\"')))
             wait_until(

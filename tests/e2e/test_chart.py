@@ -73,6 +73,28 @@ def render(tmp_path):
     return rendered
 
 
+def test_sources(render, tmp_path):
+    """They are the file of --sources, in place of the flag that the manifests set."""
+    sources = [{"kind": "node-exporter", "tls_config": {"ca_file": "/etc/keys/ca.crt"}}]
+    found = {
+        (item["kind"], item["metadata"]["name"]): item
+        for item in render({"controller": {"sources": sources}}, namespace="other")
+    }
+    config = found["ConfigMap", "plimsoll-sources"]
+    assert config["metadata"]["namespace"] == "other"
+    assert yaml.safe_load(config["data"]["sources.yaml"]) == {"sources": sources}
+    pod = found["Deployment", "plimsoll-controller"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["args"][-1] == "--sources=/etc/plimsoll/sources.yaml"
+    assert "PLIMSOLL_METRICS_SOURCE" not in {entry["name"] for entry in container["env"]}
+    assert container["volumeMounts"] == [{"name": "sources", "mountPath": "/etc/plimsoll"}]
+    assert pod["volumes"] == [{"name": "sources", "configMap": {"name": "plimsoll-sources"}}]
+    path = tmp_path / "sources"
+    path.write_text(config["data"]["sources.yaml"].replace("/etc/keys/ca.crt", "/nowhere"), "utf-8")
+    said = complete("plimsoll-controller", "--check-config", f"--sources={path}", status=2).stderr
+    assert "sources[0].tls_config.ca_file: /nowhere: cannot open" in said
+
+
 def kustomize(path):
     return list(yaml.safe_load_all(complete(build.program("kubectl"), "kustomize", path).stdout))
 
@@ -161,7 +183,7 @@ def test_every_value_changes_something(render):
         "podAnnotations": {"note": "b"},
         "serviceAccountAnnotations": {"role": "c"},
     }
-    env = {"PLIMSOLL_STRICT": True, "PLIMSOLL_PATCH_QPS": 50, "PLIMSOLL_MAX_PAGE_BYTES": 33554432}
+    env = {"PLIMSOLL_STRICT": True, "PLIMSOLL_PATCH_QPS": 50, "PLIMSOLL_NETWORK_SPEED": 25000000000}
     part = pod | {"extraArgs": ["--log-format=json"], "env": env}
     values = {
         "images": {
@@ -220,7 +242,7 @@ def test_every_value_changes_something(render):
         assert container["resources"] == {"requests": {"cpu": "1"}}
         env = {entry["name"]: entry.get("value") for entry in container["env"]}
         assert env["PLIMSOLL_STRICT"] == "true" and env["PLIMSOLL_PATCH_QPS"] == "50"
-        assert env["PLIMSOLL_MAX_PAGE_BYTES"] == "33554432"
+        assert env["PLIMSOLL_NETWORK_SPEED"] == "25000000000"
         assert env["PLIMSOLL_ANNOTATION_PREFIX"] == "load.example.com"
     assert spec["volumes"][0]["secret"]["secretName"] == "keys"
     assert found["Service", "plimsoll-extender"]["spec"]["clusterIP"] == "10.0.0.9"

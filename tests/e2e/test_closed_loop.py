@@ -23,8 +23,6 @@ from policies import policy_object
 
 SCENARIOS = pathlib.Path(__file__).parent / "scenarios"
 WITHOUT, CRANE, ESTIMATE = "default", "crane", "estimate"
-# Between early writes lie 30 s, whatever the windows: here nothing is written early.
-PREDICTED_AS = {WITHOUT: "default", CRANE: "crane", ESTIMATE: "no-early"}
 SEEDS = 6
 
 
@@ -107,7 +105,7 @@ def test_closed_loop(
     arrivals = Arrivals(SCENARIOS / f"{scenario}.yaml")
     crane = tmp_path / "crane.yaml"
     crane.write_text(yaml.safe_dump(policy(1)), encoding="utf-8")
-    predicted = arrivals.predict(PREDICTED_AS.values(), crane, SEEDS)
+    predicted = arrivals.predict((WITHOUT, CRANE, ESTIMATE), crane, SEEDS)
     assert predicted[WITHOUT]["seeds"][0] >= least, "a draw with too few hot minutes"
     sides = start_sides(arrivals)
     extenders = {}
@@ -123,7 +121,7 @@ def test_closed_loop(
     measured = {name: side.measure(begin) for name, side in sides.items()}
     for name, found in measured.items():
         sides[name].dump(f"{log_dir}/{name}.json", begin)
-        said = predicted[PREDICTED_AS[name]]
+        said = predicted[name]
         relative = found["hot"] / max(measured[WITHOUT]["hot"], 0.1)
         figure(
             f"{name}: {found['hot']:.0f} node-minutes above {HOT:.0%} CPU ({relative:.2f} of "

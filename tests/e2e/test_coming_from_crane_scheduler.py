@@ -119,7 +119,6 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
             exporters,
             *flags,
             f"--prometheus-address={prometheus.url}",
-            "--prometheus-interval=1s",
             "--leader-elect-resource-namespace=kube-system",
         )
 

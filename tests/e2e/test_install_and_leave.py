@@ -105,8 +105,8 @@ def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, tmp_pat
     controller = run(
         [
             binary("plimsoll-controller"), kubeconfig, "--bind-address=127.0.0.1",
-            "--health-port=0", f"--node-exporter-port={exporters.port}", "--scrape-interval=1s",
-            "--scrape-timeout=1s", "--leader-elect-resource-namespace=kube-system",
+            "--health-port=0", f"--target-url-template=http://{{address}}:{exporters.port}/metrics", "--scrape-interval=1s",
+            "--leader-elect-resource-namespace=kube-system",
         ],
         "controller",
     )  # fmt: skip

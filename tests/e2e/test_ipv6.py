@@ -85,7 +85,7 @@ def test_ipv6_alone(plane, fleet, exporters, kubelet_node, plimsoll, binary, fig
     controllers = [
         plimsoll.as_pod(
             "plimsoll-controller", "--metrics-source=node-exporter,kubelet", "--scrape-interval=1s",
-            f"--node-exporter-port={exporters.port}", "--health-port=0",
+            f"--target-url-template=http://{{address}}:{exporters.port}/metrics", "--health-port=0",
             "--leader-elect-resource-namespace=kube-system",
         )
         for _ in range(2)

@@ -49,7 +49,6 @@ class Replica:
             f"--leader-elect-lease-duration={LEASE_S}s",
             f"--leader-elect-renew-deadline={RENEW_S}s",
             f"--leader-elect-retry-period={RETRY_S}s",
-            "--annotation-dead-band=0",
             kubeconfig=kubeconfig,
         )
 

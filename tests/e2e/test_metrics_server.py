@@ -5,7 +5,7 @@ import time
 import pytest
 from cluster.metrics_server import LIST_PATH, MetricsServer, point_to_kwok
 from cluster.nodes import exporter_template
-from cluster.plimsoll import page, refused, total
+from cluster.plimsoll import kubelet_source, page, refused, total
 from cluster.workloads import load_pod
 from harness import wait_until
 from policies import policy_object
@@ -80,12 +80,10 @@ def start_from_kubelets(plane, plimsoll, policy):
     return plimsoll.controller(
         policy,
         None,
-        "--metrics-source=kubelet",
         "--node-address-types=ExternalIP",
-        "--kubelet-insecure-skip-verify",
-        f"--kubelet-bearer-token-file={plimsoll.write_token('plimsoll-controller')}",
         f"--annotation-prefix={KUBELETS}",
         "--leader-elect=false",
+        sources=[kubelet_source(plimsoll.write_token("plimsoll-controller"))],
         interval=f"{INTERVAL_S}s",
         kubeconfig=plane.kubeconfig,
     )
@@ -115,7 +113,6 @@ def test_the_same_load_seen_three_ways(plane, metrics_server, fleet, namespace, 
         policy,
         None,
         "--metrics-source=metrics-server",
-        f"--metrics-server-interval={INTERVAL_S}s",
     )
     start_from_exporters(
         plane,
@@ -165,7 +162,6 @@ def test_metrics_server_dies_and_comes_back(
         plimsoll,
         policy,
         "--metrics-source=metrics-server,node-exporter",
-        f"--metrics-server-interval={INTERVAL_S}s",
     )
 
     def served_by(source):

@@ -40,8 +40,8 @@ def test_two_versions_say_the_same(plimsoll, run, fleet, figure):
         start_exporter(run, shutil.which(name), address)
         nodes += fleet.add(1, name="real", address=address)
     policy = plimsoll.write_policy(policy_object({CPU: "2s", MEM: "2s"}))
-    flags = f"--node-exporter-port={PORT}", "--annotation-dead-band=0"
-    controller = plimsoll.controller(policy, None, *flags)
+    flag = f"--target-url-template=http://{{address}}:{PORT}/metrics"
+    controller = plimsoll.controller(policy, None, flag)
 
     def agree():
         found = {key: [fleet.annotations(node).get(key, "") for node in nodes] for key in APART}

@@ -20,7 +20,7 @@ def test_nothing_is_written(plane, fleet, exporters, make_plimsoll, figure):
     (node,) = fleet.add(1, load={"cpu": 0.3, "mem": 0.2})
     plimsoll = make_plimsoll(plane, "release")
     controller = plimsoll.as_pod(
-        "plimsoll-controller", f"--node-exporter-port={exporters.port}", "--scrape-interval=1s",
+        "plimsoll-controller", f"--target-url-template=http://{{address}}:{exporters.port}/metrics", "--scrape-interval=1s",
         "--leader-elect-resource-namespace=kube-system", "--health-port=0", wrapper=TRACE,
     )  # fmt: skip
     extender = plimsoll.as_pod("plimsoll-extender", "--port=0", wrapper=TRACE)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 from cluster.nodes import node_object
-from cluster.plimsoll import refused
+from cluster.plimsoll import kubelet_source, refused
 from cluster.real_node import PORT, containerd_argv, kubelet_argv
 from cluster.workloads import Background
 from harness import wait_until
@@ -126,10 +126,7 @@ def test_a_real_kubelet_against_the_machine(plane, plimsoll, run, recorder, tmp_
         plimsoll.controller(
             plimsoll.write_policy(POLICY),
             None,
-            "--metrics-source=kubelet",
-            f"--kubelet-ca-file={plane.authority.cert}",
-            f"--kubelet-bearer-token-file={path}",
-            "--annotation-dead-band=0",
+            sources=[kubelet_source(path, plane.authority.cert)],
             interval="5s",
         )
         began = time.time()

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from cluster.plimsoll import metrics, refused, wait_judged
+from cluster.plimsoll import kubelet_source, metrics, refused, wait_judged
 from cluster.real_node import IMAGE, PLANE_ADDRESS, RealNode
 from cluster.real_node import add_plane_address, build_image, lacking
 from cluster.workloads import Background, placed, pod_object
@@ -141,10 +141,7 @@ def start_controller(plane, plimsoll, policy):
     return plimsoll.controller(
         policy,
         None,
-        "--metrics-source=kubelet",
-        f"--kubelet-ca-file={plane.authority.cert}",
-        f"--kubelet-bearer-token-file={plimsoll.write_token('plimsoll-controller')}",
-        "--annotation-dead-band=0",
+        sources=[kubelet_source(plimsoll.write_token("plimsoll-controller"), plane.authority.cert)],
         interval="5s",
     )
 

@@ -107,9 +107,7 @@ def test_scale(plane, plimsoll, exporters, namespace, scheduler, figure):
     extender = plimsoll.extender(policy, "--compact-scores=true")
 
     started_unix = time.time()
-    controller = plimsoll.controller(
-        policy, exporters, "--scrape-timeout=10s", interval=f"{INTERVAL_S}s"
-    )
+    controller = plimsoll.controller(policy, exporters, interval=f"{INTERVAL_S}s")
     limit_s = 3 * INTERVAL_S + 2 * NODES / PATCHES_PER_S + 30
     wait_until(
         lambda: len(patch_times(plane)[0]) == NODES, limit_s, "a patch of every node", poll_s=1

@@ -38,8 +38,11 @@ static struct node_snapshot *snapshot_new(int64_t now_unix_ms) {
                 char *value = xasprintf("%s,2026-07-23T09:46:40Z", nodes[i].usage);
                 json_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", value);
                 json_t *labels = json_pack("{s:s}", "topology.kubernetes.io/zone", nodes[i].zone);
-                node_table_put(table, nodes[i].name, annotations, now_unix_ms);
-                node_table_set_zone(table, nodes[i].name, labels, NULL);
+                node_table_put(table,
+                               &(struct node_update){.name = nodes[i].name,
+                                                     .annotations = annotations,
+                                                     .labels = labels},
+                               now_unix_ms);
                 json_decref(annotations);
                 json_decref(labels);
                 free(value);

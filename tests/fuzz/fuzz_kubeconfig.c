@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         struct kubeconfig config = {0};
         struct error err = ERROR_NULL;
 
-        int r = kubeconfig_parse(text, size, "/nonexistent/config", NULL, &config, &err);
+        int r = kubeconfig_parse(text, size, "/nonexistent/config", &config, &err);
         if ((r < 0) != (err.msg[0] != '\0'))
                 abort();
         if (r == 0) {

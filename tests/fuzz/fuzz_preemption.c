@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         }
         reply_init(&reply);
         if (size <= 1 << 20 && request_parse_preemption(&request, text, size, NULL) == 0) {
-                answer_filter(&answer, snapshot, &request, NULL, 1, 0);
+                answer_filter(&answer, snapshot, &request, 1);
                 PROPERTY(reply_preempt(&reply, &answer));
                 check_reply(&reply, request.count);
         }

@@ -32,7 +32,7 @@ import subprocess
 
 import pytest
 
-from controller_kit import SCRAPE_S, Controller, policy
+from controller_kit import SCRAPE_S, Controller, exporter_url, policy, write_sources
 from extender_kit import Extender
 from harness import NIGHTLY, Exporters, StandIn
 from paper_cluster import PaperCluster
@@ -181,18 +181,35 @@ def start_controller(run, binary, log_dir):
     """
     numbers = itertools.count()
 
-    def start(standin, exporters, *flags, content=None, build="build", env=None, within=(), **more):
+    def start(
+        standin,
+        exporters,
+        *flags,
+        content=None,
+        sources=None,
+        build="build",
+        env=None,
+        within=(),
+        **more,
+    ):
         name = f"plimsoll-controller-{next(numbers)}"
         path = content
         if not isinstance(content, str):
             path = write_policy(os.path.join(log_dir, f"{name}.policy"), content or policy())
+        port = exporters if isinstance(exporters, int) else exporters.port
+        if sources:
+            asked = ("--sources", write_sources(f"{log_dir}/{name}.sources", *sources, port=port))
+        else:
+            asked = (
+                f"--target-url-template={exporter_url(port)}",
+                f"--scrape-interval={SCRAPE_S}s",
+            )
         argv = [
             *within,
             binary("plimsoll-controller", build),
             *("--kubeconfig", standin if isinstance(standin, str) else standin.kubeconfig),
             *("--policy-config-path", path),
-            *("--node-exporter-port", exporters if isinstance(exporters, int) else exporters.port),
-            f"--scrape-interval={SCRAPE_S}s",
+            *asked,
             "--bind-address=127.0.0.1",
             "--health-port=0",
             # One of its kind, and after a kill the next shall not wait for a lease to run out.

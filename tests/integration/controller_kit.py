@@ -10,7 +10,7 @@ import time
 from typing import NamedTuple
 
 from harness import Pages, wait_until
-from policies import CPU, IDLE, MEM, policy_object
+from policies import CPU, IDLE, MEM, policy_object, write_policy
 
 AGENT = "plimsoll-controller"
 SCRAPE_S = 1
@@ -28,6 +28,20 @@ CPU_AND_MEM = {CPU: "2s", MEM: "2s"}
 def policy(metrics=None, *lists, **more):
     """As policy_object(); means of cpu and memory when no {metric: period} is given."""
     return policy_object(metrics or CPU_AND_MEM, *lists, **more)
+
+
+def exporter_url(port):
+    """Of exporters that listen on this port of every node."""
+    return f"http://{{address}}:{port}/metrics"
+
+
+def write_sources(path, *sources, port=None, interval=f"{SCRAPE_S}s"):
+    """A file for --sources. node_exporters listen on `port`, if they do not say where."""
+    full = []
+    for source in sources:
+        where = {"url": exporter_url(port)} if port and source["kind"] == "node-exporter" else {}
+        full.append({"interval": interval, **where, **source})
+    return write_policy(path, {"sources": full})
 
 
 class Reading(NamedTuple):

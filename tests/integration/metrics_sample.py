@@ -69,7 +69,6 @@ def controller_series(nodes, is_leader):
     yield "plimsoll_patches_waiting", {}, [is_leader * 3 * (busyness(i) - 1) for i in range(STEPS)]
     yield "plimsoll_patches_total", {"outcome": "ok"}, counted(nodes / 180 * is_leader)
     yield "plimsoll_patches_total", {"outcome": "conflict"}, counted(nodes / 9000 * is_leader)
-    yield "plimsoll_early_patches_total", {}, counted(0.05 * is_leader, True)
     yield from histogram("plimsoll_scrape_duration_seconds", {}, nodes / 15)
     yield from histogram("plimsoll_sample_age_seconds", {}, nodes / 180 * is_leader, bounds=AGES)
     for metric, limit in LIMITS.items():

@@ -11,8 +11,8 @@ POOLS = ("web", "batch", "data", "edge")
 HOSTILE = "<img src=x onerror=alert(1)>"
 POLICY_POOLS = [{"nodeSelector": {"x" * 100: HOSTILE}, "limits": [0.7, None, None, None, 0.9]}]
 FAILURES = (
-    ("timeout", "--scrape-timeout"),
-    ("connect", "--node-exporter-port and --node-exporter-scheme"),
+    ("timeout", "the source's interval"),
+    ("connect", "--node-address-types, and the source's url (--target-url-template)"),
 )
 
 
@@ -90,9 +90,9 @@ def sample(count, hostile=False):
         if "failure" in row:
             failing.setdefault(row["failure"], []).append(row["name"])
     failures = [
-        {"source": "node-exporter", "reason": reason, "flags": flags,
+        {"source": "node-exporter", "reason": reason, "see": see,
          "nodes": len(failing[reason]), "examples": failing[reason][:5]}
-        for reason, flags in FAILURES if reason in failing
+        for reason, see in FAILURES if reason in failing
     ]  # fmt: skip
     dead = verdicts["unknown"]
     checks = [

@@ -112,7 +112,7 @@ def test_dry_run(binary, standin, exporters, tmp_path):
         binary("plimsoll-controller", "release"),
         f"--kubeconfig={standin.kubeconfig}",
         f"--policy-config-path={path}",
-        f"--node-exporter-port={exporters.port}",
+        f"--target-url-template=http://{{address}}:{exporters.port}/metrics",
         "--scrape-interval=1s",
         "--once",
         "--dry-run",

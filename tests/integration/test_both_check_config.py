@@ -1,18 +1,20 @@
 """--check-config opens what it is given: certificates, tokens, passwords and the kubeconfig."""
 
 import json
+import pathlib
 
 import pytest
 
+from controller_kit import write_sources
+from pages import block
 from programs import complete
 from tls_kit import Authority
 
-PROMETHEUS = ["--metrics-source=prometheus", "--prometheus-address=http://127.0.0.1:1"]
 SOURCES = {
-    "--node-exporter-": [],
-    "--exporter-option=dcgm.": ["--exporter=dcgm=http://{address}/"],
-    "--exporter-option=node-metrics.": [],
-    "--prometheus-": PROMETHEUS,
+    "node-exporter": {},
+    "node-metrics": {},
+    "kubelet": {},
+    "prometheus": {"url": "http://127.0.0.1:1"},
 }
 
 
@@ -41,29 +43,42 @@ def kubeconfig(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_files_of_a_source(pair, tmp_path, source):
-    program = "plimsoll-controller"
+@pytest.mark.parametrize("kind", SOURCES)
+def test_files_of_a_source(pair, tmp_path, kind):
     secret = tmp_path / "secret"
     secret.write_text("s3cret\n")
-    cert, key = pair
-    for good in (
-        [f"{source}ca-file={cert}", f"{source}cert-file={cert}", f"{source}key-file={key}"],
-        [f"{source}username=a", f"{source}password-file={secret}"],
-        [f"{source}bearer-token-file={secret}"],
+    cert, key = map(str, pair)
+    none = f"{tmp_path}/none"
+
+    def check(part, fields):
+        sources = write_sources(tmp_path / "sources", {"kind": kind, **SOURCES[kind], part: fields})
+        return sources, check_config("plimsoll-controller", "--sources", sources)
+
+    for part, good in (
+        ("tls_config", {"ca_file": cert, "cert_file": cert, "key_file": key}),
+        ("basic_auth", {"username": "a", "password_file": str(secret)}),
+        ("authorization", {"credentials_file": str(secret)}),
     ):
-        done = check_config(program, *SOURCES[source], *good)
+        _, done = check(part, good)
         assert done.returncode == 0, done.stderr
-        for i, flag in enumerate(good):
-            if "username" in flag:
-                continue
-            name = flag.rpartition("=")[0]
-            gone = [*good[:i], f"{name}={tmp_path}/none", *good[i + 1 :]]
-            done = check_config(program, *SOURCES[source], *gone)
+        for field in good.keys() - {"username"}:
+            path, done = check(part, good | {field: none})
             assert (done.returncode, done.stdout) == (2, "")
-            assert f"{name}: {tmp_path}/none: cannot open: No such file" in done.stderr
-    done = check_config(program, *SOURCES[source], f"{source}ca-file={secret}")
+            assert f"{path}: line 1: sources[0].{part}.{field}: {none}: cannot open" in done.stderr
+    _, done = check("tls_config", {"ca_file": str(secret)})
     assert done.returncode == 2 and "not in PEM form" in done.stderr
+
+
+def test_the_sources_of_the_documentation(pair, tmp_path):
+    cert, key = (pathlib.Path(path).read_bytes() for path in pair)
+    files = {"ca.crt": cert, "tls.crt": cert, "tls.key": key, "password": b"a", "token": b"b"}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    path = tmp_path / "sources"
+    text = block("docs/configuration.md", "sources").replace("/etc/sources", str(tmp_path))
+    path.write_text(text, "utf-8")
+    done = check_config("plimsoll-controller", "--sources", path)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("name", ["plimsoll-controller", "plimsoll-extender"])
@@ -75,8 +90,6 @@ def test_the_kubeconfig(kubeconfig, tmp_path, name):
     (tmp_path / "token").write_text("s3cret")
     done = check_config(name, f"--kubeconfig={kubeconfig}")
     assert done.returncode == 0 and "s3cret" not in done.stdout + done.stderr
-    done = check_config(name, f"--kubeconfig={kubeconfig}", "--context=other")
-    assert done.returncode == 2 and "other" in done.stderr
 
 
 def test_what_the_extender_serves_with(pair, tmp_path):

@@ -56,9 +56,8 @@ def start_replica(start_controller, start_exporters, standin, tmp_path):
     def start(user, clock):
         path = tmp_path / f"{user}.kubeconfig"
         kubeconfig = standin.edit_kubeconfig(path, user={"token": f"token-{user}"})
-        flags = ("--annotation-dead-band=0", "--leader-elect=true")
         more = {"content": RULES, "build": "release", "env": clock.env}
-        return start_controller(kubeconfig, exporters, *flags, **more)
+        return start_controller(kubeconfig, exporters, "--leader-elect=true", **more)
 
     return start
 

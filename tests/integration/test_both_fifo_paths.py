@@ -51,13 +51,10 @@ def test_controller(standin, exporters, start_controller, ours, fifo, source, wh
     standin.add_nodes(1)
     cert, key = ours.client()
     files = {"ca": ours.cert, "cert": cert, "key": key, what: fifo}
-    flags = [f"--{source}-{name}-file={path}" for name, path in files.items()]
-    if source == "prometheus":
-        flags += ["--metrics-source=prometheus", "--prometheus-address=https://127.0.0.1:1"]
-        flags += ["--prometheus-interval=1s"]
-    else:
-        flags += ["--node-exporter-scheme=https"]
-    controller = start_controller(standin, exporters, *flags)
+    tls = {f"{name}_file": str(path) for name, path in files.items()}
+    url = "https://127.0.0.1:1" if source == "prometheus" else "https://{address}:1/metrics"
+    sources = [{"kind": source, "url": url, "tls_config": tls}]
+    controller = start_controller(standin, exporters, sources=sources)
     wait_until(lambda: "fifo: not a regular file" in controller.process.stderr(), what="the reason")
     assert fetch(f"{controller.url}/livez").text == "ok"
     assert controller.process.stop() == 0

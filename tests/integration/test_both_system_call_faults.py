@@ -232,7 +232,8 @@ def test_kernel_without_getrandom(
         wait_until(lambda: scheduler.filter(NAMES)[0] == NAMES, what="the watch of nodes")
     argv = [
         binary("plimsoll-controller", "release"),
-        *("--kubeconfig", standin.kubeconfig, "--node-exporter-port", exporters.port),
+        *("--kubeconfig", standin.kubeconfig),
+        f"--target-url-template=http://{{address}}:{exporters.port}/metrics",
         *("--bind-address=127.0.0.1", "--health-port=0", "--scrape-interval=1s", "--leader-elect"),
     ]
     process = run_without_getrandom(argv, "plimsoll-controller")

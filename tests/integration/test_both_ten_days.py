@@ -36,7 +36,6 @@ AWAY_S = 300
 # Scrapes and renewals take the peers' time: less often than by default.
 SELDOM = (
     "--scrape-interval=3m",
-    "--scrape-timeout=2m",
     "--leader-elect-lease-duration=10m",
     "--leader-elect-renew-deadline=8m",
     "--leader-elect-retry-period=1m",
@@ -173,7 +172,7 @@ def start_churn(start_standin, start_exporters, run, binary, tmp_path, monkeypat
             argv = [
                 binary("plimsoll-controller", "release"),
                 *("--health-port=0", "--bind-address=127.0.0.1", *flags),
-                f"--node-exporter-port={exporters.port}",
+                f"--target-url-template=http://{{address}}:{exporters.port}/metrics",
                 f"--kubeconfig={standin.kubeconfig}",
             ]
             controller = Controller(run(argv, "plimsoll-controller"))

@@ -10,7 +10,6 @@ from policies import node_names
 
 FAST = ("--speed", "20")
 RULES = policy({"cpu_usage_avg_5m": "1s"}, hot={"1m": 1})
-EAGER = "--annotation-dead-band=0"
 KEY = "cpu_usage_avg_5m"
 
 
@@ -62,7 +61,7 @@ def test_patches_that_fail(start_standin, start_exporters, start_controller):
     count = len(ways) + 2
     names = node_names(count)
     standin, exporters = start_standin("--nodes", count), start_exporters(*FAST)
-    controller = start_controller(standin, exporters, EAGER, content=RULES)
+    controller = start_controller(standin, exporters, content=RULES)
     wait_until(lambda: len(all_readings(standin, KEY)) == count, what="the first windows")
     began_unix = time.time()
     rules = [
@@ -95,7 +94,7 @@ def test_patches_that_fail(start_standin, start_exporters, start_controller):
 def test_watches_that_end(start_standin, start_exporters, start_controller):
     """After each kind of end what happened meanwhile is known, and what happens next is seen."""
     standin, exporters = start_standin("--nodes", 3), start_exporters(*FAST)
-    controller = start_controller(standin, exporters, EAGER, content=RULES)
+    controller = start_controller(standin, exporters, content=RULES)
     wait_until(lambda: len(all_readings(standin, KEY)) == 3, what="the first windows")
     began_unix = time.time()
     error = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 500}
@@ -159,7 +158,7 @@ def test_a_frozen_and_an_absent_server(start_standin, start_exporters, start_con
     standin, exporters = start_standin("--nodes", 20), start_exporters(*FAST)
     exporters.set("all", load={"cpu": 0.2})
     names = node_names(20)
-    controller = start_controller(standin, exporters, EAGER, content=RULES)
+    controller = start_controller(standin, exporters, content=RULES)
     wait_until(lambda: len(all_readings(standin, KEY)) == 20, what="the first windows")
     for way in ("frozen", "absent"):
         began_unix, cpu_s = time.time(), controller.process.cpu_s()
@@ -208,7 +207,7 @@ def start_with_token(start_standin, start_controller, exporters, tmp_path, in_fi
     kubeconfig = standin.edit_kubeconfig(
         str(path) + ".kubeconfig", user={"token": None, "tokenFile": str(path)}
     )
-    controller = start_controller(kubeconfig, exporters, EAGER, content=RULES)
+    controller = start_controller(kubeconfig, exporters, content=RULES)
     return standin, path, controller
 
 
@@ -261,7 +260,7 @@ def test_doors_that_open_late(start_standin, start_exporters, start_controller, 
     wrong = start_with_token(*parts, "wrong")
     absent = start_standin("--nodes", 4)
     absent.admin("listen", {"on": False})
-    late = start_controller(absent, exporters, EAGER, content=RULES)
+    late = start_controller(absent, exporters, content=RULES)
 
     def said(controller, *wanted):
         def look():
@@ -312,7 +311,7 @@ def test_a_node_made_anew_while_no_watch_opens(start_standin, start_exporters, s
     """Another Node has the name now, which nothing has shown yet: it does not get the old one's
     load."""
     standin, exporters = start_standin("--nodes", 2), start_exporters(*FAST)
-    controller = start_controller(standin, exporters, EAGER, content=RULES)
+    controller = start_controller(standin, exporters, content=RULES)
     wait_until(lambda: len(all_readings(standin, KEY)) == 2, what="the first windows")
     rule = standin.fault("status", status=503, verb="watch", resource="nodes", count=-1)
     standin.admin("watches/finish", {})

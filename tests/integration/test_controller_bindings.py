@@ -16,7 +16,7 @@ def cluster(start_standin, start_exporters, start_controller):
     """A node that three pods were bound to within the last ten seconds."""
     standin, exporters = start_standin("--nodes", 1), start_exporters(*FAST)
     content = policy(PERIODS, hot={"10s": 1})
-    controller = start_controller(standin, exporters, "--annotation-dead-band=0", content=content)
+    controller = start_controller(standin, exporters, content=content)
     standin.wait_job(standin.add_pods(3, nodes=[NODE]))
     wait_until(lambda: hot_value(standin) == 3, what="the bindings to count")
     return standin, controller
@@ -69,8 +69,7 @@ def test_a_policy_that_looks_further_back(
     }
     standin.admin("objects", {"resource": "pods", "object": pod})
     path = write_policy(tmp_path / "policy", policy(PERIODS, hot={"10s": 1}))
-    flags = "--annotation-dead-band=0"
-    controller = start_controller(standin, exporters, flags, content=path)
+    controller = start_controller(standin, exporters, content=path)
     wait_until(lambda: hot_value(standin) == 0, what="a hot value of the last seconds")
     standin.wait_job(standin.add_pods(1, nodes=[NODE]))
     wait_until(lambda: hot_value(standin) == 1, what="the new pod to count")

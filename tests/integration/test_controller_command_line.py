@@ -5,13 +5,13 @@ import json
 
 import pytest
 
-from controller_kit import CPU_AND_MEM, patched
+from controller_kit import CPU_AND_MEM, patched, write_sources
 from pages import TOP
 from programs import complete
 from standin import certs
 
 # Long enough for a handshake on a machine that has other things to do.
-LOOK = ("--dry-run", "--once", "--scrape-interval=3s", "--output=json")
+LOOK = ("--dry-run", "--once", "--output=json")
 
 
 @pytest.fixture
@@ -27,6 +27,10 @@ def begin(run, binary):
             return status, self.process.stdout(), self.process.stderr()
 
     return Pass
+
+
+def sources(path, **more):
+    return "--sources", write_sources(path, {"kind": "node-exporter", **more}, interval="3s")
 
 
 def target(exporters, name="a"):
@@ -47,7 +51,11 @@ def test_a_single_pass(begin, standin, exporters):
         for name in names:
             address = "127.9.0.1" if name == "silent" else f"127.1.0.{i + 1}"
             standin.add_nodes(None, names=[name], first_address=address, labels={"pool": pool})
-    flags = [f"--node-exporter-port={exporters.port}", "--scrape-interval=2s", "--once"]
+    flags = [
+        f"--target-url-template=http://{{address}}:{exporters.port}/metrics",
+        "--scrape-interval=2s",
+        "--once",
+    ]
     # It has a hot value.
     flags.append(f"--policy-config-path={TOP}/policy/crane.yaml")
     passes = [
@@ -68,7 +76,7 @@ def test_looking_without_writing(begin, exporters):
     """One that is silent is told beside the one that is not; without --once it goes on looking."""
     exporters.set(["127.0.0.1"], load={"mem": 0.25})
     gone = "--target=gone=http://127.0.0.1:1/metrics"
-    single = begin(*LOOK, target(exporters, "web-1"), gone)
+    single = begin(*LOOK, "--scrape-interval=3s", target(exporters, "web-1"), gone)
     table = begin("--dry-run", "--scrape-interval=1s", target(exporters, "web-1")).process
     status, out, err = single.end()
     assert status == 1 and "reason=connect" in err
@@ -85,17 +93,18 @@ def test_credentials_for_exporters(begin, start_exporters, tmp_path):
     (tmp_path / "token").write_text("t0ken\n")
     basic = start_exporters("--basic-auth", "scraper:s3cret")
     bearer = start_exporters("--bearer-token", "t0ken")
-    user = ["--node-exporter-username=scraper"]
-    user.append(f"--node-exporter-password-file={tmp_path}/password")
-    token = [f"--node-exporter-bearer-token-file={tmp_path}/token"]
+    user = {"basic_auth": {"username": "scraper", "password_file": f"{tmp_path}/password"}}
+    token = {"authorization": {"credentials_file": f"{tmp_path}/token"}}
     passes = [
-        (begin(*LOOK, target(exporters), *flags), wanted)
-        for exporters, flags, wanted in (
-            (basic, user, 0),
-            (bearer, token, 0),
-            (basic, [], 1),
-            (bearer, [], 1),
-            (basic, token, 1),
+        (begin(*LOOK, target(exporters), *sources(tmp_path / str(i), **more)), wanted)
+        for i, (exporters, more, wanted) in enumerate(
+            (
+                (basic, user, 0),
+                (bearer, token, 0),
+                (basic, {}, 1),
+                (bearer, {}, 1),
+                (basic, token, 1),
+            )
         )
     ]
     for one, wanted in passes:
@@ -111,15 +120,17 @@ def test_exporters_by_tls(begin, start_exporters, tmp_path):
     exporters = start_exporters(
         "--tls-cert", f"{directory}/server.crt", "--tls-key", f"{directory}/server.key"
     )
-    ca = f"--node-exporter-ca-file={directory}/ca.crt"
+    ca = {"ca_file": f"{directory}/ca.crt"}
     passes = [
-        (begin(*LOOK, target(exporters), *flags), wanted)
-        for flags, wanted in (
-            ([ca], 0),
-            ([ca, "--node-exporter-server-name=kubernetes"], 0),
-            (["--node-exporter-insecure-skip-verify"], 0),
-            ([], 1),
-            ([ca, "--node-exporter-server-name=elsewhere"], 1),
+        (begin(*LOOK, target(exporters), *sources(tmp_path / str(i), tls_config=tls)), wanted)
+        for i, (tls, wanted) in enumerate(
+            (
+                (ca, 0),
+                (ca | {"server_name": "kubernetes"}, 0),
+                ({"insecure_skip_verify": True}, 0),
+                ({}, 1),
+                (ca | {"server_name": "elsewhere"}, 1),
+            )
         )
     ]
     for one, wanted in passes:
@@ -132,20 +143,11 @@ def of_prometheus(flags):
     return f"--metrics-source=prometheus --prometheus-address=http://h {flags}"
 
 
-def of_option(option):
-    return f"--exporter=dcgm=http://{{address}}/ --exporter-option={option}"
-
-
-MANY = " ".join(f"--exporter=e{i}=http://{{address}}/" for i in range(12))
 WRONG = [
     ("--no-such-option", "no-such-option"),
     ("surplus", "surplus"),
     ("--scrape-interval=fast", "scrape-interval"),
     ("--scrape-interval=1ms", "scrape-interval"),
-    ("--node-exporter-port=0", "node-exporter-port"),
-    ("--node-exporter-path=metrics", "path"),
-    ("--node-exporter-username=a", "password-file"),
-    ("--node-exporter-cert-file=a", "key-file"),
     ("--node-address-types=Internal", "node-address-types"),
     ("--target-url-template=http://proxy/metrics", "share one page"),
     ("--target=a=http://127.0.0.1/", "--dry-run"),
@@ -161,47 +163,23 @@ WRONG = [
     ("--leader-elect-resource-name=a/b", "--leader-elect-resource-name: not a name"),
     ("--leader-elect-resource-name=", "--leader-elect-resource-name: not a name"),
     ("--leader-elect-lease-duration=1s", "retry-period: the lease duration must be longer"),
-    # Sources, and further exporters.
+    # Sources.
+    ("--sources=/nowhere/sources --scrape-interval=3s", "--scrape-interval cannot be combined"),
+    ("--sources=/nowhere/sources", "/nowhere/sources: cannot open"),
+    ("--sources=/nowhere --metrics-source=kubelet", "--metrics-source cannot be combined with"),
     ("--metrics-source=node-exporter,cadvisor", '--metrics-source: "cadvisor": unknown source'),
     ("--metrics-source=", '--metrics-source: "": unknown source'),
     ("--metrics-source=node-metrics,node-metrics", '"node-metrics" is given twice'),
-    ("--node-metrics-url-template=http://agent/", "--node-metrics-url-template: "),
-    ("--exporter=dcgm", '--exporter: "dcgm": expected NAME=URL'),
-    ("--exporter=DCGM=http://{address}/", '--exporter: "DCGM": expected a name'),
-    ("--exporter=a=http://{address}/ --exporter=a=http://{node}/", '"a" is taken'),
-    ("--exporter=dcgm=ftp://{address}/", '--exporter: "dcgm": URL template'),
-    (MANY, "--exporter: more than 11 exporters"),
-    (of_option("dcgm"), "--exporter-option: expected NAME.KEY=VALUE"),
-    (of_option("dcgm.ca-file"), "--exporter-option: expected NAME.KEY=VALUE"),
-    (of_option("other.ca-file=x"), '--exporter-option: "other": no --exporter has this name'),
-    (of_option("node-exporter.ca-file=x"), '"node-exporter": no --exporter has this name'),
-    (of_option("node-metrick.ca-file=x"), '"node-metrick": no --exporter has this name'),
-    (of_option("dcgn.ca-file=x"), '"dcgn": no --exporter has this name'),
-    (of_option("dcgm.password=s3cret"), '--exporter-option: "password": unknown key'),
-    (of_option("dcgm.=s3cret"), '--exporter-option: "": unknown key'),
-    (of_option("dcgm.insecure-skip-verify=s3cret"), "expected true or false"),
-    (of_option("dcgm.key-file=x"), "--exporter-option=dcgm.key-file must be set together"),
-    (of_option("node-metrics.username=a"), "node-metrics.password-file must be set together"),
     # Prometheus.
-    ("--metrics-source=prometheus", "--metrics-source=prometheus needs --prometheus-address"),
+    ("--metrics-source=prometheus", "--prometheus-address: expected a URL"),
     (of_prometheus("--prometheus-address=prometheus:9090"), "expected http"),
     (of_prometheus("--prometheus-address=http://me:s3cret@h"), "must not contain a user or"),
     (of_prometheus("--prometheus-address=http://"), "no host"),
-    (
-        of_prometheus("--prometheus-selector=cluster=prod"),
-        '--prometheus-selector: expected matchers of labels, as in a="x",b!~"y|z"; got "cluster=',
-    ),
-    (of_prometheus("--prometheus-header=X-Scope-OrgID"), "--prometheus-header: expected"),
     (of_prometheus("--prometheus-address=http://host/?a"), "unexpected '?'"),
-    (of_prometheus("--prometheus-username=x"), "must be set together"),
-    (of_prometheus("--prometheus-key-file=x"), "must be set together"),
     (of_prometheus("--metrics-source=node-exporter"), "needs prometheus in"),
-    (of_prometheus("--dry-run --target=http://h/"), "--target needs sources that scrape"),
+    (of_prometheus("--dry-run --target=a=http://h/"), "prometheus cannot read the page of a"),
     # Kubelets.
-    ("--metrics-source=kubelet --kubelet-client-key=x", "and --kubelet-client-key must be"),
-    ("--check-config --metrics-source=kubelet --kubelet-ca-file=/none", "--kubelet-ca-file: /none"),
-    ("--check-config --metrics-source=kubelet --kubelet-bearer-token-file=/x", "file: /x"),
-    ("--metrics-source=kubelet --dry-run --target=a=http://h/", "sources that scrape pages"),
+    ("--metrics-source=kubelet --dry-run --target=a=http://h/", "kubelet cannot read the page of"),
 ]
 
 

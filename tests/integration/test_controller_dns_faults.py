@@ -68,9 +68,7 @@ def test_names_of_exporters(resolver, start_standin, start_exporters, start_cont
     listed = (part for host in [*hosts.values(), new] for part in ("--host", host))
     exporters = start_exporters(*listed)
     resolver.addresses = {f"{node}.test": [host] for node, host in hosts.items()}
-    controller = start_controller(
-        standin, exporters, by_name(exporters), "--scrape-timeout=1s", within=resolver.within
-    )
+    controller = start_controller(standin, exporters, by_name(exporters), within=resolver.within)
 
     def scrapes(host):
         return len(exporters.scrapes(host))
@@ -123,7 +121,7 @@ def test_many_names_hang(tmp_path, start_standin, exporters, start_controller):
     with Resolver(str(tmp_path), USUAL_TIMES) as resolver:
         resolver.addresses = {f"{node}.test": ["127.1.0.1"] for node in (well, *others)}
         resolver.faults = {f"{node}.test": HANG for node in others}
-        times = ("--scrape-interval=5s", "--scrape-timeout=1s")
+        times = ("--scrape-interval=5s",)
         controller = start_controller(
             standin, exporters, by_name(exporters), *times, within=resolver.within
         )
@@ -162,7 +160,6 @@ def test_all_names_at_once(resolver, standin, exporters, pretended, start_contro
         exporters,
         "--metrics-source=prometheus,node-exporter",
         f"--prometheus-address={pretended.url.replace('127.0.0.1', prometheus)}",
-        *("--prometheus-interval=1s", "--prometheus-timeout=1s", "--scrape-timeout=1s"),
         by_name(exporters),
         content=policy({CPU: "2s"}),
         within=resolver.within,

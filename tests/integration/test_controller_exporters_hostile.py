@@ -17,7 +17,7 @@ ROUNDS = 9 if NIGHTLY else 5
 # those that flood as many as would take many times the memory that pages under way may take.
 HANGING, FLOODS = (600, 40) if NIGHTLY else (60, 4)
 # The largest page that is read.
-PAGE_MIB = 16 if NIGHTLY else 2
+PAGE_MIB = 16
 AVAILABLE, TOTAL = "node_memory_MemAvailable_bytes", "node_memory_MemTotal_bytes"
 # Each on a node of its own.
 TROUBLES = [
@@ -114,9 +114,7 @@ def test_the_others_stay_fresh(build, start_standin, start_exporters, start_cont
     controller = start_controller(
         standin,
         well,
-        "--annotation-dead-band=0",
         "--patch-qps=100",
-        f"--max-page-bytes={PAGE_MIB << 20}",
         content=policy({"cpu_usage_avg_5m": "1s", "mem_usage_avg_5m": "1s"}),
         build=build,
     )

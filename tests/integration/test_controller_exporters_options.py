@@ -1,4 +1,4 @@
-"""TLS and credentials of further exporters, and of the node-metrics agent, by --exporter-option."""
+"""TLS and credentials of further exporters, and of the node-metrics agent, as the file of sources has them."""
 
 
 import pytest
@@ -9,6 +9,7 @@ from tls_kit import Authority
 
 CPU = "cpu_usage_avg_5m"
 GPU = "gpu_usage_avg_5m"
+NODES = {"kind": "node-exporter"}
 
 
 @pytest.fixture
@@ -37,19 +38,14 @@ def test_an_exporter_with_tls_and_a_token(
     guarded = start_exporters("--tls-cert", cert, "--tls-key", key, "--bearer-token", "s3cret")
     guarded.trouble("all", "extra", text="GPU_UTIL 40\n")
     standin = start_standin("--nodes", 1)
-    where = f"--exporter=dcgm=https://{{address}}:{guarded.port}/metrics"
-    controller = start_controller(standin, exporters, where, content=gpu_policy())
+    url = f"https://{{address}}:{guarded.port}/metrics"
+    dcgm = {"kind": "exporter", "name": "dcgm", "url": url}
+    controller = start_controller(standin, exporters, sources=[NODES, dcgm], content=gpu_policy())
     controller.process.wait_log(r"node is failing.*reason=tls")
     controller.process.stop()
-    start_controller(
-        standin,
-        exporters,
-        where,
-        f"--exporter-option=dcgm.ca-file={authority.cert}",
-        "--exporter-option=dcgm.server-name=localhost",
-        f"--exporter-option=dcgm.bearer-token-file={secret}",
-        content=gpu_policy(),
-    )
+    dcgm["tls_config"] = {"ca_file": str(authority.cert), "server_name": "localhost"}
+    dcgm["authorization"] = {"credentials_file": str(secret)}
+    start_controller(standin, exporters, sources=[NODES, dcgm], content=gpu_policy())
     wait_until(lambda: reading(standin, "node-0000", GPU), what="the GPU's usage")
     assert reading(standin, "node-0000", GPU).value == 0.4
     # The node's own exporter is another: it is asked without all that.
@@ -68,12 +64,14 @@ def test_the_agent_with_a_password(
     start_controller(
         standin,
         1,
-        "--metrics-source=node-metrics",
-        f"--node-metrics-url-template=https://{{address}}:{agents.port}/metrics",
-        "--exporter-option=node-metrics.insecure-skip-verify=false",  # the last one holds
-        "--exporter-option=node-metrics.insecure-skip-verify=true",
-        "--exporter-option=node-metrics.username=scraper",
-        f"--exporter-option=node-metrics.password-file={secret}",
+        sources=[
+            {
+                "kind": "node-metrics",
+                "url": f"https://{{address}}:{agents.port}/metrics",
+                "tls_config": {"insecure_skip_verify": True},
+                "basic_auth": {"username": "scraper", "password_file": str(secret)},
+            }
+        ],
         content=policy({CPU: "2s"}),
     )
     wait_until(lambda: reading(standin, "node-0000", CPU), what="the agent's gauge")

@@ -27,7 +27,7 @@ def pair(start_standin, start_exporters):
 def test_a_page_that_stands_still(pair, start_controller):
     """It is no reading, not even of memory, whose value could be the same; after a minute it is a failure."""
     standin, exporters = pair
-    controller = start_controller(standin, exporters, "--annotation-dead-band=0")
+    controller = start_controller(standin, exporters)
     at = [lambda n=n: reading(standin, f"node-000{n}", MEMORY) for n in range(2)]
     wait_until(lambda: at[0]() and at[1](), what="values of both")
     exporters.trouble(["127.1.0.1"], "stuck")

@@ -54,7 +54,6 @@ def controller(start_controller, kubeconfig, exporters):
         return start_controller(
             kubeconfig(user),
             exporters,
-            "--annotation-dead-band=0",
             *LEASE,
             *flags,
             content=RULES,
@@ -284,7 +283,11 @@ def test_without_election(controller, standin):
 def test_once_takes_no_lease(controller, kubeconfig, standin, exporters):
     leader = controller("alpha")
     wait_until(lambda: leads(leader) == 1, what="a leader")
-    flags = ("--once", "--scrape-interval=1s", f"--node-exporter-port={exporters.port}")
+    flags = (
+        "--once",
+        "--scrape-interval=1s",
+        f"--target-url-template=http://{{address}}:{exporters.port}/metrics",
+    )
     complete("plimsoll-controller", f"--kubeconfig={kubeconfig('beta')}", *flags)
     assert {p["name"] for p in writes(standin) if p["user"] == "beta"} == set(NODES)
     assert holder(standin) == identity(leader) and leads(leader) == 1

@@ -17,7 +17,7 @@ def once(exporters, tmp_path):
     def run_once(standin, content=None, status=0):
         flags = [
             f"--kubeconfig={standin.kubeconfig}",
-            f"--node-exporter-port={exporters.port}",
+            f"--target-url-template=http://{{address}}:{exporters.port}/metrics",
             *("--scrape-interval=1s", "--once"),
         ]
         if content:

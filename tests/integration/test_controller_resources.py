@@ -54,8 +54,8 @@ def test_every_resource_by_every_statistic(start_standin, start_exporters, start
         keys += [f"{resource}_usage_{statistic}_1h" for resource in list(wanted)[i % 2 :: 2]]
     assert len(keys) <= 64
     # Pages that a busy machine makes late by a tenth of a second are not late by much of four.
-    flags = ("--annotation-dead-band=0", "--scrape-interval=4s")
-    start_controller(standin, exporters, *flags, content=policy({key: "2s" for key in keys}))
+    content = policy({key: "2s" for key in keys})
+    start_controller(standin, exporters, "--scrape-interval=4s", content=content)
     values = wait_values(standin, keys)
     off = {key: abs(value - wanted[key.partition("_usage_")[0]]) for key, value in values.items()}
     print(f"the worst of {len(off)}: {max(off.items(), key=lambda item: item[1])}")
@@ -132,8 +132,9 @@ def test_gpu_utilisation(start_standin, start_exporters, start_controller):
         },
     )
     port = exporters.port
+    dcgm = {"kind": "exporter", "name": "dcgm", "url": f"http://{{address}}:{port}/dcgm"}
     controller = start_controller(
-        standin, exporters, f"--exporter=dcgm=http://{{address}}:{port}/dcgm", content=content
+        standin, exporters, sources=[{"kind": "node-exporter"}, dcgm], content=content
     )
     keys = ["gpu_usage_avg_5m", "gpu_usage_p95_1h", "gpu_busiest_usage_max_avg_1h"]
     values = wait_values(standin, keys)
@@ -175,7 +176,7 @@ def test_series_of_the_nodes_own_page(start_standin, start_exporters, start_cont
             "net_rx_usage_avg_5m": "2s",
         },
     )
-    start_controller(standin, exporters, "--annotation-dead-band=0", content=content)
+    start_controller(standin, exporters, content=content)
     values = wait_values(standin, [row["name"] for row in content["spec"]["syncPolicy"]])
     assert abs(values["received_usage_avg_5m"] - 0.3) < TOLERANCE
     assert values["received_usage_avg_5m"] == values["net_rx_usage_avg_5m"]

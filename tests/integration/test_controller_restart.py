@@ -67,7 +67,7 @@ def test_kill_at_any_moment(start_standin, start_exporters, start_controller):
     standin, exporters = start_standin(), start_exporters(*FAST)
     peaks = add_nodes_with_peaks(standin, random.Random(5), 3000)
     exporters.set("all", load={"cpu": 0.6, "mem": 0.6})
-    flags = (standin, exporters, "--annotation-dead-band=0")
+    flags = (standin, exporters)
     rules = policy({"cpu_usage_avg_5m": "1s", **{key: "1s" for key in PEAKS}})
     first = start_controller(*flags, content=rules)
     wait_until(lambda: len(all_readings(standin, PEAKS[0])) == 12, what="windows of every node")
@@ -146,9 +146,8 @@ def test_a_thousand_kills(start_standin, start_exporters, start_controller, tmp_
     """In several clusters at a time: most of a life is waiting."""
     exporters = start_exporters(*FAST)
     exporters.set("all", load={"cpu": 0.05, "mem": 0.05})
-    flags = ("--annotation-dead-band=0", "--leader-elect=true")
-    flags += (f"--leader-elect-lease-duration={LEASE_S}s", "--leader-elect-renew-deadline=1400ms")
-    flags += ("--leader-elect-retry-period=200ms",)
+    flags = ("--leader-elect=true", "--leader-elect-renew-deadline=1400ms")
+    flags += (f"--leader-elect-lease-duration={LEASE_S}s", "--leader-elect-retry-period=200ms")
     periods = {"cpu_usage_avg_5m": "1s", **{key: "1s" for key in PEAKS}}
     rules = policy(periods, idle={"line": LINE, "peak": "1h"})
 
@@ -230,7 +229,7 @@ def test_policy_is_read_again(start_standin, start_exporters, start_controller, 
     mount(policy({"cpu_usage_avg_5m": "1s"}))
     path = tmp_path / "policy.yaml"
     path.symlink_to("..data/policy.yaml")
-    controller = start_controller(standin, exporters, "--annotation-dead-band=0", content=str(path))
+    controller = start_controller(standin, exporters, content=str(path))
     process = controller.process
     wait_until(lambda: len(all_readings(standin, "cpu_usage_avg_5m")) == 2, what="the first policy")
     assert controller.metric("plimsoll_policy_generation") == 1

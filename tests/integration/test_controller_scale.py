@@ -51,8 +51,6 @@ def test_many_nodes(start_standin, start_exporters, start_controller):
         exporters,
         f"--scrape-interval={INTERVAL_S}s",
         f"--patch-qps={SIZE.patches_per_s}",
-        # The rhythm of turns is looked at.
-        "--annotation-early-delta=0",
         content=policy(
             PERIODS,
             predicate={"cpu_usage_avg_5m": 0.65, "mem_usage_avg_5m": 0.65},

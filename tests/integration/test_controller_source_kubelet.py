@@ -6,7 +6,14 @@ import urllib.parse
 
 import pytest
 
-from controller_kit import log_lines, offered_milli, policy, read_annotation, reading
+from controller_kit import (
+    log_lines,
+    offered_milli,
+    policy,
+    read_annotation,
+    reading,
+    write_sources,
+)
 from controller_kit import wait_values as wait_exact_values
 from harness import wait_until
 from kubelet_kit import CADVISOR, CPUS, RESOURCE, Kubelet, add_node, add_pod
@@ -18,6 +25,7 @@ from tls_kit import Authority
 CPU, MEM, SWAP, PSI = (f"{name}_usage_avg_5m" for name in ("cpu", "mem", "swap", "psi_cpu"))
 RULES = policy({CPU: "1s", MEM: "1s", SWAP: "1s"})
 NOBODY = 1  # a port of exporters
+EXPORTER = {"kind": "node-exporter"}
 TOKEN = "s3cret"
 WINDOWS_PAGE = pathlib.Path(__file__).resolve().parents[1] / "data" / "windows-exporter.txt"
 APART = 0.03
@@ -52,13 +60,12 @@ def start_kubelet(authority):
 
 
 @pytest.fixture
-def flags(authority, token_file):
-    return (
-        "--metrics-source=kubelet",
-        f"--kubelet-ca-file={authority.cert}",
-        f"--kubelet-bearer-token-file={token_file}",
-        "--annotation-dead-band=0",
-    )
+def source(authority, token_file):
+    return {
+        "kind": "kubelet",
+        "tls_config": {"ca_file": str(authority.cert)},
+        "authorization": {"credentials_file": str(token_file)},
+    }
 
 
 @pytest.fixture
@@ -88,14 +95,14 @@ def asked_of(kubelet, count=1):
     return set(kubelet.asked)
 
 
-def test_what_the_pages_say(start_standin, start_controller, start_kubelet, flags):
+def test_what_the_pages_say(start_standin, start_controller, start_kubelet, source):
     standin = start_standin()
     loads = {"busy": (0.75, 0.5, 0.25), "idle": (0.01, 0.125, 0), "own-path": (0.25, 0.75, 0.5)}
     kubelets = {name: start_kubelet(name) for name in loads}
     for name, kubelet in kubelets.items():
         kubelet.load = loads[name]
         add_node(standin, name, kubelet, path="/nodes/x" if name == "own-path" else None)
-    controller = start_controller(standin, NOBODY, *flags, content=RULES)
+    controller = start_controller(standin, NOBODY, sources=[source], content=RULES)
     for number, key in enumerate((CPU, MEM, SWAP)):
         wait_values(standin, key, {name: load[number] for name, load in loads.items()})
     controller.wait_ready()
@@ -106,17 +113,19 @@ def test_what_the_pages_say(start_standin, start_controller, start_kubelet, flag
     assert log_lines(controller.process, "node is failing") == []
 
 
-def test_pressure_is_on_the_other_page(start_standin, start_controller, start_kubelet, flags):
+def test_pressure_is_on_the_other_page(start_standin, start_controller, start_kubelet, source):
     standin = start_standin()
     kubelet = start_kubelet("a")
     add_node(standin, "a", kubelet)
-    start_controller(standin, NOBODY, *flags, content=policy({CPU: "1s", MEM: "1s", PSI: "1s"}))
+    start_controller(
+        standin, NOBODY, sources=[source], content=policy({CPU: "1s", MEM: "1s", PSI: "1s"})
+    )
     for key, expected in ((CPU, 0.5), (MEM, 0.25), (PSI, kubelet.pressure)):
         wait_values(standin, key, {"a": expected})
     assert asked_of(kubelet) == {(CADVISOR, TOKEN, "")}
 
 
-def test_what_batch_pods_use_is_left_out(start_standin, start_controller, start_kubelet, flags):
+def test_what_batch_pods_use_is_left_out(start_standin, start_controller, start_kubelet, source):
     """Of 80 % of the node's CPUs, a batch pod uses 50 points, twice what it requests; a service's use is
     the node's."""
     standin, kubelet = start_standin(), start_kubelet("a")
@@ -124,7 +133,7 @@ def test_what_batch_pods_use_is_left_out(start_standin, start_controller, start_
     kubelet.pods = {("jobs", "resize"): 0.5 * CPUS, ("web", "resize"): 0.2 * CPUS}
     add_pod(standin, "jobs", "resize", "a", **IDLE)
     add_pod(standin, "web", "resize", "a", cpu="2", memory="1Gi")
-    controller = start_controller(standin, NOBODY, *flags, content=WITH_IDLE)
+    controller = start_controller(standin, NOBODY, sources=[source], content=WITH_IDLE)
     wait_until(lambda: "1 pod on idle CPU" in controller.ready()[1], 30, "the list of pods")
     add_node(standin, "a", kubelet)
     wait_values(standin, CPU, {"a": 0.3})
@@ -151,7 +160,7 @@ def test_what_batch_pods_use_is_left_out(start_standin, start_controller, start_
 
 
 def test_an_exporter_behind_it_does_not_count_batch_pods(
-    start_standin, start_controller, start_kubelet, start_exporters, flags
+    start_standin, start_controller, start_kubelet, start_exporters, source
 ):
     """Where windows are young, another source may know more: not of CPU, of which it counts more."""
     standin, kubelet = start_standin(), start_kubelet("a")
@@ -159,8 +168,8 @@ def test_an_exporter_behind_it_does_not_count_batch_pods(
     exporters.set("all", load={"cpu": 0.8, "mem": 0.25})
     kubelet.load, kubelet.pods = (0.8, 0.25, 0), {("jobs", "resize"): 0.5 * CPUS}
     add_pod(standin, "jobs", "resize", "a", **IDLE)
-    flags = (*flags, "--metrics-source=kubelet,node-exporter")
-    controller = start_controller(standin, exporters, *flags, content=WITH_IDLE)
+    sources = [source, EXPORTER]
+    controller = start_controller(standin, exporters, sources=sources, content=WITH_IDLE)
     wait_until(lambda: "1 pod on idle CPU" in controller.ready()[1], 30, "the list of pods")
     add_node(standin, "a", kubelet)
     keys = (CPU, "cpu_usage_max_avg_1h")
@@ -173,7 +182,7 @@ def test_an_exporter_behind_it_does_not_count_batch_pods(
 
 @pytest.mark.parametrize("is_new", [True, False])
 def test_offers_stand_while_another_source_is_tried(
-    start_standin, start_controller, start_kubelet, start_exporters, flags, is_new
+    start_standin, start_controller, start_kubelet, start_exporters, source, is_new
 ):
     """The kubelet is asked when the exporter has failed twice: of a controller that has just been started,
     or because it goes away."""
@@ -182,29 +191,29 @@ def test_offers_stand_while_another_source_is_tried(
     exporters.set("all", load={"cpu": 0.2, "mem": 0.25})
     kubelet.load, kubelet.resolution_s = (0.2, 0.25, 0), 3
     add_node(standin, "a", kubelet)
-    flags = (*flags, "--metrics-source=node-exporter,kubelet", "--scrape-interval=2s")
+    sources = [one | {"interval": "2s"} for one in (EXPORTER, source)]
 
     def offers():
         return [offered_milli(row) for row in standin.patches() if "status" in row["body"]]
 
-    controller = start_controller(standin, exporters, *flags, content=WITH_IDLE)
+    controller = start_controller(standin, exporters, sources=sources, content=WITH_IDLE)
     wait_until(lambda: any((offer or 0) > 3000 for offer in offers()), 60, "most of the offer")
     before = len(offers())
     exporters.trouble("all", "status")
     if is_new:
         controller.process.kill()
-        controller = start_controller(standin, exporters, *flags, content=WITH_IDLE)
+        controller = start_controller(standin, exporters, sources=sources, content=WITH_IDLE)
     wait_until(lambda: controller.metric("plimsoll_nodes_served", source="kubelet") == 1, 60, "it")
     wait_until(lambda: controller.metric("plimsoll_windows") > 0, 60, "a second sample")
     assert None not in offers()[before:]
 
 
-def test_batch_pods_have_to_be_known(start_standin, start_controller, start_kubelet, flags):
+def test_batch_pods_have_to_be_known(start_standin, start_controller, start_kubelet, source):
     """Their watch belongs to readiness, as long as the policy has spec.idle."""
     standin, kubelet = start_standin(), start_kubelet("a")
     add_node(standin, "a", kubelet)
     standin.fault("status", resource="pods", status=403, count=-1)
-    controller = start_controller(standin, NOBODY, *flags, content=WITH_IDLE)
+    controller = start_controller(standin, NOBODY, sources=[source], content=WITH_IDLE)
     wait_values(standin, CPU, {"a": 0.5})
     ready, text = controller.ready()
     assert not ready and "[-] idle pods: no complete list yet: list: 403" in text, text
@@ -213,7 +222,7 @@ def test_batch_pods_have_to_be_known(start_standin, start_controller, start_kube
     controller.wait_ready()
 
 
-def test_each_trouble_is_named(start_standin, start_controller, start_kubelet, flags, tmp_path):
+def test_each_trouble_is_named(start_standin, start_controller, start_kubelet, source, tmp_path):
     standin = start_standin()
     late = "node_memory_working_set_bytes 1 soon\nnode_cpu_usage_seconds_total 1 -1\n"
     answers = {
@@ -247,7 +256,7 @@ def test_each_trouble_is_named(start_standin, start_controller, start_kubelet, f
     gone.stop()
     add_node(standin, "gone", gone)
     reasons |= {"misnamed": "tls", "stranger": "tls", "bare": "no_capacity", "gone": "connect"}
-    controller = start_controller(standin, NOBODY, *flags, content=RULES)
+    controller = start_controller(standin, NOBODY, sources=[source], content=RULES)
     wait_until(
         lambda: controller.metric("plimsoll_targets_failing", source="kubelet") == len(reasons),
         30,
@@ -258,8 +267,8 @@ def test_each_trouble_is_named(start_standin, start_controller, start_kubelet, f
         assert (
             sum(f"node={name} " in line and f"reason={reason} " in line for line in told) == 1
         ), f"{name}: {told}"
-    lacking = [line for line in told if "needs get on nodes/metrics" in line]
-    assert len(lacking) == 1 and "node=forbidden " in lacking[0], "and not what a token needs"
+    lacking = [line for line in told if "nodes/metrics (get) in the ClusterRole (403)" in line]
+    assert len(lacking) == 2 and all("reason=unauthorized " in line for line in lacking)
     ready, text = controller.ready()
     assert not ready and "nodes/metrics (get)" in text
     assert [kubelet.asked for kubelet in impostors] == [[], []]
@@ -270,13 +279,15 @@ def test_each_trouble_is_named(start_standin, start_controller, start_kubelet, f
     wait_values(standin, CPU, dict.fromkeys(kubelets, 0.5))
 
 
-def test_a_windows_node(start_standin, start_controller, start_kubelet, windows_exporter, flags):
+def test_a_windows_node(start_standin, start_controller, start_kubelet, windows_exporter, source):
     """What its exporter says is not taken for another trouble; its kubelet's page is like any other."""
     standin = start_standin()
     add_node(standin, "windows", start_kubelet("windows"), address="127.0.0.1")
-    sources = "--metrics-source=node-exporter,kubelet"
     controller = start_controller(
-        standin, windows_exporter.port, *flags, sources, content=policy({CPU: "1s", MEM: "1s"})
+        standin,
+        windows_exporter.port,
+        sources=[EXPORTER, source],
+        content=policy({CPU: "1s", MEM: "1s"}),
     )
     wait_values(standin, CPU, {"windows": 0.5})
     wait_values(standin, MEM, {"windows": 0.25})
@@ -288,7 +299,7 @@ def test_a_windows_node(start_standin, start_controller, start_kubelet, windows_
 
 
 def test_asked_only_where_no_exporter_serves(
-    start_standin, start_controller, start_kubelet, start_exporters, flags
+    start_standin, start_controller, start_kubelet, start_exporters, source
 ):
     standin = start_standin()
     exporters = start_exporters("--speed", "20")
@@ -297,8 +308,7 @@ def test_asked_only_where_no_exporter_serves(
     controller = start_controller(
         standin,
         exporters,
-        *flags,
-        "--metrics-source=node-exporter,kubelet",
+        sources=[EXPORTER, source],
         content=policy({CPU: "1s"}),
     )
 
@@ -328,27 +338,27 @@ def test_asked_only_where_no_exporter_serves(
 
 
 def test_a_client_certificate_and_no_token(
-    start_standin, start_controller, start_kubelet, authority, flags
+    start_standin, start_controller, start_kubelet, authority
 ):
     standin = start_standin()
     # Self-signed, as a kubelet does without serverTLSBootstrap.
     kubelet = start_kubelet("elsewhere", client_ca=authority.cert)
     add_node(standin, "a", kubelet)
-    cert, key = authority.client("plimsoll-controller")
+    cert, key = map(str, authority.client("plimsoll-controller"))
+    tls = {"insecure_skip_verify": True, "cert_file": cert, "key_file": key}
     start_controller(
         standin,
         NOBODY,
-        *flags,
-        "--kubelet-insecure-skip-verify",
-        f"--kubelet-client-certificate={cert}",
-        f"--kubelet-client-key={key}",
+        sources=[{"kind": "kubelet", "tls_config": tls}],
         content=RULES,
     )
     wait_values(standin, CPU, {"a": 0.5})
     assert asked_of(kubelet) == {(RESOURCE, "", "plimsoll-controller")}
 
 
-def test_a_standby_asks_less_often(start_standin, start_controller, start_kubelet, flags, tmp_path):
+def test_a_standby_asks_less_often(
+    start_standin, start_controller, start_kubelet, source, tmp_path
+):
     standin = start_standin()
     kubelet = start_kubelet("a")
     add_node(standin, "a", kubelet)
@@ -356,8 +366,8 @@ def test_a_standby_asks_less_often(start_standin, start_controller, start_kubele
 
     def start(token):
         (tmp_path / token).write_text(token)
-        mine = f"--kubelet-bearer-token-file={tmp_path / token}"
-        return start_controller(standin, NOBODY, *flags, mine, *lease, content=RULES)
+        mine = source | {"authorization": {"credentials_file": str(tmp_path / token)}}
+        return start_controller(standin, NOBODY, *lease, sources=[mine], content=RULES)
 
     def count(token):
         return sum(asked.token == token for asked in kubelet.asked)
@@ -381,14 +391,15 @@ def test_a_standby_asks_less_often(start_standin, start_controller, start_kubele
     kubelet.answer = None
 
 
-def test_once_waits_for_a_second_sample(start_standin, start_kubelet, flags, tmp_path):
+def test_once_waits_for_a_second_sample(start_standin, start_kubelet, source, tmp_path):
     """A kubelet repeats a sample until it has the next; one that was repeated is not a second one."""
     standin, kubelet = start_standin(), start_kubelet("node")
     kubelet.resolution_s = 5
     add_node(standin, "node", kubelet)
     more = (
+        *("--sources", write_sources(tmp_path / "sources", source, interval="2s")),
         f"--kubeconfig={standin.kubeconfig}",
         f"--policy-config-path={write_policy(tmp_path / 'policy', RULES)}",
     )
-    complete("plimsoll-controller", "--once", "--scrape-interval=1s", *more, *flags)
+    complete("plimsoll-controller", "--once", *more)
     assert CPU in standin.annotations("node")

@@ -11,11 +11,7 @@ from policies import node_names, write_policy
 CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
 RULES = policy({CPU: "1s", MEM: "1s"})
 PATH = "/apis/metrics.k8s.io/v1beta1/nodes"
-FLAGS = (
-    "--metrics-source=metrics-server",
-    "--metrics-server-interval=1s",
-    "--annotation-dead-band=0",
-)
+FLAGS = ("--metrics-source=metrics-server",)
 NOBODY = 1  # a port of exporters, where only metrics-server is asked
 FAILING, RECOVERED = "node is failing", "node recovered"
 NO_LIST, LISTED = "cannot list node metrics", "listing node metrics succeeds again"

@@ -19,19 +19,10 @@ PEAK = "cpu_usage_max_avg_1d"
 def start_asking(start_controller, start_standin):
     """A controller that asks `prometheus` every second about three nodes: (it, the stand-in)."""
 
-    def start(prometheus, *flags, nodes=3, **more):
+    def start(prometheus, nodes=3, content=None, **more):
         standin = start_standin("--nodes", nodes)
-        controller = start_controller(
-            standin,
-            1,
-            "--metrics-source=prometheus",
-            f"--prometheus-address={prometheus.url}",
-            "--prometheus-interval=1s",
-            "--prometheus-timeout=1s",
-            "--annotation-dead-band=0",
-            *flags,
-            **more,
-        )
+        source = {"kind": "prometheus", "url": prometheus.url, **more}
+        controller = start_controller(standin, 1, sources=[source], content=content)
         return controller, standin
 
     return start
@@ -84,7 +75,7 @@ def test_unit_of_rules(pretended, start_asking):
     """Rules that record ratios; what is computed is one anyway."""
     pretended.recorded[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
     pretended.computed[CPU] = [({"instance": "127.1.0.2"}, 0.25)]
-    controller, standin = start_asking(pretended, "--prometheus-unit=ratio")
+    controller, standin = start_asking(pretended, unit="ratio")
     expect(standin, node(0), CPU, 0.5)
     expect(standin, node(1), CPU, 0.25)
     assert not log_lines(controller.process, "no recorded value")
@@ -95,10 +86,10 @@ def test_hint_at_the_unit(pretended, start_asking):
     pretended.recorded[CPU] = [({"instance": f"127.1.0.{i}"}, 0.3 * i) for i in (1, 2, 3)]
     controller, standin = start_asking(pretended)
     expect(standin, node(0), CPU, 0.003)
-    controller.process.wait_log("--prometheus-unit=ratio")
+    controller.process.wait_log("set unit: ratio of the source")
     rounds = pretended.count()
     wait_until(lambda: pretended.count() >= rounds + 4, what="two rounds")
-    assert controller.process.text().count("--prometheus-unit=ratio") == 1
+    assert controller.process.text().count("set unit: ratio") == 1
 
 
 def test_series_of_one_node(pretended, start_asking):
@@ -128,9 +119,7 @@ def test_series_that_contradict(pretended, start_asking):
     rounds = pretended.count()
     wait_until(lambda: pretended.count() >= rounds + 3, what="more rounds")
     assert reading(standin, node(0), CPU) is None
-    said = (
-        "Prometheus has series for one node that contradict each other; see --prometheus-selector"
-    )
+    said = "Prometheus has series for one node that contradict each other; see match of the source"
     (line,) = log_lines(controller.process, said)
     assert f"metric={CPU} node={node(0)} " in line and "least=0.2" in line and "most=0.9" in line
     (line,) = log_lines(controller.process, "node is failing")
@@ -283,7 +272,6 @@ def test_slow_queries(pretended, start_asking):
     pretended.trouble = lambda handler, asked: asked.name in slow and hang(handler, asked)
     controller, standin = start_asking(
         pretended,
-        "--prometheus-timeout=300ms",
         nodes=1,
         content=policy({name: "2s" for name in (*slow, CPU)}),
     )
@@ -343,21 +331,15 @@ def test_behind_a_path_with_tls_and_credentials(start_pretended, start_asking, t
 
     secret.write_text("sesame\n")
     pretended.authorization = "Bearer sesame"
-    flags = [f"--prometheus-ca-file={authority.cert}"]
-    controller, standin = start_asking(
-        pretended, *flags, f"--prometheus-bearer-token-file={secret}", nodes=1
-    )
+    trusts = {"tls_config": {"ca_file": str(authority.cert)}}
+    token = {"authorization": {"credentials_file": str(secret)}}
+    controller, standin = start_asking(pretended, nodes=1, **trusts, **token)
     expect(standin, node(0), CPU, 0.5)
     assert "sesame" not in controller.process.text()
 
     pretended.authorization = basic("me", "sesame")
-    _, standin = start_asking(
-        pretended,
-        *flags,
-        "--prometheus-username=me",
-        f"--prometheus-password-file={secret}",
-        nodes=1,
-    )
+    user = {"basic_auth": {"username": "me", "password_file": str(secret)}}
+    _, standin = start_asking(pretended, nodes=1, **trusts, **user)
     expect(standin, node(0), CPU, 0.5)
 
     controller, _ = start_asking(pretended, nodes=1)
@@ -375,8 +357,8 @@ def test_one_of_several_clusters(pretended, start_asking):
     selector = 'cluster="prod-eu"'
     _, standin = start_asking(
         pretended,
-        f"--prometheus-selector={selector}",
-        "--prometheus-header=X-Scope-OrgID: us",
+        match=selector,
+        http_headers={"X-Scope-OrgID": {"values": ["us"]}},
         nodes=1,
         content=policy({CPU: "2s"}),
     )
@@ -413,7 +395,6 @@ def test_restart(pretended, start_asking, start_controller):
         1,
         "--metrics-source=prometheus",
         f"--prometheus-address={pretended.url}",
-        "--prometheus-interval=1s",
         content=metrics,
     )
     expect(standin, node(0), CPU, 0.1)

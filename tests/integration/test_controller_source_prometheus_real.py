@@ -18,17 +18,10 @@ FAST_RULES = CRANE_RULES.format(active="1s", mean="1s", peak="2s")
 
 @pytest.fixture
 def start_asking(start_controller):
-    def start(standin, prometheus, *flags, exporters=1, source="prometheus", **more):
-        return start_controller(
-            standin,
-            exporters,
-            f"--metrics-source={source}",
-            f"--prometheus-address={prometheus.url}",
-            "--prometheus-interval=1s",
-            "--annotation-dead-band=0",
-            *flags,
-            **more,
-        )
+    def start(standin, prometheus, *flags, exporters=1, behind=(), match=None, **more):
+        source = {"kind": "prometheus", "url": prometheus.url}
+        sources = [{**source, "match": match} if match else source, *behind]
+        return start_controller(standin, exporters, *flags, sources=sources, **more)
 
     return start
 
@@ -87,7 +80,7 @@ def test_same_load_through_both(
     for prometheus in (computing, recording):
         wait_until(lambda p=prometheus: [v for _, v in p.query(samples) if v >= 15], 60, "samples")
     standins = {way: start_standin("--nodes", 5) for way in ("direct", "computed", "recorded")}
-    start_controller(standins["direct"], exporters, "--annotation-dead-band=0", content=content)
+    start_controller(standins["direct"], exporters, content=content)
     computed = start_asking(standins["computed"], computing, content=content)
     recorded = start_asking(standins["recorded"], recording, content=content)
     off = {}
@@ -106,9 +99,9 @@ def test_same_load_through_both(
         assert fates["unmatched"] == fates["unusable"] == fates["duplicate"] == 0
 
 
-@pytest.mark.parametrize("flags", [(), ('--prometheus-selector=cluster="ours"',)], ids=str)
+@pytest.mark.parametrize("match", [None, 'cluster="ours"'], ids=str)
 def test_every_resource_of_a_real_exporter(
-    flags, start_prometheus, real_node_exporter, start_standin, start_controller, start_asking
+    match, start_prometheus, real_node_exporter, start_standin, start_controller, start_asking
 ):
     """This machine, by a Prometheus that knows the node by a label, and directly."""
     port = int(real_node_exporter.rpartition(":")[2])
@@ -120,8 +113,8 @@ def test_every_resource_of_a_real_exporter(
     direct = start_standin("--nodes", 1, "--first-address", "127.0.0.1")
     asked = start_standin("--nodes", 1, "--first-address", "127.0.0.1")
     network = "--network-speed=1G"
-    start_controller(direct, port, "--annotation-dead-band=0", network, content=content)
-    controller = start_asking(asked, prometheus, network, *flags, content=content)
+    start_controller(direct, port, network, content=content)
+    controller = start_asking(asked, prometheus, network, match=match, content=content)
 
     def seen():
         found = [set(values(standin, "node-0000", keys)) for standin in (direct, asked)]
@@ -186,7 +179,7 @@ def test_it_dies_and_comes_back(start_prometheus, start_exporters, start_standin
         standin,
         prometheus,
         exporters=exporters,
-        source="prometheus,node-exporter",
+        behind=[{"kind": "node-exporter"}],
         content=policy({name: "2s"}),
     )
 

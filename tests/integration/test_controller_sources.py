@@ -4,9 +4,18 @@ The sources are synthetic exporters with different loads, so that a value shows 
 """
 
 import json
+import pathlib
 
 
-from controller_kit import all_readings, log_lines, patched, policy, reading
+from controller_kit import (
+    all_readings,
+    exporter_url,
+    log_lines,
+    patched,
+    policy,
+    reading,
+    write_sources,
+)
 from harness import wait_until
 from policies import write_policy
 from programs import complete
@@ -15,12 +24,17 @@ CPU = "cpu_usage_avg_5m"
 # A source that comes back has the first word again when half of a window is full.
 SHORT = "cpu_usage_avg_10s"
 SYNC_S = 4
-ORDER = "--metrics-source=node-exporter,node-metrics"
 FAST = ("--speed", "20")
+SPARE = {"kind": "exporter", "name": "spare", "url": "http://{address}:1/"}
 
 
 def agent_at(agents):
-    return f"--node-metrics-url-template=http://{{address}}:{agents.port}/metrics"
+    return {"kind": "node-metrics", "url": exporter_url(agents.port)}
+
+
+def both(agents):
+    """The node's exporter, and behind it the agent."""
+    return [{"kind": "node-exporter"}, agent_at(agents)]
 
 
 def served(controller):
@@ -56,9 +70,7 @@ def test_the_next_takes_over_and_gives_back(start_standin, start_exporters, star
     exporters.set("all", load={"cpu": 0.3, "mem": 0.3})
     agents.trouble("all", "extra", text=f"node_{SHORT} 60\n")
     rules = policy({name: f"{SYNC_S}s" for name in (SHORT, "mem_usage_avg_5m")})
-    controller = start_controller(
-        standin, exporters, ORDER, agent_at(agents), "--annotation-dead-band=0", content=rules
-    )
+    controller = start_controller(standin, exporters, sources=both(agents), content=rules)
     wait_until(lambda: served(controller) == {"node-exporter": 4, "node-metrics": 0}, what="start")
     wait_until(lambda: every_node_near(standin, SHORT, 0.3, 4), 60, "the exporters' values")
     controller.wait_ready()
@@ -92,7 +104,7 @@ def test_who_is_believed_is_decided_node_by_node(start_standin, start_exporters,
     exporters.trouble(["127.1.0.2"], "status", code=404)
     agents.trouble(["127.1.0.3"], "hang")
     controller = start_controller(
-        standin, exporters, ORDER, agent_at(agents), content=policy({SHORT: "2s"})
+        standin, exporters, sources=both(agents), content=policy({SHORT: "2s"})
     )
     wait_until(lambda: served(controller) == {"node-exporter": 2, "node-metrics": 1}, what="all")
     line = "node-exporter 2, node-metrics 1 (node-0001: not_found)"
@@ -115,9 +127,7 @@ def test_the_agent_alone(start_standin, start_exporters, start_controller):
     controller = start_controller(
         standin,
         1,
-        "--metrics-source=node-metrics",
-        agent_at(agents),
-        "--annotation-dead-band=0",
+        sources=[agent_at(agents)],
         content=policy({**wanted, "psi_cpu_usage_avg_5m": "2s"}),
     )
     for key in wanted:
@@ -148,8 +158,11 @@ def test_one_more_exporter_on_every_node(start_standin, start_exporters, start_c
     controller = start_controller(
         standin,
         exporters,
-        f"--exporter=dcgm=http://{{address}}:{others.port}/metrics",
-        "--exporter=spare=http://{address}:1/",  # the policy wants nothing of it
+        sources=[
+            {"kind": "node-exporter"},
+            {"kind": "exporter", "name": "dcgm", "url": exporter_url(others.port)},
+            SPARE,  # the policy wants nothing of it
+        ],
         content=rules,
     )
     wait_until(lambda: reading(standin, "node-0000", "gpu_usage_avg_5m"), what="the GPU's usage")
@@ -161,7 +174,7 @@ def test_one_more_exporter_on_every_node(start_standin, start_exporters, start_c
     assert controller.metric("plimsoll_targets_failing", source="dcgm") == 1
     assert controller.metric("plimsoll_targets_failing", source="spare") == 0
     assert controller.metric("plimsoll_scrapes_total", source="spare") == 0
-    controller.process.wait_log("no --exporter of that name.* metric=tpu exporter=coral")
+    controller.process.wait_log("no exporter of that name.* metric=tpu exporter=coral")
 
 
 def test_once_waits_for_every_source(start_standin, start_exporters, tmp_path):
@@ -172,11 +185,11 @@ def test_once_waits_for_every_source(start_standin, start_exporters, tmp_path):
     path = write_policy(tmp_path / "policy", policy({CPU: "2s"}))
     wait_until(lambda: "node_cpu_usage_avg_5m" in agents.page("127.1.0.1").text, what="a gauge")
     wait_until(lambda: "node_cpu_usage_avg_5m" in agents.page("127.1.0.2").text, what="a gauge")
+    sources = write_sources(tmp_path / "sources", *both(agents), SPARE, port=1)
     complete(
         "plimsoll-controller",
         *("--kubeconfig", standin.kubeconfig, "--policy-config-path", path),
-        *(ORDER, agent_at(agents), "--node-exporter-port=1"),
-        *("--scrape-interval=1s", "--once", "--exporter=spare=http://{address}:1/"),
+        *("--once", "--sources", sources),
     )
     assert every_node_near(standin, CPU, 0.5, 2)
 
@@ -191,3 +204,47 @@ def test_a_target_by_hand_with_the_agent(start_exporters):
     row = json.loads(complete("plimsoll-controller", *flags).stdout)
     assert row["node"] == "web-1"
     assert abs(float(row["annotations"][CPU].split(",")[0]) - 0.5) < 0.01
+
+
+def test_the_file_is_read_again(start_standin, start_exporters, start_controller):
+    """A source that goes is asked no more, one that stays keeps its windows; of a file that is wrong nothing
+    is taken."""
+    standin = start_standin("--nodes", 2)
+    exporters, agents = start_exporters(*FAST), start_exporters("--agent", *FAST)
+    exporters.set("all", load={"cpu": 0.3})
+    agents.trouble("all", "extra", text=f"node_{SHORT} 60\n")
+    content = policy({SHORT: "2s"})
+    controller = start_controller(standin, exporters, sources=both(agents), content=content)
+    wait_until(lambda: every_node_near(standin, SHORT, 0.3, 2), 60, "the exporters' values")
+    argv = pathlib.Path(f"/proc/{controller.process.pid}/cmdline").read_text("utf-8").split("\0")
+    path = argv[argv.index("--sources") + 1]
+
+    write_policy(path, b"sources:\n- {kind: node-exporter, intervall: 1s}\n")
+    wait_until(lambda: controller.metric("plimsoll_sources_failed") == 1, what="the complaint")
+    where = f"{path}: line 2: sources[0].intervall: unknown field (did you mean interval?)"
+    (line,) = log_lines(controller.process, "cannot load sources, keeping the previous ones")
+    assert where in line
+    ready, text = controller.ready()
+    assert (
+        ready and f"sources file: {path}, 2 sources; cannot load the latest file: {where}" in text
+    )
+    assert served(controller) == {"node-exporter": 2, "node-metrics": 0}
+
+    write_sources(path, agent_at(agents))
+    wait_until(lambda: every_node_near(standin, SHORT, 0.6, 2), 60, "the agents' values")
+    assert controller.metric("plimsoll_sources_failed") == 0
+    wait_until(
+        lambda: served(controller) == {"node-exporter": 0, "node-metrics": 2}, what="the count"
+    )
+    scrapes = len(exporters.scrapes("127.1.0.1"))
+    turns = len(agents.scrapes("127.1.0.1"))
+    wait_until(lambda: len(agents.scrapes("127.1.0.1")) > turns + 2, what="turns of the agents")
+    assert len(exporters.scrapes("127.1.0.1")) <= scrapes + 1
+
+    # They stand the other way round, and the windows of the exporters begin anew.
+    write_sources(path, agent_at(agents), {"kind": "node-exporter"}, port=exporters.port)
+    wait_until(lambda: len(log_lines(controller.process, "sources are in force")) == 2, what="it")
+    assert controller.metric("plimsoll_nodes_stale") == 0
+    agents.admin("listen", {"on": False})
+    wait_until(lambda: served(controller)["node-exporter"] == 2, 60, "the exporters to serve")
+    wait_until(lambda: every_node_near(standin, SHORT, 0.3, 2), 60, "their values again")

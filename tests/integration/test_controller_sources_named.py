@@ -3,7 +3,7 @@ and failures of sources."""
 
 import pytest
 
-from controller_kit import log_lines, policy, reading
+from controller_kit import exporter_url, log_lines, policy, reading, write_sources
 from harness import wait_until
 from policies import write_policy
 from programs import complete
@@ -11,7 +11,8 @@ from programs import complete
 GPU, GPU_MAX, CPU = "gpu_usage_avg_5m", "gpu_usage_max_avg_1h", "cpu_usage_avg_5m"
 FAST = ("--speed", "20")
 NODE = "node-0000"
-UNREADABLE = "policy metric has no source: no --exporter of that name"
+NODES = {"kind": "node-exporter"}
+UNREADABLE = "policy metric has no source: no exporter of that name"
 
 
 def gpu_policy(*metrics, exporter="dcgm"):
@@ -24,16 +25,16 @@ def gpu_policy(*metrics, exporter="dcgm"):
 
 @pytest.fixture
 def gpus(start_exporters):
-    """Exporters of GPUs at 80 percent, and the flag that names them."""
+    """A source of GPUs that are at 80 percent."""
     exporters = start_exporters()
     exporters.trouble("all", "extra", text="GPU_UTIL 80\n")
-    return f"--exporter=dcgm=http://{{address}}:{exporters.port}/metrics"
+    return {"kind": "exporter", "name": "dcgm", "url": exporter_url(exporters.port)}
 
 
 def test_only_metrics_of_another_exporter(start_standin, start_controller, gpus):
     """Nobody asks node_exporters for nothing: the nodes have recent samples, the controller is ready."""
     standin = start_standin("--nodes", 2)
-    controller = start_controller(standin, 1, gpus, content=gpu_policy(GPU))
+    controller = start_controller(standin, 1, sources=[NODES, gpus], content=gpu_policy(GPU))
     wait_until(lambda: reading(standin, NODE, GPU), what="the GPU's usage")
     controller.wait_ready()
     both = "2 of 2 nodes have recent samples"
@@ -47,8 +48,9 @@ def test_once_with_another_exporter(start_standin, gpus, tmp_path):
     """Status 0: every source from which something is wanted has answered."""
     standin = start_standin("--nodes", 2)
     path = write_policy(tmp_path / "policy", gpu_policy(GPU))
-    flags = ["--kubeconfig", standin.kubeconfig, gpus, "--once", "--policy-config-path", path]
-    complete("plimsoll-controller", *flags, "--node-exporter-port=1", "--scrape-interval=1s")
+    sources = write_sources(tmp_path / "sources", NODES, gpus, port=1)
+    flags = ["--kubeconfig", standin.kubeconfig, "--once", "--policy-config-path", path]
+    complete("plimsoll-controller", *flags, "--sources", sources)
     assert reading(standin, NODE, GPU).value == 0.8
 
 
@@ -60,7 +62,6 @@ def test_prometheus_has_read_every_page(start_standin, start_controller, pretend
         standin,
         1,
         *("--metrics-source=prometheus", f"--prometheus-address={pretended.url}"),
-        *("--prometheus-interval=1s", "--prometheus-timeout=1s"),
         content=gpu_policy(GPU, GPU_MAX),
     )
     wait_until(lambda: reading(standin, NODE, GPU), what="the mean")
@@ -103,7 +104,7 @@ def test_an_outage_of_metrics_server_shows(start_standin, start_controller):
     """While there is no list, every node fails."""
     standin = start_standin("--nodes", 3)
     standin.admin("nodemetrics", {"on": True})
-    flags = ("--metrics-source=metrics-server", "--metrics-server-interval=1s")
+    flags = ("--metrics-source=metrics-server",)
     controller = start_controller(standin, 1, *flags, content=policy({CPU: "2s"}))
 
     def failing():

@@ -162,7 +162,7 @@ def test_until_the_policy_is_known_taints_stay(run, binary, standin, exporters, 
         binary("plimsoll-controller"),
         f"--kubeconfig={standin.kubeconfig}",
         *("--health-port=0", "--scrape-interval=1s", "--leader-elect=false"),
-        f"--node-exporter-port={exporters.port}",
+        f"--target-url-template=http://{{address}}:{exporters.port}/metrics",
     ]
     controller = Controller(run(argv, "controller"))
     # For its first 3 intervals a controller takes nothing away anyway.

@@ -103,14 +103,6 @@ def test_the_next_pod_sees_the_last_answer(cluster, start):
         assert scheduler.prioritize(NODES, pod())[A] == 10
 
 
-def test_a_flag_that_is_gone(cluster, start):
-    """--pods=recent is told, and watches all pods; --pods=all says nothing."""
-    cluster.add_pods(10, prefix="before-", nodes=[A], phase="Running")
-    gone = "--pods=recent is gone, and has no effect: all pods are watched"
-    assert start(cluster, "--pods=recent", says="pods: 10 pods$").log_lines(gone)
-    assert not start(cluster, "--pods=all", says="pods: 10 pods$").log_lines(gone)
-
-
 def test_without_the_right_to_see_pods(cluster, start):
     """Readings and the pod's own load are enough to answer."""
     cluster.fault("status", status=403, resource="pods", verb="list", count=-1)

@@ -106,7 +106,10 @@ class Installation:
     def start_controller(self, *flags, env=None, build="build"):
         argv = [find_program("plimsoll-controller", build), "--scrape-interval=1s"]
         argv += [f"--kubeconfig={self.standin.kubeconfig}", "--bind-address=127.0.0.1"]
-        argv += [f"--node-exporter-port={self.exporters.port}", "--health-port=0"]
+        argv += [
+            f"--target-url-template=http://{{address}}:{self.exporters.port}/metrics",
+            "--health-port=0",
+        ]
         argv += ["--leader-elect=false", *flags]
         self.controller = Controller(self.run(argv, f"controller-{next(self.numbers)}", env))
         self.show(CONTROLLERS[0], self.controller.url)
@@ -395,7 +398,7 @@ def no_right_to_patch(installation):
 
 
 def exporters_closed(installation):
-    installation.start_controller("--node-exporter-port=9")
+    installation.start_controller("--target-url-template=http://{address}:9/metrics")
 
 
 def clock_off(seconds):

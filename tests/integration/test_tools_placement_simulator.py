@@ -285,7 +285,9 @@ def test_wrong_arguments_are_refused(arguments, said):
 
 def test_help_names_every_algorithm():
     done = simulate("--help")
-    assert done.returncode == 0 and "\n  estimate " in done.stdout and "no-early" in done.stdout
+    assert (
+        done.returncode == 0 and "\n  estimate " in done.stdout and "no-reservations" in done.stdout
+    )
     listed = json.loads(simulate("-o", "algorithms").stdout)
     assert {row["kind"] for row in listed} == {"peer", "variant", "part"}
     for row in listed:

@@ -29,10 +29,9 @@ struct algorithm {
         const char *name;
         const char *about; /* one line for --help */
         enum algorithm_policy needs;
-        /* By Plimsoll's controller, with these options; otherwise by crane's, which writes every
-         * value when it is due, and only then. */
+        /* By Plimsoll's controller; otherwise by crane's, which writes every value when it is due,
+         * and only then. */
         bool is_fed_by_ours;
-        double early_delta;     /* --annotation-early-delta */
         int weight;             /* of its scores */
         bool is_filter;         /* a plugin that rejects: the search for nodes goes on for others */
         bool is_instead_of_fit; /* NodeResourcesFit and -BalancedAllocation are switched off */

@@ -236,8 +236,12 @@ static void on_second(void *self) {
                 watch_again(estimate);
         if (scenario->restarts_s >= 0 && measured_s == (int64_t)scenario->restarts_s)
                 restart(estimate, &estimate->replicas[estimate->replica_count - 1]);
-        for (size_t i = 0; i < estimate->replica_count; i++)
+        for (size_t i = 0; i < estimate->replica_count; i++) {
                 follow_nodes(&estimate->replicas[i]);
+                if (is_watch_away(estimate))
+                        estimator_set_known_since(
+                                extender_estimator(estimate->replicas[i].learning), INT64_MAX);
+        }
         if (now_unix_ms(estimate) % POD_LOAD_FACTOR_STEP_MS != 0 ||
             has_told_loads(estimate->parts) || is_watch_away(estimate))
                 return;
@@ -308,10 +312,10 @@ static double estimated_ratio(const void *self, uint32_t node) {
         return extender_estimated_ratio(estimate->answered, node);
 }
 
-#define ESTIMATE(name_, about_, early_delta_, ...)                                                 \
+#define ESTIMATE(name_, about_, ...)                                                               \
         {                                                                                          \
                 .name = (name_), .about = (about_), .needs = ALGORITHM_NEEDS_MEANS,                \
-                .is_fed_by_ours = true, .early_delta = (early_delta_), .weight = 3,                \
+                .is_fed_by_ours = true, .weight = 3,                                               \
                 .options = &(const struct parts){__VA_ARGS__}, .new = new, .free = free_estimate,  \
                 .on_written = on_written, .on_bound = on_bound, .on_started = on_bound,            \
                 .on_ended = on_ended, .on_second = on_second, .decide = decide,                    \
@@ -319,29 +323,27 @@ static double estimated_ratio(const void *self, uint32_t node) {
         }
 
 const struct algorithm algorithm_estimate = ESTIMATE("estimate", "Plimsoll's recommended policy",
-                                                     0.1, .own_load = 0);
+                                                     .own_load = 0);
 
 const struct algorithm algorithm_workloads = ESTIMATE(
-        "workloads", "the estimate, told the true mean load of each workload to begin with", 0.1,
+        "workloads", "the estimate, told the true mean load of each workload to begin with",
         .has_true_means = true);
 
 const struct algorithm algorithm_estimate_parts[] = {
-        ESTIMATE("no-compensation", "readings alone: no pod counts on its node", 0.1,
+        ESTIMATE("no-compensation", "readings alone: no pod counts on its node",
                  .has_no_compensation = true),
-        ESTIMATE("no-own-load", "the pod that is placed counts nothing", 0.1, .own_load = 1e-9),
-        ESTIMATE("own-load-once", "it counts once and not twice", 0.1, .own_load = 0.5),
-        ESTIMATE("constant-factor", "every pod is expected to use 0.85 of its request", 0.1,
+        ESTIMATE("no-own-load", "the pod that is placed counts nothing", .own_load = 1e-9),
+        ESTIMATE("own-load-once", "it counts once and not twice", .own_load = 0.5),
+        ESTIMATE("constant-factor", "every pod is expected to use 0.85 of its request",
                  .has_constant_factor = true),
-        ESTIMATE("one-factor", "one factor for the cluster, nothing is learned of workloads", 0.1,
+        ESTIMATE("one-factor", "one factor for the cluster, nothing is learned of workloads",
                  .has_one_factor = true),
-        ESTIMATE("no-reservations", "the extender's own last answers are not remembered", 0.1,
+        ESTIMATE("no-reservations", "the extender's own last answers are not remembered",
                  .has_no_reservations = true),
-        ESTIMATE("best-alone", "the answer names the best node alone", 0.1, .has_best_alone = true),
-        ESTIMATE("no-early", "annotations are written every 3 minutes and never early", 0,
-                 .own_load = 0),
+        ESTIMATE("best-alone", "the answer names the best node alone", .has_best_alone = true),
         ESTIMATE("two-replicas", "two extenders answer in turn, each remembers its own answers",
-                 0.1, .has_two_replicas = true),
-        ESTIMATE("from-binding", "pods count in windows from their binding on", 0.1,
+                 .has_two_replicas = true),
+        ESTIMATE("from-binding", "pods count in windows from their binding on",
                  .is_from_binding = true),
 };
 const size_t algorithm_estimate_part_count = ARRAY_LEN(algorithm_estimate_parts);

@@ -14,7 +14,7 @@ import traces
 TOP = runs.HERE.parents[1]
 PARTS = (
     *("no-compensation", "constant-factor", "one-factor", "no-own-load", "own-load-once"),
-    *("no-early", "no-reservations", "best-alone", "two-replicas", "from-binding"),
+    *("no-reservations", "best-alone", "two-replicas", "from-binding"),
 )
 # What a part is worth, over situations in which it could matter.
 PART_SCENARIOS = (
@@ -26,8 +26,8 @@ LAG_VARIANTS = ("no-reservations", "two-replicas")
 WINDOW_SCENARIOS = ("batch", "loop", "steady")
 # Windows and period of the CPU means, as in a policy.
 WINDOWS = ((("5m", "2m"), "3m"), (("5m",), "3m"), (("2m",), "3m"), (("5m", "2m"), "1m"))
-# What plays them in clusters, where nothing is written early.
-CLOSED = (runs.BASELINE, "crane", "no-early")
+# What plays them in clusters.
+CLOSED = (runs.BASELINE, "crane", runs.OURS)
 # Crane's arithmetic as tests/e2e/test_closed_loop.py plays it: without maxima.
 PLAIN_CRANE = {
     "apiVersion": "scheduler.policy.crane.io/v1alpha1",
@@ -100,7 +100,7 @@ def of_windows(seeds, folder):
 def of_closed_loop(build, seeds, folder):
     policy = folder / "placement-crane.json"
     policy.write_text(json.dumps(PLAIN_CRANE), encoding="utf-8")
-    names = (*runs.of_kind(build, "peer", "variant"), "no-early")
+    names = tuple(runs.of_kind(build, "peer", "variant"))
     for path in sorted((TOP / "tests" / "e2e" / "scenarios").glob("*.yaml")):
         run = runs.Run(path, seeds, names, ("--crane-policy", str(policy)))
         yield Experiment("closed", path.stem, run)

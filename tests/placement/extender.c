@@ -63,7 +63,7 @@ void extender_free(struct extender *extender) {
         free(extender);
 }
 
-static void add_node(struct extender *extender, size_t n) {
+static void put_node(struct extender *extender, size_t n) {
         const struct node *node = &extender->situation.world->nodes[n];
         char cores[32], bytes[32], zone[32];
 
@@ -75,11 +75,13 @@ static void add_node(struct extender *extender, size_t n) {
                                       ? json_pack("{s:s}", "topology.kubernetes.io/zone", zone)
                                       : NULL;
 
-        node_table_put(extender->table, node->name,
-                       published_annotations(extender->situation.published, n),
+        node_table_put(extender->table,
+                       &(struct node_update){.name = node->name,
+                                             .annotations = published_annotations(
+                                                     extender->situation.published, n),
+                                             .labels = labels,
+                                             .capacity = capacity},
                        now_unix_ms(extender));
-        node_table_set_zone(extender->table, node->name, labels, NULL);
-        node_table_set_capacity(extender->table, node->name, capacity, now_unix_ms(extender));
 }
 
 void extender_follow_nodes(struct extender *extender) {
@@ -90,7 +92,7 @@ void extender_follow_nodes(struct extender *extender) {
                         continue;
                 extender->has_node[n] = !extender->has_node[n];
                 if (extender->has_node[n])
-                        add_node(extender, n);
+                        put_node(extender, n);
                 else
                         node_table_remove(extender->table, world->nodes[n].name);
         }
@@ -98,9 +100,7 @@ void extender_follow_nodes(struct extender *extender) {
 
 void extender_read(struct extender *extender, size_t node) {
         if (extender->has_node[node])
-                node_table_put(extender->table, extender->situation.world->nodes[node].name,
-                               published_annotations(extender->situation.published, node),
-                               now_unix_ms(extender));
+                put_node(extender, node);
 }
 
 struct estimator *extender_estimator(const struct extender *extender) {
@@ -135,17 +135,18 @@ static void begin_request(struct request *request, const struct pod_facts *pod) 
 /* The judge's columns, and what the pods whose bindings are not seen yet will use. */
 static void note_estimates(struct extender *extender, const uint32_t *candidates, size_t count) {
         const struct judge *judge = &extender->answer.judge;
-        const struct node_columns *columns = &judge->nodes->columns;
+        const struct node_columns *columns = &judge->question.nodes->columns;
         struct reservation of[RESERVATIONS_MAX];
-        const struct reservation_pod pod = {.id = judge->pod->id, .group = judge->pod->group_id};
+        const struct reservation_pod pod = {.id = judge->question.pod->id,
+                                            .group = judge->question.pod->group_id};
         size_t reserved = estimator_reservations(extender_estimator(extender), &pod,
                                                  extender->snapshot->publication,
-                                                 judge->now_unix_ms, of);
+                                                 judge->question.now_unix_ms, of);
 
         for (size_t i = 0; i < count; i++) {
                 double *ratio = &extender->estimated_ratio[candidates[i]];
                 double cores = extender->situation.world->nodes[candidates[i]].cores;
-                uint32_t row = judge->rows[i];
+                uint32_t row = judge->question.rows[i];
                 *ratio = NAN;
                 if (!judge_knows(judge, i) || columns->missing[row] & 1u << ESTIMATE_CPU)
                         continue;
@@ -172,7 +173,7 @@ void extender_filter(struct extender *extender, const struct pod_facts *pod,
         answer_filter(&extender->answer, extender->snapshot, &extender->request, now_ms);
         answer_shortlist(&extender->answer, now_ms);
         for (size_t i = 0; i < count; i++)
-                ret_scores[i] = extender->answer.judge.is_told[i] ? 0 : SCORE_REJECTED;
+                ret_scores[i] = extender->answer.judge.filtered.is_told[i] ? 0 : SCORE_REJECTED;
         if (extender_estimator(extender))
                 note_estimates(extender, candidates, count);
 }
@@ -180,8 +181,8 @@ void extender_filter(struct extender *extender, const struct pod_facts *pod,
 int extender_score100(const struct extender *extender, size_t index) {
         const struct judge *judge = &extender->answer.judge;
 
-        return judge_nodes_verdict(judge->nodes, judge->rows[index], judge->is_settled,
-                                   judge->now_unix_ms)
+        return judge_nodes_verdict(judge->question.nodes, judge->question.rows[index],
+                                   judge->question.is_settled, judge->question.now_unix_ms)
                 .score100;
 }
 
@@ -202,11 +203,11 @@ size_t extender_prioritize(struct extender *extender, const struct pod_facts *po
         for (size_t i = 0; i < count; i++) {
                 if (scores[i] == SCORE_REJECTED)
                         continue;
-                if (best == count || judge->headrooms[asked] > most) {
+                if (best == count || judge->scored.headrooms[asked] > most) {
                         best = i;
-                        most = judge->headrooms[asked];
+                        most = judge->scored.headrooms[asked];
                 }
-                scores[i] = judge->points[asked++] * SCORE_BEST / SCORE_BEST_POINTS;
+                scores[i] = judge->scored.points[asked++] * SCORE_BEST / SCORE_BEST_POINTS;
         }
         return best;
 }

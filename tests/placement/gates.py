@@ -46,7 +46,6 @@ PARTS = {
     "one-factor": ("loop", ()),
     "no-own-load": ("burst-hetero", ()),
     "own-load-once": ("burst-hetero", ()),
-    "no-early": ("loop", ()),
     "no-reservations": ("clumps", ("--lag", "1")),
     "best-alone": ("loop", ()),
     "from-binding": ("manyown-pulls", ()),

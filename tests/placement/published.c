@@ -7,13 +7,11 @@
 #include "base/mem.h"
 #include "chance.h"
 #include "codec/json.h"
-#include "controller/track/plan.h"
+#include "controller/track/plan_due.h"
 #include "controller/window/window.h"
 #include "policy/hot_value.h"
 
 enum { SCRAPE_S = 15, PATCH_MAX_BYTES = 1 << 16 };
-
-static const double DEAD_BAND = 0.01; /* --annotation-dead-band's default */
 
 struct published_node {
         const char *name;
@@ -21,7 +19,7 @@ struct published_node {
         struct plan_record *record;
         double used_s; /* since the last scrape: seconds of the whole node's CPUs */
         int64_t scraped_s;
-        int64_t scrape_phase_s, next_sync_ms;
+        int64_t scrape_phase_s, taken_ms;
         struct binding_ring bound;
         json_t *annotations; /* NULL: never written */
 };
@@ -37,45 +35,68 @@ struct published {
         uint64_t patches;
 };
 
-struct published *published_new(const struct world *world, const struct policy *policy,
-                                bool is_ours, double early_delta) {
-        struct published *published = xcalloc(1, sizeof(*published));
+/* A controller that knows nothing of the nodes but their names. */
+static void start_controller(struct published *published, const struct policy *policy) {
+        const struct world *world = published->world;
         struct metric_query queries[POLICY_MAX_METRICS];
         size_t count = 0;
 
         for (size_t i = 0; i < policy->metric_count; i++)
                 if (policy->metrics[i].is_query)
                         queries[count++] = policy->metrics[i].query;
+        published->policy = policy;
+        published->windows = window_plan_new(queries, count, SCRAPE_S * MS_PER_S);
+        plan_init(&published->plan, policy);
+        for (size_t n = 0; n < world->node_count; n++) {
+                struct published_node *node = &published->nodes[n];
+                node->windows = window_store_new(published->windows);
+                node->record = plan_record_new(&published->plan);
+                node->taken_ms = 0;
+                node->used_s = 0;
+                node->scraped_s = world->now_s;
+        }
+}
+
+static void stop_controller(struct published *published) {
+        for (size_t n = 0; n < published->world->node_count; n++) {
+                window_store_free(published->nodes[n].windows);
+                free(published->nodes[n].record);
+        }
+        window_plan_free(published->windows);
+}
+
+struct published *published_new(const struct world *world, const struct policy *policy,
+                                bool is_ours) {
+        struct published *published = xcalloc(1, sizeof(*published));
+
         published->world = world;
         published->patch = BUF_INIT(PATCH_MAX_BYTES);
-        published->policy = policy;
         published->is_ours = is_ours;
-        published->windows = window_plan_new(queries, count, SCRAPE_S * MS_PER_S);
-        plan_init(&published->plan, policy, is_ours ? DEAD_BAND : 0, early_delta);
         published->nodes = xcalloc(world->node_count, sizeof(*published->nodes));
         for (size_t n = 0; n < world->node_count; n++) {
                 struct published_node *node = &published->nodes[n];
                 node->name = world->nodes[n].name;
-                node->windows = window_store_new(published->windows);
-                node->record = plan_record_new(&published->plan);
                 node->scrape_phase_s = (int64_t)(chance_uniform(world->seed, 4000000 + n) *
                                                  SCRAPE_S);
-                node->next_sync_ms = plan_first_sync_unix_ms(&published->plan, node->name, 0);
         }
+        start_controller(published, policy);
         return published;
+}
+
+void published_restart(struct published *published, const struct policy *policy) {
+        stop_controller(published);
+        start_controller(published, policy);
 }
 
 void published_free(struct published *published) {
         if (!published)
                 return;
+        stop_controller(published);
         for (size_t n = 0; n < published->world->node_count; n++) {
-                window_store_free(published->nodes[n].windows);
-                free(published->nodes[n].record);
                 binding_ring_done(&published->nodes[n].bound);
                 json_decref(published->nodes[n].annotations);
         }
         buf_done(&published->patch);
-        window_plan_free(published->windows);
         free(published->nodes);
         free(published);
 }
@@ -127,24 +148,30 @@ static struct plan_values read_values(const struct published *published,
         return values;
 }
 
-/* After a scrape, as the writer decides it: a value is missing or late, or a mean has moved far.
- * Means alone decide that. */
-static bool is_urgent(const struct published *published, const struct published_node *node) {
-        int64_t now_ms = published->world->now_s * MS_PER_S;
+/* As crane's controller: each value that would be older than its period at the next turn, whether
+ * it has moved or not. */
+static struct plan_due due_by_crane(const struct published *published,
+                                    const struct published_node *node,
+                                    const struct plan_values *values, int64_t now_ms) {
+        const struct plan *plan = &published->plan;
+        struct plan_due due = plan_due_all(plan, values);
 
-        if (!published->is_ours)
-                return false;
-        const struct plan_values means = read_values(published, node, true);
-        return plan_is_overdue(&published->plan, node->record, &means, now_ms) ||
-               plan_is_early(&published->plan, node->record, &means, now_ms);
+        due.peaks = 0;
+        for (size_t i = 0; i < node->record->count; i++) {
+                int64_t at_ms = node->record->metrics[i].at_unix_ms;
+                int64_t limit_ms = plan->policy->metrics[i].period_ms + plan->sync_ms / 16;
+                if (at_ms != PLAN_NEVER && now_ms - at_ms + plan->sync_ms <= limit_ms)
+                        due.metrics &= ~(UINT64_C(1) << i);
+        }
+        return due;
 }
 
 static void write_annotations(struct published *published, struct published_node *node,
-                              const struct plan_choice *choice, const struct plan_values *values) {
+                              const struct plan_due *due, const struct plan_values *values) {
         json_auto_t *written = NULL;
 
         buf_clear(&published->patch);
-        plan_annotations(&published->plan, choice, values, &(struct plan_style){.prefix = ""},
+        plan_annotations(&published->plan, due, values, &(struct plan_style){.prefix = ""},
                          published->world->now_s * MS_PER_S, &published->patch);
         int r = json_parse(published->patch.data, published->patch.len, &written, NULL);
         assert(r == 0);
@@ -155,26 +182,40 @@ static void write_annotations(struct published *published, struct published_node
 }
 
 static void patch(struct published *published, struct published_node *node,
-                  const struct plan_choice *choice, const struct plan_values *values) {
-        write_annotations(published, node, choice, values);
-        plan_confirm(node->record, choice, values, published->world->now_s * MS_PER_S);
+                  const struct plan_due *due, const struct plan_values *values) {
+        write_annotations(published, node, due, values);
+        plan_confirm(node->record, due, values, published->world->now_s * MS_PER_S);
         published->patches++;
 }
 
-/* Return: whether the node was patched */
-static bool turn(struct published *published, struct published_node *node, bool is_scraped) {
+static struct plan_due find_due(const struct published *published,
+                                const struct published_node *node, const struct plan_values *values,
+                                int64_t turn_ms) {
         int64_t now_ms = published->world->now_s * MS_PER_S;
-        bool is_sync = now_ms >= node->next_sync_ms;
 
-        if (!is_sync && (!is_scraped || !is_urgent(published, node)))
+        return published->is_ours
+                       ? plan_due(&published->plan, node->record, values, turn_ms, now_ms)
+                       : due_by_crane(published, node, values, now_ms);
+}
+
+/* Return: whether the node was patched. Between turns, means alone decide that. */
+static bool take_turn(struct published *published, struct published_node *node, bool is_scraped) {
+        int64_t now_ms = published->world->now_s * MS_PER_S;
+        int64_t turn_ms = plan_turn_unix_ms(&published->plan, node->name, node->taken_ms, now_ms);
+        bool is_turn = turn_ms != PLAN_NEVER;
+
+        if (published->is_ours ? !is_scraped : !is_turn)
                 return false;
-        if (is_sync)
-                node->next_sync_ms = plan_next_sync_unix_ms(&published->plan, node->name, now_ms);
-        const struct plan_values values = read_values(published, node, false);
-        struct plan_choice choice = plan_choose(&published->plan, node->record, &values, now_ms);
-        if (plan_choice_is_empty(&choice))
+        struct plan_values values = read_values(published, node, !is_turn);
+        struct plan_due due = find_due(published, node, &values, turn_ms);
+        if (!is_turn && !plan_due_is_empty(&due)) {
+                values = read_values(published, node, false);
+                due = find_due(published, node, &values, turn_ms);
+        }
+        node->taken_ms = now_ms;
+        if (plan_due_is_empty(&due))
                 return false;
-        patch(published, node, &choice, &values);
+        patch(published, node, &due, &values);
         return true;
 }
 
@@ -191,7 +232,7 @@ void published_step(struct published *published, published_fn *on_written, void 
                         continue;
                 if (is_scraped)
                         scrape(published, node, n);
-                if (turn(published, node, is_scraped))
+                if (take_turn(published, node, is_scraped))
                         on_written(userdata, n);
         }
 }

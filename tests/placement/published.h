@@ -13,13 +13,14 @@ struct published;
 
 typedef void published_fn(void *userdata, size_t node);
 
-/**
- * published_new() - @early_delta: --annotation-early-delta
- * @is_ours: false: as crane's controller does it, without a dead band, and at its turns only
- */
+/** published_new() - @is_ours: false: as crane's controller does it, without a dead band, and at
+ * its turns only */
 struct published *published_new(const struct world *world, const struct policy *policy,
-                                bool is_ours, double early_delta);
+                                bool is_ours);
 void published_free(struct published *published);
+/** published_restart() - a new controller takes over the annotations as they are; its windows are
+ * empty. @policy may be another one */
+void published_restart(struct published *published, const struct policy *policy);
 DEFINE_FREEP(struct published, published_free);
 /** published_step() - after a second of the world; @on_written for each node that was written */
 void published_step(struct published *published, published_fn *on_written, void *userdata);

@@ -270,8 +270,7 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
 
         s.world->listener = (struct world_listener){on_bound, on_started, on_ended, on_load, &s};
         if (algorithm->needs != ALGORITHM_NEEDS_NOTHING)
-                s.published = published_new(s.world, policy, algorithm->is_fed_by_ours,
-                                            algorithm->early_delta);
+                s.published = published_new(s.world, policy, algorithm->is_fed_by_ours);
         struct situation situation = {algorithm, s.world, s.published, policy};
         s.self = algorithm->new ? algorithm->new (&situation) : &situation;
         s.candidates = xcalloc(nodes, sizeof(*s.candidates));

@@ -35,7 +35,8 @@ MAY_USE = {
         *("base", "codec", "kube", "policy", "policy/pods", "controller/exposition"),
     ],
     "controller/source": [
-        *("base", "kube", "net", "program", "policy", "controller/window", "controller/node"),
+        *("base", "codec", "metrics", "kube", "net", "program", "policy", "controller/window"),
+        "controller/node",
     ],
     "controller/source/scrape": [
         *COMMON,

@@ -44,6 +44,7 @@ FILES = (
     "extender/table/node_*.c",
     "controller/window/*.c",
     "controller/track/plan.c",
+    "controller/track/plan_due.c",
     "common/kube/lease_candidate.c",
 )
 PROMISED_SHARE = 0.9

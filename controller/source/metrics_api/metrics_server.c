@@ -7,14 +7,12 @@
 #include "base/strmap.h"
 #include "controller/source/metrics_api/metrics_api_list.h"
 #include "controller/source/metrics_api/metrics_api_sample.h"
-#include "controller/source/source_set.h"
-#include "program/options.h"
 
 enum {
+        INTERVAL_MS = 15000,
         FIRST_ROUND_MS = 1000, /* after the first node: nodes are listed page by page */
         /* Of a list. An item has 300 bytes, with the node's labels up to 2 kB. */
         MAX_BODY_BYTES = 64 << 20,
-        TIMEOUT_MS = 10 * 1000, /* or the interval, if that is less */
 };
 
 #define LIST_PATH "/apis/metrics.k8s.io/v1beta1/nodes"
@@ -22,8 +20,7 @@ enum {
 #define APISERVICE "kubectl get apiservice v1beta1.metrics.k8s.io"
 #define RBAC_RULE "apiGroups [metrics.k8s.io], resources [nodes], verbs [list]"
 
-static const struct source_scope scope = {.resources = UINT32_C(1) << METRIC_CPU |
-                                                       UINT32_C(1) << METRIC_MEM};
+#define MEASURED (UINT32_C(1) << METRIC_CPU | UINT32_C(1) << METRIC_MEM)
 
 struct entry {
         struct node *node;
@@ -235,25 +232,23 @@ static void begin_list_round(void *userdata) {
                                begin_list_round, s);
                 return;
         }
-        s->call = kube_start(
-                s->api,
-                &(struct kube_request){
-                        .method = "GET",
-                        .path = LIST_PATH,
-                        .resource = RESOURCE,
-                        .timeout_ms = s->interval_ms < TIMEOUT_MS ? s->interval_ms : TIMEOUT_MS,
-                        .max_body_bytes = MAX_BODY_BYTES,
-                        .wants_gzip = true,
-                        .on_done = on_list,
-                        .userdata = s,
-                });
+        s->call = kube_start(s->api, &(struct kube_request){
+                                             .method = "GET",
+                                             .path = LIST_PATH,
+                                             .resource = RESOURCE,
+                                             .timeout_ms = source_timeout_ms(s->interval_ms),
+                                             .max_body_bytes = MAX_BODY_BYTES,
+                                             .wants_gzip = true,
+                                             .on_done = on_list,
+                                             .userdata = s,
+                                     });
 }
 
 /* The source */
 
 /* A list has both resources, whichever the policy needs. */
 static void metrics_server_set_policy(struct source *base, const struct policy *policy) {
-        metrics_server_of(base)->is_idle = !source_scope_has_any(&scope, policy);
+        metrics_server_of(base)->is_idle = !source_scope_has_any(&base->kind->traits.scope, policy);
 }
 
 static void metrics_server_add_node(struct source *base, struct node *node) {
@@ -284,6 +279,7 @@ static void metrics_server_free(struct source *base) {
         struct strmap_entry *found;
 
         kube_cancel(s->call);
+        metrics_set(s->nodes_failing, 0);
         loop_timer_disarm(s->loop, &s->timer);
         STRMAP_FOREACH (found, &s->entries) {
                 free(found->value);
@@ -300,16 +296,16 @@ static struct metrics_series *count_items(struct metrics *metrics, const char *r
 }
 
 static struct source *metrics_server_new(const struct source_parts *parts,
-                                         const struct source_item *item,
+                                         const struct source_spec *spec,
                                          const struct source_sink *sink) {
         struct metrics *metrics = parts->metrics;
         struct metrics_server *s = xcalloc(1, sizeof(*s));
 
         *s = (struct metrics_server){
-                .source.ops = item->kind->ops,
+                .source.kind = spec->kind,
                 .loop = parts->loop,
                 .api = parts->api,
-                .interval_ms = item->traits.interval_ms,
+                .interval_ms = spec->traits.interval_ms,
                 .sink = *sink,
                 .source.outages.what = "node metrics",
                 .items_new = count_items(metrics, "new"),
@@ -319,50 +315,22 @@ static struct source *metrics_server_new(const struct source_parts *parts,
                                         "1 if the last list from metrics-server succeeded.", NULL),
                 .nodes_failing = metrics_gauge(metrics, "plimsoll_targets_failing",
                                                "Targets whose last scrape failed.",
-                                               LABELS("source", item->kind->name)),
+                                               LABELS("source", spec->name)),
         };
         return &s->source;
 }
 
-static const struct source_ops metrics_server_ops = {
+static const struct source_hint hints[] = {
+        {NULL, "the rule for " RESOURCE " (list) in the ClusterRole, and " APISERVICE},
+};
+
+const struct source_kind metrics_server_kind = {
+        .name = "metrics-server",
+        .traits = {.interval_ms = INTERVAL_MS, .scope = {.resources = MEASURED}},
+        .hints = hints,
         .new = metrics_server_new,
         .set_policy = metrics_server_set_policy,
         .add_node = metrics_server_add_node,
         .remove_node = metrics_server_remove_node,
         .free = metrics_server_free,
-};
-
-/* Flags */
-
-static int64_t interval_ms;
-
-/* clang-format off */
-static const struct option_row rows[] = {
-        {.help = "metrics-server source"},
-        {.name = "metrics-server-interval", .type = OPTION_DURATION_MS,
-         .value = &interval_ms, .fallback = "15s", .metavar = "DURATION",
-         .min = 1000, .max = 300000,
-         .help = "Between two lists of all nodes. Shorter than metrics-server's own "
-                 "resolution brings no new samples."}
-};
-/* clang-format on */
-
-static int configure_metrics_server(struct source_set_options *set,
-                                    const struct source_setup *setup, struct error *err) {
-        struct source_item *item = source_set_item(set, &metrics_server_kind);
-
-        (void)setup;
-        (void)err;
-        if (item)
-                item->traits = (struct source_traits){.interval_ms = interval_ms, .scope = scope};
-        return 0;
-}
-
-const struct source_kind metrics_server_kind = {
-        .name = "metrics-server",
-        .hint = "the rule for " RESOURCE " (list) in the ClusterRole, and " APISERVICE,
-        .ops = &metrics_server_ops,
-        .rows = rows,
-        .row_count = ARRAY_LEN(rows),
-        .configure = configure_metrics_server,
 };

@@ -4,11 +4,13 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "controller/source/prometheus/prometheus_api.h"
 #include "controller/source/prometheus/prometheus_round.h"
 
 #define SOURCE_NAME "prometheus"
 
 enum {
+        INTERVAL_MS = 30000,
         FIRST_ROUND_MS = 300,         /* after the last node, for more may follow, */
         FIRST_ROUND_LATEST_MS = 5000, /* but not later than this after the first */
         ONCE_ROUND_MS = 1000,
@@ -42,8 +44,8 @@ enum { LOGGED_UNIT = 1, LOGGED_WARNING = 2, LOGGED_SLOW = 4, LOGGED_CONTRADICTIO
 
 struct prometheus {
         struct source source;
-        struct loop *loop;
-        struct prometheus_options options;
+        struct source_parts parts;
+        const struct source_spec *spec;
         struct source_sink sink;
         struct prometheus_api *api;
 
@@ -94,13 +96,13 @@ static void note_silence(struct prometheus *source, const struct node *node, con
         slot->is_silent = why != NULL;
         if (why)
                 outage_log_failed(
-                        &source->source.outages, loop_now_mono_ms(source->loop), node->name, NULL,
-                        why,
+                        &source->source.outages, loop_now_mono_ms(source->parts.loop), node->name,
+                        NULL, why,
                         strcmp(why, "no_data") == 0
                                 ? "Prometheus has no series for the node's name or address"
                                 : "Prometheus has contradicting series for the node");
         else
-                outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->loop),
+                outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->parts.loop),
                                      node->name);
 }
 
@@ -111,7 +113,7 @@ static const char *hand_in_node(struct prometheus *source, struct node *node) {
         struct source_reading reading = {.values_ratio = values};
 
         const char *why = prometheus_round_read(&source->round, node->slot,
-                                                loop_now_mono_ms(source->loop), &step, values,
+                                                loop_now_mono_ms(source->parts.loop), &step, values,
                                                 &reading.ready);
         if (why)
                 return why;
@@ -142,16 +144,15 @@ static void hand_in(struct prometheus *source, const char *failure) {
 
 static void note_trouble(struct prometheus *source, const char *reason, const struct error *err) {
         if (!source->trouble)
-                log_warn(MSG("cannot query Prometheus"),
-                         STR("address", source->options.api.address), STR("reason", reason),
-                         ERR(err));
+                log_warn(MSG("cannot query Prometheus"), STR("address", source->spec->url),
+                         STR("reason", reason), ERR(err));
         source->trouble = reason;
 }
 
 static void note_well(struct prometheus *source) {
         if (source->trouble)
                 log_info(MSG("Prometheus queries succeed again"),
-                         STR("address", source->options.api.address));
+                         STR("address", source->spec->url));
         source->trouble = NULL;
 }
 
@@ -174,11 +175,11 @@ static void cancel_asks(struct prometheus *source, const char *reason) {
 static void hint_at_unit(struct prometheus *source) {
         double largest = (double)source->round.largest_recorded;
 
-        if (!source->options.is_percent || largest <= 0 || largest > 1 ||
+        if (!source->round.is_percent || largest <= 0 || largest > 1 ||
             !log_once(source, LOGGED_UNIT))
                 return;
         log_warn(MSG("no recorded value exceeds 1 percent; if the rules record ratios, set "
-                     "--prometheus-unit=ratio"),
+                     "unit: ratio of the source"),
                  F64("largest", largest));
 }
 
@@ -187,7 +188,7 @@ static void hint_at_selector(struct prometheus *source) {
 
         if (found->query && log_once(source, LOGGED_CONTRADICTION))
                 log_warn(MSG("Prometheus has series for one node that contradict each other; see "
-                             "--prometheus-selector"),
+                             "match of the source"),
                          STR("metric", found->query->name), STR("node", found->node->name),
                          F64("least", (double)found->value.least_ratio),
                          F64("most", (double)found->value.most_ratio));
@@ -280,7 +281,7 @@ static void begin_query_round(struct prometheus *source) {
 }
 
 static int64_t until_round_ms(const struct prometheus *source) {
-        return source->options.is_once ? ONCE_ROUND_MS : source->options.interval_ms;
+        return source->parts.is_once ? ONCE_ROUND_MS : source->spec->traits.interval_ms;
 }
 
 static void on_round_due(void *userdata) {
@@ -290,10 +291,11 @@ static void on_round_due(void *userdata) {
                 source->phase = PHASE_BETWEEN_ROUNDS;
         do
                 source->due_mono_ms += until_round_ms(source);
-        while (source->due_mono_ms <= loop_now_mono_ms(source->loop));
-        loop_timer_arm(source->loop, &source->turn, source->due_mono_ms, on_round_due, source);
+        while (source->due_mono_ms <= loop_now_mono_ms(source->parts.loop));
+        loop_timer_arm(source->parts.loop, &source->turn, source->due_mono_ms, on_round_due,
+                       source);
         /* With --once a round may take longer; each query has its deadline. */
-        if (source->options.is_once && source->phase == PHASE_IN_ROUND)
+        if (source->parts.is_once && source->phase == PHASE_IN_ROUND)
                 return;
         if (source->phase == PHASE_IN_ROUND) {
                 metrics_inc(source->cut_rounds);
@@ -341,12 +343,13 @@ static void prometheus_add_node(struct source *base, struct node *node) {
         if (source->phase != PHASE_BEFORE_FIRST)
                 return;
         if (!loop_timer_is_armed(&source->turn))
-                source->first_latest_mono_ms = loop_now_mono_ms(source->loop) +
+                source->first_latest_mono_ms = loop_now_mono_ms(source->parts.loop) +
                                                FIRST_ROUND_LATEST_MS;
-        source->due_mono_ms = loop_now_mono_ms(source->loop) + FIRST_ROUND_MS;
+        source->due_mono_ms = loop_now_mono_ms(source->parts.loop) + FIRST_ROUND_MS;
         if (source->due_mono_ms > source->first_latest_mono_ms)
                 source->due_mono_ms = source->first_latest_mono_ms;
-        loop_timer_arm(source->loop, &source->turn, source->due_mono_ms, on_round_due, source);
+        loop_timer_arm(source->parts.loop, &source->turn, source->due_mono_ms, on_round_due,
+                       source);
 }
 
 static void prometheus_remove_node(struct source *base, struct node *node) {
@@ -366,7 +369,8 @@ static void prometheus_free(struct source *base) {
         struct prometheus *source = prometheus_of(base);
 
         cancel_asks(source, NULL);
-        loop_timer_disarm(source->loop, &source->turn);
+        metrics_set(source->failing, 0);
+        loop_timer_disarm(source->parts.loop, &source->turn);
         prometheus_round_done(&source->round);
         prometheus_api_free(source->api);
         free(source);
@@ -391,25 +395,47 @@ static void register_query_metrics(struct prometheus *source, struct metrics *me
 }
 
 static struct source *prometheus_new(const struct source_parts *parts,
-                                     const struct source_item *item,
+                                     const struct source_spec *spec,
                                      const struct source_sink *sink) {
         struct prometheus *source = xcalloc(1, sizeof(*source));
 
-        source->source.ops = &prometheus_ops;
-        source->loop = parts->loop;
-        source->options = *(const struct prometheus_options *)item->options;
+        source->source.kind = spec->kind;
+        source->parts = *parts;
+        source->spec = spec;
         source->sink = *sink;
-        source->round.promql.network = &source->options.network;
-        source->round.promql.selector = source->options.selector;
-        source->round.is_percent = source->options.is_percent;
+        source->round.promql.network = parts->network;
+        source->round.promql.selector = spec->match;
+        source->round.is_percent = !spec->is_ratio;
         source->source.outages.what = "query Prometheus";
-        source->api = prometheus_api_new(parts->loop, parts->client, parts->metrics,
-                                         &source->options.api);
+        source->api = prometheus_api_new(&source->parts, spec);
         register_query_metrics(source, parts->metrics);
         return &source->source;
 }
 
-const struct source_ops prometheus_ops = {
+static int prometheus_check(const struct source_spec *spec, const char **ret_field,
+                            struct error *err) {
+        *ret_field = "url";
+        int r = prometheus_address_check(spec->url, err);
+        if (r < 0 || !spec->match)
+                return r;
+        *ret_field = "match";
+        return promql_selector_check(spec->match, err);
+}
+
+static const struct source_hint hints[] = {
+        {"timeout", "the source's interval"},
+        {"tls", "the source's tls_config"},
+        {"credentials", "the source's authorization and basic_auth"},
+        {"unauthorized", "the source's authorization and basic_auth"},
+        {NULL, "the source's url (--prometheus-address) and --node-address-types"},
+};
+
+const struct source_kind prometheus_kind = {
+        .name = SOURCE_NAME,
+        .fields = SOURCE_HAS_URL | SOURCE_HAS_HTTP | SOURCE_HAS_QUERY,
+        .traits = {.interval_ms = INTERVAL_MS, .scope.has_every_exporter = true},
+        .hints = hints,
+        .check = prometheus_check,
         .new = prometheus_new,
         .set_policy = prometheus_set_policy,
         .add_node = prometheus_add_node,

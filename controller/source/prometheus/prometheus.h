@@ -20,26 +20,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "controller/exposition/node_network.h"
-#include "controller/source/prometheus/prometheus_api.h"
 #include "controller/source/source.h"
 
 enum { PROMETHEUS_QUERIES_AT_A_TIME = 4 }; /* of a round */
 
-struct prometheus_options {
-        struct prometheus_api_options api;
-        int64_t interval_ms;                 /* > api.timeout_ms */
-        struct node_network_options network; /* as for pages */
-        const char *selector;                /* promql_selector_check(); NULL: every series */
-        bool is_percent; /* the unit of recorded series; computed ones are ratios */
-        bool is_once;    /* two rounds as soon as possible */
-};
-
-/* Of a source whose item has struct prometheus_options. */
-extern const struct source_ops prometheus_ops;
-
-/* The kind of source; its flags are in prometheus_settings.c. */
 extern const struct source_kind prometheus_kind;

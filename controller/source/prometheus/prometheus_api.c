@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -19,10 +18,8 @@ enum {
 };
 
 struct prometheus_api {
-        struct loop *loop;
-        struct http_client *client;
-        struct metrics *metrics;
-        struct prometheus_api_options options;
+        const struct source_parts *parts;
+        const struct source_spec *spec;
         size_t address_len; /* without slashes at its end */
         struct credentials credentials;
         bool is_post_refused;
@@ -64,44 +61,25 @@ int prometheus_address_check(const char *address, struct error *err) {
         return 0;
 }
 
-int prometheus_header_check(const char *header, struct error *err) {
-        static const char name_chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                         "0123456789-_";
-        size_t name_len = strspn(header, name_chars);
-
-        if (name_len == 0 || strncmp(header + name_len, ": ", 2) != 0)
-                return error_set(err, EINVAL, "expected \"Name: value\"");
-        for (const char *c = header; *c; c++)
-                if ((unsigned char)*c < ' ' || *c == 0x7f)
-                        return error_set(err, EINVAL, "must not contain a control character");
-        if (strncasecmp(header, "Authorization:", name_len + 1) == 0)
-                return error_set(err, EINVAL,
-                                 "must not be Authorization: use --prometheus-bearer-token-file");
-        return 0;
-}
-
 static struct metrics_series *queries_with(struct metrics *metrics, const char *result) {
         return metrics_counter(metrics, "plimsoll_prometheus_queries_total",
                                "Queries to Prometheus by result.", LABELS("result", result));
 }
 
-struct prometheus_api *prometheus_api_new(struct loop *loop, struct http_client *client,
-                                          struct metrics *metrics,
-                                          const struct prometheus_api_options *options) {
+struct prometheus_api *prometheus_api_new(const struct source_parts *parts,
+                                          const struct source_spec *spec) {
         struct prometheus_api *api = xcalloc(1, sizeof(*api));
 
-        api->loop = loop;
-        api->client = client;
-        api->metrics = metrics;
-        api->options = *options;
-        api->address_len = strlen(options->address);
-        while (options->address[api->address_len - 1] == '/')
+        api->parts = parts;
+        api->spec = spec;
+        api->address_len = strlen(spec->url);
+        while (spec->url[api->address_len - 1] == '/')
                 api->address_len--;
-        credentials_init(&api->credentials, &options->credentials);
-        api->asked = queries_with(metrics, "ok");
-        api->duration = metrics_histogram(metrics, "plimsoll_prometheus_query_duration_seconds",
-                                          "Duration of one query to Prometheus.", NULL,
-                                          &metrics_duration_bounds);
+        credentials_init(&api->credentials, &spec->credentials);
+        api->asked = queries_with(parts->metrics, "ok");
+        api->duration = metrics_histogram(
+                parts->metrics, "plimsoll_prometheus_query_duration_seconds",
+                "Duration of one query to Prometheus.", NULL, &metrics_duration_bounds);
         return api;
 }
 
@@ -111,7 +89,7 @@ void prometheus_api_free(struct prometheus_api *api) {
 }
 
 static void query_call_free(struct prometheus_call *call) {
-        loop_timer_disarm(call->api->loop, &call->failed);
+        loop_timer_disarm(call->api->parts->loop, &call->failed);
         buf_done(&call->form);
         free(call);
 }
@@ -121,7 +99,7 @@ static void finish_query(struct prometheus_call *call) {
         const struct prometheus_api *api = call->api;
         const char *failure = call->answer.failure;
 
-        metrics_inc(failure ? queries_with(api->metrics, failure) : api->asked);
+        metrics_inc(failure ? queries_with(api->parts->metrics, failure) : api->asked);
         call->on_answer(call->userdata, &call->answer);
         query_call_free(call);
 }
@@ -131,6 +109,10 @@ static void on_failed(void *userdata) {
 }
 
 static void start(struct prometheus_call *call);
+
+static int64_t timeout_ms(const struct prometheus_api *api) {
+        return source_timeout_ms(api->spec->traits.interval_ms);
+}
 
 static bool refuses_post(int status) {
         return status == STATUS_METHOD_NOT_ALLOWED || status == STATUS_NOT_IMPLEMENTED;
@@ -169,8 +151,7 @@ static void on_query_done(void *userdata, const struct http_response *response) 
         } else if (!call->is_get && refuses_post(response->status)) {
                 if (!api->is_post_refused)
                         log_info(MSG("Prometheus refuses POST, using GET"),
-                                 STR("address", api->options.address),
-                                 INT("status", response->status));
+                                 STR("address", api->spec->url), INT("status", response->status));
                 api->is_post_refused = true;
                 start(call);
                 return;
@@ -186,7 +167,7 @@ static void on_query_done(void *userdata, const struct http_response *response) 
 }
 
 static void fail_soon(struct prometheus_call *call, const char *reason) {
-        struct loop *loop = call->api->loop;
+        struct loop *loop = call->api->parts->loop;
 
         call->answer.failure = reason;
         call->answer.is_down = true;
@@ -195,26 +176,21 @@ static void fail_soon(struct prometheus_call *call, const char *reason) {
 
 static void start(struct prometheus_call *call) {
         struct prometheus_api *api = call->api;
-        const struct prometheus_api_options *options = &api->options;
         struct buf url = BUF_INIT(PROMETHEUS_ADDRESS_MAX + 64 + BODY_MAX_BYTES);
 
         call->is_get = api->is_post_refused;
-        if (credentials_refresh(&api->credentials, loop_now_mono_ms(api->loop), &call->answer.err) <
-            0) {
+        if (credentials_refresh(&api->credentials, loop_now_mono_ms(api->parts->loop),
+                                &call->answer.err) < 0) {
                 fail_soon(call, "credentials");
                 return;
         }
-        buf_printf(&url, "%.*s/api/v1/query%s%s", (int)api->address_len, options->address,
+        buf_printf(&url, "%.*s/api/v1/query%s%s", (int)api->address_len, api->spec->url,
                    call->is_get ? "?" : "", call->is_get ? call->form.data : "");
-        const char *form = "Content-Type: application/x-www-form-urlencoded";
-        const char *headers[5] = {"Accept: application/json"};
-        size_t header_count = 1;
+        const char *headers[CREDENTIALS_MAX_HEADERS + 4] = {"Accept: application/json"};
         if (!call->is_get)
-                headers[header_count++] = form;
-        if (options->header)
-                headers[header_count++] = options->header;
-        headers[header_count] = api->credentials.header;
-        call->http = http_start(api->client,
+                headers[1] = "Content-Type: application/x-www-form-urlencoded";
+        credentials_put_headers(&api->credentials, headers);
+        call->http = http_start(api->parts->client,
                                 &(struct http_request){
                                         .method = call->is_get ? "GET" : "POST",
                                         .url = url.data,
@@ -222,8 +198,8 @@ static void start(struct prometheus_call *call) {
                                         .body = call->is_get ? NULL : call->form.data,
                                         .body_bytes = call->is_get ? 0 : call->form.len,
                                         .connect_timeout_ms = CONNECT_TIMEOUT_MS,
-                                        .timeout_ms = options->timeout_ms,
-                                        .max_body_bytes = (size_t)options->max_reply_bytes,
+                                        .timeout_ms = timeout_ms(api),
+                                        .max_body_bytes = PROMETHEUS_MAX_REPLY_BYTES,
                                         .wants_gzip = true,
                                         .basic_auth = api->credentials.basic_auth,
                                         .tls = &api->credentials.tls,
@@ -245,7 +221,7 @@ struct prometheus_call *prometheus_ask(struct prometheus_api *api, const char *q
         buf_percent_encode(&call->form, query);
         /* The server gives up first: its answer says which query was too slow, and it does not go
          * on with one that nobody waits for. */
-        buf_printf(&call->form, "&timeout=%.3f", (double)api->options.timeout_ms * 0.9 / 1000);
+        buf_printf(&call->form, "&timeout=%.3f", (double)timeout_ms(api) * 0.9 / 1000);
         start(call);
         return call;
 }

@@ -11,9 +11,10 @@ enum { STALE_MS = 60 * 1000 }; /* as of a kubelet's sample */
 
 const char scrape_reader_other_node[] = "other_node";
 
-void scrape_reader_init(struct scrape_reader *reader, const struct scrape_profile *profile,
+void scrape_reader_init(struct scrape_reader *reader, const struct source_kind *kind,
                         scrape_state_fn *state_of, void *userdata) {
-        *reader = (struct scrape_reader){.profile = profile,
+        *reader = (struct scrape_reader){.kind = kind,
+                                         .profile = kind->own,
                                          .state_of = state_of,
                                          .userdata = userdata,
                                          .reading = node_reading_new()};
@@ -34,7 +35,7 @@ void scrape_reader_set_policy(struct scrape_reader *reader, const struct policy 
                 const struct policy_metric *metric = &policy->metrics[i];
                 if (!source_scope_has(scope, policy, metric))
                         continue;
-                if (metric->is_query && !reader->profile->is_ready_made) {
+                if (metric->is_query && !reader->kind->traits.is_ready_made) {
                         resources |= NODE_RESOURCE_BIT(metric->query.resource);
                 } else {
                         reader->ready_metrics[ready_count] = i;
@@ -195,7 +196,7 @@ static bool parse_exporter(struct scrape_reader *reader, const struct buf *body,
 
 static void take_ready_metrics(const struct scrape_reader *reader, struct scrape_result *ret) {
         const struct node_reading *reading = reader->reading;
-        double unit = reader->profile->is_ready_made ? PERCENT : 1;
+        double unit = reader->kind->traits.is_ready_made ? PERCENT : 1;
 
         for (size_t i = 0; i < reader->wants.ready_count; i++) {
                 if ((reading->ready_usable & (UINT64_C(1) << i)) == 0)
@@ -230,7 +231,7 @@ static void take_exporter(struct scrape_reader *reader, struct scrape_state *sta
         }
         node_state_step(&state->node, &reader->wants, reading, now_mono_ms, &ret->step);
         memcpy(ret->why, reading->why, sizeof(ret->why));
-        ret->reading.step = reader->profile->is_ready_made ? NULL : &ret->step;
+        ret->reading.step = reader->kind->traits.is_ready_made ? NULL : &ret->step;
         take_ready_metrics(reader, ret);
 }
 
@@ -244,20 +245,12 @@ void scrape_reader_take(struct scrape_reader *reader, struct scrape_state *state
 
 /* Profiles */
 
-static struct target_url kubelet_url(const struct scrape_reader *reader, const struct node *node) {
-        return (struct target_url){.scheme = "https",
-                                   .path = kubelet_wants_path(&reader->kubelet, node->kubelet.path),
-                                   .port = node->kubelet.port};
+static bool kubelet_url(const struct scrape_reader *reader, const struct node *node,
+                        const char *address, struct buf *out) {
+        return target_url_of_kubelet(address, node->kubelet.port,
+                                     kubelet_wants_path(&reader->kubelet, node->kubelet.path), out);
 }
 
 const struct scrape_profile scrape_node_exporter = {.has_collectors = true, .take = take_exporter};
 const struct scrape_profile scrape_exporter = {.take = take_exporter};
-const struct scrape_profile scrape_agent = {.is_ready_made = true, .take = take_exporter};
-const struct scrape_profile scrape_kubelet = {
-        .resources = KUBELET_RESOURCES,
-        .is_on_demand = true,
-        .has_own_name = true,
-        .forbidden = "; the account needs get on nodes/metrics",
-        .url = kubelet_url,
-        .take = take_kubelet,
-};
+const struct scrape_profile scrape_kubelet = {.url = kubelet_url, .take = take_kubelet};

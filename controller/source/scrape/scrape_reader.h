@@ -28,32 +28,25 @@ struct scrape_state {
 
 /* What sets apart the expositions of one kind of peer. */
 struct scrape_profile {
-        uint32_t resources;    /* that they can have, a bit each; 0: any, and ready-made metrics */
-        bool has_collectors;   /* understands ?collect[]=, and says its host's name */
-        bool is_ready_made;    /* every metric of the policy is the gauge node_<name>, in percent */
-        bool is_on_demand;     /* see source.h */
-        bool has_own_name;     /* its certificate must have the node's name */
-        const char *forbidden; /* behind "HTTP status 403" */
-        /** url() - where @node is asked; NULL: at the source's own URL, or the target's */
-        struct target_url (*url)(const struct scrape_reader *reader, const struct node *node);
+        bool has_collectors; /* understands ?collect[]=, and says its host's name */
+        /** url() - append where @node is asked, whose name its certificate must have; false: it
+         * is too long. NULL: at the source's own URL, or the target's */
+        bool (*url)(const struct scrape_reader *reader, const struct node *node,
+                    const char *address, struct buf *out);
         /** take() - into @ret, which is empty: a reading, or a failure */
         void (*take)(struct scrape_reader *reader, struct scrape_state *state,
                      const struct node *node, const struct buf *body,
                      const struct kubelet_clocks *clocks, struct scrape_result *ret);
 };
 
-extern const struct scrape_profile scrape_node_exporter;
-/* The agent of crane-scheduler-plus: https://github.com/kubeservice-stack/node-metrics */
-extern const struct scrape_profile scrape_agent;
-extern const struct scrape_profile scrape_kubelet;
-/* One more exporter on every node; only the policy's metrics that are declared with its name. */
-extern const struct scrape_profile scrape_exporter;
+extern const struct scrape_profile scrape_node_exporter, scrape_kubelet, scrape_exporter;
 
 /* What is known of another node; NULL: nothing, and its exposition is not going to come */
 typedef const struct scrape_state *scrape_state_fn(void *userdata, const struct node *node);
 
 struct scrape_reader {
-        const struct scrape_profile *profile;
+        const struct source_kind *kind;
+        const struct scrape_profile *profile; /* the kind's */
         scrape_state_fn *state_of;
         void *userdata; /* of state_of */
         bool is_idle;   /* the policy wants nothing of it */
@@ -79,7 +72,9 @@ struct scrape_result {
 /* The failure when an exposition says that it is another node's. */
 extern const char scrape_reader_other_node[];
 
-void scrape_reader_init(struct scrape_reader *reader, const struct scrape_profile *profile,
+/** scrape_reader_init() - where metrics are ready-made (source_traits), each metric of the policy
+ * is the gauge node_<name>, in percent */
+void scrape_reader_init(struct scrape_reader *reader, const struct source_kind *kind,
                         scrape_state_fn *state_of, void *userdata);
 void scrape_reader_done(struct scrape_reader *reader);
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "controller/node/spread.h"
 #include "controller/source/scrape/scrape_pool.h"
+#include "controller/source/scrape/scrape_reader.h"
 
 enum {
         CONNECT_TIMEOUT_MS = 3000, /* a node that is gone must not hold a place */
@@ -30,12 +31,8 @@ struct target {
 
 struct scraper {
         struct source source;
-        const char *name;
-        struct source_scope scope;
-        struct loop *loop;
-        struct http_client *client;
-        struct metrics *metrics;
-        struct scrape_options options;
+        const struct source_spec *spec;
+        struct source_parts parts;
         struct source_sink sink;
 
         struct target **targets; /* by the node's slot */
@@ -66,21 +63,22 @@ static const char no_address[] = "no_address";
 static const char *build_url(struct target *target, bool with_collectors) {
         struct scraper *source = target->source;
         const struct node *node = target->node;
-        struct target_url spec = source->options.url;
+        const struct scrape_reader *reader = &source->reader;
+        const char *template = source->spec->url;
         const char *address = target->is_at_second_address != target->scrape.is_to_other_address
                                       ? node->second_address
                                       : node->address;
         bool is_ok;
 
-        if (source->reader.profile->url)
-                spec = source->reader.profile->url(&source->reader, node);
         buf_clear(&source->url);
-        if (node->url && !source->scope.exporter)
+        if (node->url && !source->spec->traits.scope.exporter)
                 is_ok = buf_puts(&source->url, node->url);
-        else if (!address && target_url_needs_address(&spec))
+        else if (!address && (!template || target_url_needs_address(template)))
                 return no_address;
+        else if (!template)
+                is_ok = reader->profile->url(reader, node, address, &source->url);
         else
-                is_ok = target_url_build(&spec, node->name, address, &source->url);
+                is_ok = target_url_build(template, node->name, address, &source->url);
         if (is_ok && with_collectors)
                 is_ok = target_url_add_collectors(source->reader.collectors,
                                                   source->reader.collector_count, &source->url);
@@ -90,9 +88,9 @@ static const char *build_url(struct target *target, bool with_collectors) {
 /* Outcomes */
 
 static struct metrics_series *scrapes_with(const struct scraper *source, const char *result) {
-        return metrics_counter(source->metrics, "plimsoll_scrapes_total",
+        return metrics_counter(source->parts.metrics, "plimsoll_scrapes_total",
                                "Scrapes by source and result.",
-                               LABELS("source", source->name, "result", result));
+                               LABELS("source", source->spec->name, "result", result));
 }
 
 static void show_failing_targets(struct scraper *source) {
@@ -105,7 +103,7 @@ static void target_failed(struct target *target, const char *reason, const char 
         metrics_inc(scrapes_with(source, reason));
         if (!target->failure) {
                 (void)build_url(target, false);
-                outage_log_failed(&source->source.outages, loop_now_mono_ms(source->loop),
+                outage_log_failed(&source->source.outages, loop_now_mono_ms(source->parts.loop),
                                   target->node->name, target_url_to_log(&source->url), reason,
                                   detail);
         }
@@ -119,7 +117,7 @@ static void target_succeeded(struct target *target) {
 
         metrics_inc(source->scrapes_ok);
         if (target->failure)
-                outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->loop),
+                outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->parts.loop),
                                      target->node->name);
         target->failure = NULL;
         show_failing_targets(source);
@@ -135,8 +133,8 @@ static void forget_failure(struct target *target) {
 
 static void take_page(struct target *target, const struct scrape *scrape) {
         struct scraper *source = target->source;
-        const struct kubelet_clocks clocks = {.now_mono_ms = loop_now_mono_ms(source->loop),
-                                              .now_unix_ms = loop_now_unix_ms(source->loop)};
+        const struct kubelet_clocks clocks = {.now_mono_ms = loop_now_mono_ms(source->parts.loop),
+                                              .now_unix_ms = loop_now_unix_ms(source->parts.loop)};
         struct scrape_result result;
 
         scrape_reader_take(&source->reader, &target->state, target->node, &scrape->page, &clocks,
@@ -209,16 +207,16 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
                 target_failed(target, http_failure_name(response->failure), response->err.msg);
         } else if (is_refused) {
                 /* A collector is switched off there. Its whole page, at once and for a while. */
-                target->whole_page_until_mono_ms = loop_now_mono_ms(source->loop) +
+                target->whole_page_until_mono_ms = loop_now_mono_ms(source->parts.loop) +
                                                    SCRAPE_WHOLE_PAGE_MS;
                 metrics_inc(source->fallbacks);
                 log_fallback(target);
         } else if (response->status != 200) {
-                const char *forbidden = source->reader.profile->forbidden;
-                char detail[64];
-                (void)snprintf(detail, sizeof(detail), "HTTP status %d%s", response->status,
-                               forbidden && response->status == 403 ? forbidden : "");
-                target_failed(target, http_status_reason(response->status), detail);
+                const char *reason = http_status_reason(response->status);
+                char detail[256];
+                (void)snprintf(detail, sizeof(detail), "HTTP status %d; see %s", response->status,
+                               source_hint(source->spec->kind, reason));
+                target_failed(target, reason, detail);
         } else {
                 take_page(target, scrape);
         }
@@ -230,7 +228,7 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
 
 /* When in the interval, in [0, 1). */
 static double phase_ratio(const struct scraper *source, const struct node *node) {
-        int64_t interval_ms = source->options.interval_ms;
+        int64_t interval_ms = source->spec->traits.interval_ms;
 
         return (double)spread_phase_ms(node->name, SPREAD_SALT, interval_ms) / (double)interval_ms;
 }
@@ -242,7 +240,7 @@ static void refuse_scrape(struct target *target, const char *reason, const char 
 }
 
 static void start_scrape(struct scraper *source, struct target *target) {
-        bool is_whole = loop_now_mono_ms(source->loop) < target->whole_page_until_mono_ms;
+        bool is_whole = loop_now_mono_ms(source->parts.loop) < target->whole_page_until_mono_ms;
         bool with_collectors = source->reader.collector_count > 0 && !is_whole;
         struct error err = ERROR_NULL;
 
@@ -256,36 +254,35 @@ static void start_scrape(struct scraper *source, struct target *target) {
                 return;
         }
         struct credentials *credentials = &source->credentials;
-        if (credentials_refresh(credentials, loop_now_mono_ms(source->loop), &err) < 0) {
+        if (credentials_refresh(credentials, loop_now_mono_ms(source->parts.loop), &err) < 0) {
                 refuse_scrape(target, "credentials", err.msg);
                 return;
         }
 
-        const char *headers[] = {
-                "Accept: text/plain;version=0.0.4,*/*;q=0.1",
-                credentials->header,
-                NULL,
-        };
+        const char *headers[CREDENTIALS_MAX_HEADERS + 3] = {
+                "Accept: text/plain;version=0.0.4,*/*;q=0.1"};
+        credentials_put_headers(credentials, headers);
         struct http_tls tls = credentials->tls;
-        if (source->reader.profile->has_own_name && !tls.is_insecure)
+        if (source->reader.profile->url && !tls.is_insecure && !tls.server_name)
                 tls.server_name = target->node->name;
         target->scrape.with_collectors = with_collectors;
-        target->scrape.call = http_start(source->client,
-                                         &(struct http_request){
-                                                 .method = "GET",
-                                                 .url = source->url.data,
-                                                 .headers = headers,
-                                                 .connect_timeout_ms = CONNECT_TIMEOUT_MS,
-                                                 .timeout_ms = source->options.timeout_ms,
-                                                 .max_body_bytes = source->options.max_page_bytes,
-                                                 .basic_auth = credentials->basic_auth,
-                                                 .tls = &tls,
-                                                 .has_turn = true,
-                                                 .turn_ratio = phase_ratio(source, target->node),
-                                                 .on_data = on_data,
-                                                 .on_done = on_scrape_done,
-                                                 .userdata = &target->scrape,
-                                         });
+        target->scrape.call = http_start(
+                source->parts.client,
+                &(struct http_request){
+                        .method = "GET",
+                        .url = source->url.data,
+                        .headers = headers,
+                        .connect_timeout_ms = CONNECT_TIMEOUT_MS,
+                        .timeout_ms = source_timeout_ms(source->spec->traits.interval_ms),
+                        .max_body_bytes = SCRAPE_MAX_PAGE_BYTES,
+                        .basic_auth = credentials->basic_auth,
+                        .tls = &tls,
+                        .has_turn = true,
+                        .turn_ratio = phase_ratio(source, target->node),
+                        .on_data = on_data,
+                        .on_done = on_scrape_done,
+                        .userdata = &target->scrape,
+                });
 }
 
 static void start_waiting(struct scraper *source) {
@@ -301,7 +298,7 @@ static void start_waiting(struct scraper *source) {
  * all batches of NODE_SET_MAX targets. */
 static int64_t batch_mono_ms(const struct scraper *source, int64_t due_mono_ms) {
         size_t batches = size_max(BATCHES, source->pool.targets / BATCH_TARGETS);
-        int64_t grid_ms = source->options.interval_ms / (int64_t)batches;
+        int64_t grid_ms = source->spec->traits.interval_ms / (int64_t)batches;
 
         return due_mono_ms - due_mono_ms % grid_ms;
 }
@@ -309,14 +306,14 @@ static int64_t batch_mono_ms(const struct scraper *source, int64_t due_mono_ms) 
 static void on_target_due(void *userdata) {
         struct target *target = userdata;
         struct scraper *source = target->source;
-        int64_t now_mono_ms = loop_now_mono_ms(source->loop), next_mono_ms;
+        int64_t now_mono_ms = loop_now_mono_ms(source->parts.loop), next_mono_ms;
 
         do {
-                target->due_mono_ms += source->options.interval_ms;
+                target->due_mono_ms += source->spec->traits.interval_ms;
                 next_mono_ms = batch_mono_ms(source, target->due_mono_ms);
         } while (next_mono_ms <= now_mono_ms);
-        loop_timer_arm(source->loop, &target->timer, next_mono_ms, on_target_due, target);
-        if (source->reader.is_idle || (source->reader.profile->is_on_demand &&
+        loop_timer_arm(source->parts.loop, &target->timer, next_mono_ms, on_target_due, target);
+        if (source->reader.is_idle || (source->spec->traits.is_on_demand &&
                                        !source->sink.is_wanted(&source->sink, target->node))) {
                 forget_failure(target);
                 return;
@@ -331,24 +328,21 @@ static void on_target_due(void *userdata) {
 
 /* As a source */
 
-struct source_traits scraper_traits(const struct scrape_options *options, const char *exporter) {
-        return (struct source_traits){
-                .interval_ms = options->interval_ms,
-                .is_ready_made = options->profile->is_ready_made,
-                .is_on_demand = options->profile->is_on_demand,
-                .scope = {.exporter = exporter, .resources = options->profile->resources},
-        };
+int scraper_check(const struct source_spec *spec, const char **ret_field, struct error *err) {
+        *ret_field = "url";
+        return spec->url ? target_url_check(spec->url, err) : 0;
 }
 
-static size_t scraper_in_flight(size_t targets) {
+size_t scraper_in_flight(size_t targets) {
         return scrape_pool_places(SCRAPE_LANE_HEALTHY, targets) +
                scrape_pool_places(SCRAPE_LANE_FAILING, targets);
 }
 
-static void scraper_set_policy(struct source *base, const struct policy *policy) {
+void scraper_set_policy(struct source *base, const struct policy *policy) {
         struct scraper *source = scraper_of(base);
 
-        scrape_reader_set_policy(&source->reader, policy, &source->scope, &source->options.network);
+        scrape_reader_set_policy(&source->reader, policy, &source->spec->traits.scope,
+                                 source->parts.network);
         for (size_t i = 0; i < source->target_cap; i++) {
                 if (!source->targets[i])
                         continue;
@@ -369,17 +363,17 @@ static void reset_target(struct target *target) {
 
 /* A node's instant in every interval is the same whenever it was added. */
 static int64_t first_due_mono_ms(const struct scraper *source, const struct node *node) {
-        int64_t interval_ms = source->options.interval_ms;
-        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+        int64_t interval_ms = source->spec->traits.interval_ms;
+        int64_t now_mono_ms = loop_now_mono_ms(source->parts.loop);
         int64_t due_mono_ms = now_mono_ms - now_mono_ms % interval_ms +
                               spread_phase_ms(node->name, SPREAD_SALT, interval_ms);
 
         return due_mono_ms < now_mono_ms ? due_mono_ms + interval_ms : due_mono_ms;
 }
 
-static void scraper_add_node(struct source *base, struct node *node) {
+void scraper_add_node(struct source *base, struct node *node) {
         struct scraper *source = scraper_of(base);
-        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+        int64_t now_mono_ms = loop_now_mono_ms(source->parts.loop);
 
         while (node->slot >= source->target_cap) {
                 size_t cap = source->target_cap ? source->target_cap * 2 : 64;
@@ -400,10 +394,10 @@ static void scraper_add_node(struct source *base, struct node *node) {
         target->scrape.owner = target;
         source->targets[node->slot] = target;
         source->pool.targets++;
-        target->due_mono_ms = source->options.is_at_once ? now_mono_ms
-                                                         : first_due_mono_ms(source, node);
-        loop_timer_arm(source->loop, &target->timer, batch_mono_ms(source, target->due_mono_ms),
-                       on_target_due, target);
+        target->due_mono_ms = source->parts.is_at_once ? now_mono_ms
+                                                       : first_due_mono_ms(source, node);
+        loop_timer_arm(source->parts.loop, &target->timer,
+                       batch_mono_ms(source, target->due_mono_ms), on_target_due, target);
 }
 
 static void drop_target(struct scraper *source, size_t slot) {
@@ -411,13 +405,13 @@ static void drop_target(struct scraper *source, size_t slot) {
 
         source->targets[slot] = NULL;
         source->pool.targets--;
-        loop_timer_disarm(source->loop, &target->timer);
+        loop_timer_disarm(source->parts.loop, &target->timer);
         reset_target(target);
         forget_failure(target);
         free(target);
 }
 
-static void scraper_remove_node(struct source *base, struct node *node) {
+void scraper_remove_node(struct source *base, struct node *node) {
         struct scraper *source = scraper_of(base);
 
         if (node->slot < source->target_cap && source->targets[node->slot]) {
@@ -426,7 +420,7 @@ static void scraper_remove_node(struct source *base, struct node *node) {
         }
 }
 
-static void scraper_free(struct source *base) {
+void scraper_free(struct source *base) {
         struct scraper *source = scraper_of(base);
 
         for (size_t i = 0; i < source->target_cap; i++)
@@ -441,16 +435,16 @@ static void scraper_free(struct source *base) {
 }
 
 static void register_scrape_metrics(struct scraper *source) {
-        struct metrics *metrics = source->metrics;
+        struct metrics *metrics = source->parts.metrics;
 
         source->scrapes_ok = scrapes_with(source, "ok");
         source->duration = metrics_histogram(metrics, "plimsoll_scrape_duration_seconds",
                                              "Duration of one scrape, at most 20 ms too long.",
-                                             LABELS("source", source->name),
+                                             LABELS("source", source->spec->name),
                                              &metrics_duration_bounds);
         source->failing = metrics_gauge(metrics, "plimsoll_targets_failing",
                                         "Targets whose last scrape failed.",
-                                        LABELS("source", source->name));
+                                        LABELS("source", source->spec->name));
         source->fallbacks = metrics_counter(
                 metrics, "plimsoll_scrape_fallbacks_total",
                 "Times an exporter refused collect[], after which its whole page is scraped.",
@@ -461,7 +455,7 @@ static void register_scrape_metrics(struct scraper *source) {
         source->skipped = metrics_counter(
                 metrics, "plimsoll_scrapes_skipped_total",
                 "Scrapes skipped because the previous one was in flight or queued.",
-                LABELS("source", source->name));
+                LABELS("source", source->spec->name));
 }
 
 /* A target that fails and has no page before is waited for only where another node answers in its
@@ -477,33 +471,19 @@ static const struct scrape_state *scraped_state_of(void *userdata, const struct 
         return is_silent ? NULL : &target->state;
 }
 
-static struct source *scraper_new(const struct source_parts *parts, const struct source_item *item,
-                                  const struct source_sink *sink) {
-        const struct scrape_options *options = item->options;
+struct source *scraper_new(const struct source_parts *parts, const struct source_spec *spec,
+                           const struct source_sink *sink) {
         struct scraper *source = xcalloc(1, sizeof(*source));
 
-        source->source.ops = &scraper_ops;
-        source->name = item->kind->name;
-        source->scope = item->traits.scope;
-        source->loop = parts->loop;
-        source->client = parts->client;
-        source->metrics = parts->metrics;
-        source->options = *options;
+        source->source.kind = spec->kind;
+        source->spec = spec;
+        source->parts = *parts;
         source->sink = *sink;
         source->source.outages.what = "scrape";
-        scrape_reader_init(&source->reader, options->profile, scraped_state_of, source);
-        credentials_init(&source->credentials, &options->credentials);
+        scrape_reader_init(&source->reader, spec->kind, scraped_state_of, source);
+        credentials_init(&source->credentials, &spec->credentials);
         source->url = BUF_INIT(TARGET_URL_MAX);
-        scrape_pool_init(&source->pool, options->max_page_bytes);
+        scrape_pool_init(&source->pool, SCRAPE_MAX_PAGE_BYTES);
         register_scrape_metrics(source);
         return &source->source;
 }
-
-const struct source_ops scraper_ops = {
-        .new = scraper_new,
-        .in_flight = scraper_in_flight,
-        .set_policy = scraper_set_policy,
-        .add_node = scraper_add_node,
-        .remove_node = scraper_remove_node,
-        .free = scraper_free,
-};

@@ -13,33 +13,27 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#include "controller/exposition/node_network.h"
-#include "controller/node/target_url.h"
-#include "controller/source/credentials.h"
-#include "controller/source/scrape/scrape_reader.h"
 #include "controller/source/source.h"
 
-enum { SCRAPE_WHOLE_PAGE_MS = 3600000 };
-
-/* Pointers are borrowed for the life of the source. */
-struct scrape_options {
-        const struct scrape_profile *profile;
-        struct target_url url; /* checked; --target's nodes bring their own, but for an exporter's;
-                                  not of a kubelet */
-        int64_t interval_ms;
-        int64_t timeout_ms; /* <= interval_ms */
-        size_t max_page_bytes;
-        struct node_network_options network;
-        bool is_at_once; /* the first scrape of every target now, instead of at its instant */
-        struct credentials_options credentials;
+enum {
+        SCRAPE_WHOLE_PAGE_MS = 3600000,
+        SCRAPE_MAX_PAGE_BYTES = 16 << 20, /* a larger page is a failure */
 };
 
-/* Of a source whose item has struct scrape_options. */
-extern const struct source_ops scraper_ops;
+/** What the kinds of sources have in common that scrape; see struct source_kind. Their `own` is a
+ * struct scrape_profile. */
+#define SCRAPER_FUNCTIONS                                                                          \
+        .check = scraper_check, .new = scraper_new, .in_flight = scraper_in_flight,                \
+        .set_policy = scraper_set_policy, .add_node = scraper_add_node,                            \
+        .remove_node = scraper_remove_node, .free = scraper_free
 
-/** scraper_traits() - @exporter: its name, of scrape_exporter; else NULL. Borrowed */
-struct source_traits scraper_traits(const struct scrape_options *options, const char *exporter);
+int scraper_check(const struct source_spec *spec, const char **ret_field, struct error *err);
+struct source *scraper_new(const struct source_parts *parts, const struct source_spec *spec,
+                           const struct source_sink *sink);
+size_t scraper_in_flight(size_t targets);
+void scraper_set_policy(struct source *base, const struct policy *policy);
+void scraper_add_node(struct source *base, struct node *node);
+void scraper_remove_node(struct source *base, struct node *node);
+void scraper_free(struct source *base);

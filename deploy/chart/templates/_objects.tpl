@@ -101,7 +101,7 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- if and (hasPrefix "plimsoll-" $c.image) (not $isTask) -}}
 {{- $env := list -}}
 {{- range $c.env -}}
-{{- if not (hasKey $values.env .name) -}}
+{{- if not (or (hasKey $values.env .name) (and $values.sources (eq .name "PLIMSOLL_METRICS_SOURCE"))) -}}
 {{- $env = append $env . -}}
 {{- end -}}
 {{- end -}}
@@ -116,6 +116,11 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- $_ := set $c "env" . -}}
 {{- end -}}
 {{- $_ := set $c "args" (concat ($c.args | default list) $values.extraArgs) -}}
+{{- if $values.sources -}}
+{{- $_ := set $c "args" (append $c.args "--sources=/etc/plimsoll/sources.yaml") -}}
+{{- $_ := set $c "volumeMounts" (append ($c.volumeMounts | default list) (dict "name" "sources" "mountPath" "/etc/plimsoll")) -}}
+{{- $_ := set $.pod "volumes" (append ($.pod.volumes | default list) (dict "name" "sources" "configMap" (dict "name" "plimsoll-sources"))) -}}
+{{- end -}}
 {{- with $values.envFrom -}}
 {{- $_ := set $c "envFrom" . -}}
 {{- end -}}

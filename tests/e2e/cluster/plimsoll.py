@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 import yaml
+from controller_kit import exporter_url, write_sources
 from harness import OwnMetrics, fetch, page_of_now, wait_until
 from policies import policy_object
 
@@ -27,6 +28,13 @@ def fast_policy(hot_value=True, limit=0.65, period="2s", window="5s"):
     metrics, limits, weights = ({cpu: value, mem: value} for value in (period, limit, 0.5))
     hot = {"5m": 5, "1m": 2} if hot_value else None
     return policy_object(metrics, limits, weights, hot, "default")
+
+
+def kubelet_source(token_file, ca_file=None):
+    """For a controller that is not in a pod; without a CA certificates are not verified."""
+    tls = {"ca_file": str(ca_file)} if ca_file else {"insecure_skip_verify": True}
+    authorization = {"credentials_file": str(token_file)}
+    return {"kind": "kubelet", "tls_config": tls, "authorization": authorization}
 
 
 class Plimsoll:
@@ -104,14 +112,22 @@ class Plimsoll:
         """Without a file the programs follow the cluster's object."""
         return [f"--policy-config-path={path}"] if path else []
 
-    def controller(self, policy_path, exporters, *flags, interval="1s", kubeconfig=None):
-        """Start the controller and wait for its port; `exporters` None: targets are in `flags`."""
+    def controller(
+        self, policy_path, exporters, *flags, sources=None, interval="1s", kubeconfig=None
+    ):
+        """Start the controller and wait for its port; `exporters` None: targets are in `flags`, or there
+        are `sources`."""
+        if sources:
+            path = self.path(f"{self.prefix}{self.count}.sources")
+            asked = ["--sources", write_sources(path, *sources, interval=interval)]
+        else:
+            asked = [f"--scrape-interval={interval}"]
+        if exporters:
+            asked.append(f"--target-url-template={exporter_url(exporters.port)}")
         process = self._start(
             "plimsoll-controller",
             *self._policy(policy_path),
-            *([f"--node-exporter-port={exporters.port}"] if exporters else []),
-            f"--scrape-interval={interval}",
-            f"--scrape-timeout={interval}",
+            *asked,
             "--bind-address=127.0.0.1",
             "--health-port=0",
             *flags,

@@ -5,7 +5,7 @@
 #include "tests/unit/fixture/api_fixture.h"
 
 #include "controller/controller.h"
-#include "controller/source/scrape/scrape_settings.h"
+#include "controller/source/scrape/scrape_kinds.h"
 #include "tests/unit/fixture/constant_source.h"
 
 #define NODES "GET /api/v1/nodes?"
@@ -23,9 +23,11 @@ struct fixture {
         struct controller *controller;
         struct daemon daemon;
         struct policy_source *policy;
-        double patches_per_s;                     /* 0: 10 */
-        const struct source_set_options *sources; /* NULL: exporters are scraped */
-        const struct source_kind *behind;         /* them; NULL: none is */
+        double patches_per_s;              /* 0: 10 */
+        const struct source_list *sources; /* NULL: exporters are scraped */
+        const struct source_kind *behind;  /* them; NULL: none is */
+        struct source_list list;
+        char *url;
         bool is_elected;
 };
 
@@ -34,28 +36,25 @@ static void begin(struct fixture *f, struct policy *policy, const char *target, 
         struct error err = ERROR_NULL;
 
         api_start(&f->api);
-        const struct scrape_options scrape = {.profile = &scrape_node_exporter,
-                                              .url = {.template = "http://127.0.0.1:{port}/{node}",
-                                                      .port = f->api.rig.server.port},
-                                              .interval_ms = 15000,
-                                              .timeout_ms = 10000,
-                                              .max_page_bytes = 4096,
-                                              .is_at_once = true};
-        const struct source_set_options scraper = {
-                .items = {{.kind = &node_exporter_kind,
-                           .options = &scrape,
-                           .traits = scraper_traits(&scrape, NULL)},
-                          {.kind = f->behind, .traits = {.interval_ms = CONSTANT_INTERVAL_MS}}},
+        f->url = xasprintf("http://127.0.0.1:%u/{node}", f->api.rig.server.port);
+        f->list = (struct source_list){
+                .specs = {{.kind = &node_exporter_kind,
+                           .name = "node-exporter",
+                           .url = f->url,
+                           .traits = {.interval_ms = 15000}},
+                          {.kind = f->behind,
+                           .name = "constant",
+                           .traits = {.interval_ms = CONSTANT_INTERVAL_MS}}},
                 .count = f->behind ? 2 : 1,
+                .ordered_count = f->behind ? 2 : 1,
         };
         const struct controller_options options = {
                 .compiled = {.style = {.prefix = ""}},
-                .sources = f->sources ? *f->sources : scraper,
+                .sources = f->sources ? f->sources : &f->list,
                 .nodes = {.address_types = {"InternalIP"}, .address_type_count = 1},
                 .node_selector = target ? NULL : "pool=none",
                 .targets = {.items = &target, .count = target ? 1 : 0},
                 .patches_per_s = f->patches_per_s > 0 ? f->patches_per_s : 10,
-                .patches_in_flight = 1,
                 .is_dry_run = target != NULL,
                 .is_once = is_once,
                 .is_elected = f->is_elected,
@@ -79,6 +78,7 @@ static void begin(struct fixture *f, struct policy *policy, const char *target, 
 static void end(struct fixture *f) {
         controller_free(f->controller);
         policy_source_free(f->policy);
+        free(f->url);
         api_stop(&f->api);
 }
 
@@ -355,16 +355,13 @@ TEST(many_nodes_switch) {
 
 /* A source needs its folder, here a header, and its row: what it says is written. */
 TEST(a_new_kind_of_source) {
-        static const struct source_kind *const kinds[] = {&node_exporter_kind, &constant_kind,
-                                                          NULL};
+        static const struct source_kind *const kinds[] = {&constant_kind, NULL};
         static const char *const names[] = {"a", "b"};
-        struct source_set_options sources;
-        struct fixture f = {.api.pace_ms = 30, .sources = &sources};
+        _cleanup_(source_list_freep) struct source_list *sources = NULL;
         struct error err = ERROR_NULL;
 
-        assert_int_equal(source_set_order("constant", kinds, &sources, &err), 0);
-        sources.kinds = &kinds[1]; /* no flags were read for the other one */
-        assert_int_equal(source_set_configure(&sources, &(struct source_setup){0}, &err), 0);
+        assert_int_equal(source_list_order("constant", kinds, &sources, &err), 0);
+        struct fixture f = {.api.pace_ms = 30, .sources = sources};
         answer_nodes(&f, names, ARRAY_LEN(names));
         for (size_t i = 0; i < ARRAY_LEN(names); i++)
                 api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH,
@@ -373,6 +370,33 @@ TEST(a_new_kind_of_source) {
         api_run(&f.api, api_is_never, NULL);
         assert_true(has_status(&f, "\"name\":\"constant\",\"isUsed\":true"));
         assert_int_equal(controller_exit_code(f.controller), 0);
+        end(&f);
+}
+
+static bool is_served_by_constant(void *userdata) {
+        return has_status(userdata, "\"source\":\"constant\"");
+}
+
+/* Sources that go, and others that come; of what has been shut down, nothing begins again. */
+TEST(other_sources) {
+        static const struct source_kind *const kinds[] = {&constant_kind, NULL};
+        static const char *const names[] = {"a", "b"};
+        _cleanup_(source_list_freep) struct source_list *sources = NULL;
+        struct fixture f = {.api.pace_ms = 30};
+        struct error err = ERROR_NULL;
+
+        assert_int_equal(source_list_order("constant", kinds, &sources, &err), 0);
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
+        api_answer_usually(&f.api, 200, "{\"metadata\":{}}", PATCH);
+        begin(&f, policy_of(MEMORY), NULL, false);
+        assert_true(has_status(&f, "\"name\":\"node-exporter\",\"isUsed\":true"));
+        controller_set_sources(f.controller, sources);
+        assert_false(has_status(&f, "\"name\":\"node-exporter\""));
+        api_run(&f.api, is_served_by_constant, &f);
+        controller_shut_down(f.controller);
+        controller_set_sources(f.controller, &f.list);
+        assert_true(has_status(&f, "\"name\":\"node-exporter\",\"isUsed\":true"));
         end(&f);
 }
 

@@ -44,7 +44,8 @@ struct fixture {
 static void put(struct fixture *f, const char *name, const char *cpu) {
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", cpu);
 
-        node_table_put(f->table, name, annotations, standing_ms);
+        node_table_put(f->table, &(struct node_update){.name = name, .annotations = annotations},
+                       standing_ms);
 }
 
 /* Nodes "idle" and "busy", which is over the limit. */
@@ -230,8 +231,9 @@ TEST(published_meanwhile) {
         estimated = f.table;
         node_table_set_policy(f.table, policy_of("  extender: {scoring: estimate}\n"), standing_ms);
         for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-                node_table_put(f.table, names[i], NULL, standing_ms);
-                node_table_set_capacity(f.table, names[i], capacity, standing_ms);
+                node_table_put(f.table,
+                               &(struct node_update){.name = names[i], .capacity = capacity},
+                               standing_ms);
         }
         estimator_list_ended(node_table_estimator(f.table), standing_ms, standing_ms);
         node_table_publish(f.table, standing_ms);
@@ -259,7 +261,7 @@ TEST(scored) {
                                         "  extender: {scoring: estimate}\n"),
                               standing_ms);
         put(&f, "expired", "0.25,2026-07-23T11:17:54Z");
-        node_table_put(f.table, "missing", NULL, standing_ms);
+        node_table_put(f.table, &(struct node_update){.name = "missing"}, standing_ms);
         node_table_publish(f.table, standing_ms);
         call(&f, "/prioritize",
              "{\"NodeNames\":[\"idle\",\"busy\",\"expired\",\"missing\",\"unknown\",\"idle\"]}");

@@ -20,8 +20,8 @@
 #define FAILURE(source, nodes, examples)                                                           \
         {                                                                                          \
                 STANDBY_STATUS, "'failures': [",                                                   \
-                        "'failures': [{'source': '" source "', 'reason': 'connect', 'flags': "     \
-                        "'--node-exporter-port', 'nodes': " nodes ", 'examples': [" examples "]}"  \
+                        "'failures': [{'source': '" source "', 'reason': 'connect', 'see': "       \
+                        "'--node-address-types', 'nodes': " nodes ", 'examples': [" examples "]}"  \
         }
 #define BINDS                                                                                      \
         { CONFIG, "  weight", "  bindVerb: bind\\n  weight" }
@@ -173,6 +173,10 @@ static const struct paper_fault program_faults[] = {
         {"controller-permissions", DOCTOR_FAULT, "it may not list nodes.metrics.k8s.io",
          .changes = {{PAPER_CONTROLLER_FLAGS, "node-exporter,kubelet", "kubelet,metrics-server"}},
          .denied = {"plimsoll-controller", "metrics.k8s.io"}},
+        {"controller-permissions", DOCTOR_FAULT, "it may not list nodes.metrics.k8s.io",
+         .changes = {{CONTROLLERS, "plimsoll_nodes_stale 0",
+                      "plimsoll_nodes_served{source='metrics-server'} 0"}},
+         .denied = {"plimsoll-controller", "metrics.k8s.io"}},
         {.denied = {"plimsoll-controller", "metrics.k8s.io"}},
         {"extender-permissions", DOCTOR_FAULT, "it may not watch dynamicscheduler",
          .denied = {"plimsoll-extender", "watch\",\"group\":\"scheduler.policy"}},
@@ -188,9 +192,6 @@ static const struct paper_fault program_faults[] = {
         {"kubelet-tls", DOCTOR_WARNING, "not verified",
          .changes = {PAPER_SET(PAPER_CONTROLLER_FLAGS, "kubelet-insecure-skip-verify=true")}},
         {.changes = {PAPER_SET(PAPER_CONTROLLER_FLAGS, "kubelet-insecure-skip-verify=false")}},
-        {.changes = {PAPER_SET(
-                 PAPER_CONTROLLER_FLAGS,
-                 "kubelet-insecure-skip-verify=true\nkubelet-client-certificate=/a")}},
         {"node-guard", DOCTOR_WARNING, "plimsoll-controller-nodes",
          .changes = {{GUARD, NULL, NULL}}},
         {"node-guard", DOCTOR_UNKNOWN, "403", .changes = {{GUARD, NULL, "403"}}},
@@ -325,7 +326,7 @@ static const struct paper_fault metric_faults[] = {
          .changes = {{"*/plimsoll-controller-1:*", NULL, "403"}}},
         /* Both replicas look at all nodes. */
         {"exporters", DOCTOR_WARNING,
-         "node-exporter fails on 2 of 4 nodes (node-0, node-1): connect, see --node-exporter-port",
+         "node-exporter fails on 2 of 4 nodes (node-0, node-1): connect, see --node-address-types",
          .changes = {FAILING("2"), FAILURE("node-exporter", "2", "'node-0', 'node-1'")}},
         {"exporters", DOCTOR_WARNING, "on 3 of 4 nodes (node-0, ?, ...): connect, see",
          .changes = {FAILING("3"), FAILURE("node-exporter", "3", "'node-0', 7")}},

@@ -82,7 +82,7 @@ TEST(pods) {
 static void put(struct node_table *table, const char *name, const char *cpu) {
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", cpu);
 
-        node_table_put(table, name, annotations, NOW);
+        node_table_put(table, &(struct node_update){.name = name, .annotations = annotations}, NOW);
 }
 
 #define TEN(cell) cell cell cell cell cell cell cell cell cell cell

@@ -262,7 +262,7 @@ static void check(const struct cluster *cluster, const struct explanation *expla
         parse(asked, cluster, NULL);
         answer_filter(&asked->answer, asked->snapshot, &asked->request, NOW);
         for (size_t i = 0; i < cluster->node_count; i++) {
-                rejected_by[i] = judge->rejected_by[i];
+                rejected_by[i] = judge->filtered.rejected_by[i];
                 if (explanation->rejected_by[i] != rejected_by[i])
                         fail_msg("n%zu: explained as %d, answered %d\n%s", i,
                                  explanation->rejected_by[i], rejected_by[i], cluster->policy);
@@ -270,7 +270,7 @@ static void check(const struct cluster *cluster, const struct explanation *expla
         parse(asked, cluster, rejected_by);
         answer_score(&asked->answer, asked->snapshot, &asked->request, NOW, 0);
         for (size_t i = 0, asked_about = 0; i < cluster->node_count; i++) {
-                int points = rejected_by[i] < 0 ? judge->points[asked_about++] : -1;
+                int points = rejected_by[i] < 0 ? judge->scored.points[asked_about++] : -1;
                 if (explanation_score(explanation, i) != points)
                         fail_msg("n%zu: explained as %d, scored %d\n%s", i,
                                  explanation_score(explanation, i), points, cluster->policy);
@@ -315,8 +315,8 @@ TEST(as_answered) {
                 check(&cluster, &explanation, &asked);
                 check_limits(&cluster, &explanation);
                 rejected += explanation.rejected_by[0] >= 0;
-                last += explanation.judge.has_last;
-                ruled += explanation.judge.rule != NULL;
+                last += explanation.judge.scored.has_last;
+                ruled += explanation.judge.question.rule != NULL;
                 asked_done(&asked);
                 explanation_done(&explanation);
                 explain_pod_done(&pod);

@@ -35,16 +35,23 @@ struct side {
         struct explanation explanation;
 };
 
+static void put(struct side *side, size_t i, const json_t *labels) {
+        json_auto_t *annotations = json_loads(nodes[i].annotations, 0, NULL);
+
+        assert_non_null(annotations);
+        node_table_put(side->table,
+                       &(struct node_update){
+                               .name = nodes[i].name, .annotations = annotations, .labels = labels},
+                       NOW_UNIX_MS);
+}
+
 static void judge(struct side *side, const char *text) {
         const struct node_table_options options = {.annotation_prefix = ""};
         const struct explained_pod nobody = {0};
 
         side->table = node_table_new(&options, policy_of(text), NOW_UNIX_MS);
-        for (size_t i = 0; i < NODES; i++) {
-                json_auto_t *annotations = json_loads(nodes[i].annotations, 0, NULL);
-                assert_non_null(annotations);
-                node_table_put(side->table, nodes[i].name, annotations, NOW_UNIX_MS);
-        }
+        for (size_t i = 0; i < NODES; i++)
+                put(side, i, NULL);
         explanation_init(&side->explanation, side->table, NULL, &nobody, NOW_UNIX_MS);
 }
 
@@ -138,7 +145,7 @@ TEST(metric_of_no_pool) {
 
         judge(&before, text);
         judge(&after, text);
-        node_table_set_pool(after.table, nodes[BARE].name, labels, NOW_UNIX_MS);
+        put(&after, BARE, labels);
         difference_init(&difference, &before.explanation, &after.explanation);
         assert_int_equal(difference.metric_count, 1);
         assert_int_equal(difference.metrics[0].usable, 3);

@@ -39,11 +39,14 @@ static char *print_styled(const struct style *style, const char *policy_text,
         _cleanup_(node_table_freep) struct node_table *table = node_table_new(
                 &options, policy_of(policy_text), NOW_UNIX_MS);
         assert_non_null(known);
-        node_table_put(table, "node", known, NOW_UNIX_MS);
-        node_table_set_pool(table, "node", labelled, NOW_UNIX_MS);
+        node_table_put(
+                table,
+                &(struct node_update){.name = "node", .annotations = known, .labels = labelled},
+                NOW_UNIX_MS);
         if (other) {
                 json_auto_t *others = json_loads(other, 0, NULL);
-                node_table_put(table, "other", others, NOW_UNIX_MS);
+                node_table_put(table, &(struct node_update){.name = "other", .annotations = others},
+                               NOW_UNIX_MS);
         }
         explanation_init(&explanation, table, NULL, &nobody, NOW_UNIX_MS);
         top_view_init(&view, &explanation, NULL, "a file", false, true);

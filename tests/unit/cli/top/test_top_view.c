@@ -49,7 +49,10 @@ static int set_up(void **state) {
                 assert_int_equal(json_parse(nodes[i].annotations, strlen(nodes[i].annotations),
                                             &annotations, NULL),
                                  0);
-                node_table_put(here.table, nodes[i].name, annotations, NOW_UNIX_MS);
+                node_table_put(
+                        here.table,
+                        &(struct node_update){.name = nodes[i].name, .annotations = annotations},
+                        NOW_UNIX_MS);
         }
         explanation_init(&here.explanation, here.table, NULL, &nobody, NOW_UNIX_MS);
         top_view_init(&here.view, &here.explanation, NULL, "a file", false, true);

@@ -57,7 +57,7 @@ TEST(kubeconfig_errors) {
                 _cleanup_(freep) char *text = document(rows[i].cluster, rows[i].user);
                 _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
                 struct error err = ERROR_NULL;
-                int r = kubeconfig_parse(text, strlen(text), "/d/file", NULL, &config, &err);
+                int r = kubeconfig_parse(text, strlen(text), "/d/file", &config, &err);
                 if ((r == 0) != (rows[i].problem == NULL))
                         fail_msg("row %zu gave %d (%s)", i, r, err.msg);
                 if (rows[i].problem &&
@@ -100,8 +100,7 @@ TEST(kubeconfig_shapes) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
                 struct error err = ERROR_NULL;
-                int r = kubeconfig_parse(rows[i].text, strlen(rows[i].text), "f", NULL, &config,
-                                         &err);
+                int r = kubeconfig_parse(rows[i].text, strlen(rows[i].text), "f", &config, &err);
                 if (r >= 0 || !strstr(err.msg, rows[i].problem))
                         fail_msg("row %zu gave %d (%s)", i, r, err.msg);
         }
@@ -114,7 +113,7 @@ TEST(kubeconfig_fields) {
                 "client-certificate: /abs/c, client-key: k, token: t, tokenFile: tf");
         struct error err = ERROR_NULL;
 
-        if (kubeconfig_parse(text, strlen(text), "/etc/k/config", NULL, &config, &err) < 0)
+        if (kubeconfig_parse(text, strlen(text), "/etc/k/config", &config, &err) < 0)
                 fail_msg("%s", err.msg);
         assert_string_equal(config.server, "https://h:6443");
         assert_string_equal(config.namespace, "n");
@@ -130,7 +129,7 @@ TEST(kubeconfig_fields) {
         text = document(SERVER
                         ", certificate-authority: x, certificate-authority-data: " PEM_BASE64,
                         "tokenFile: tf");
-        assert_int_equal(kubeconfig_parse(text, strlen(text), "config", "c", &config, &err), 0);
+        assert_int_equal(kubeconfig_parse(text, strlen(text), "config", &config, &err), 0);
         assert_string_equal(config.ca.text, PEM);
         assert_null(config.ca.path);
         assert_string_equal(config.token.path, "tf");
@@ -138,14 +137,13 @@ TEST(kubeconfig_fields) {
 
         free(text);
         text = document(SERVER ", insecure-skip-tls-verify: yes", "tokenFile: tf");
-        assert_int_equal(kubeconfig_parse(text, strlen(text), "/config", "", &config, &err), 0);
+        assert_int_equal(kubeconfig_parse(text, strlen(text), "/config", &config, &err), 0);
         assert_true(config.is_insecure);
         assert_string_equal(config.token.path, "/tf");
 }
 
 TEST(contexts) {
-        static const char text[] =
-                "current-context: a\n"
+        static const char rest[] =
                 "contexts: [{name: a, context: {cluster: one, user: u}},\n"
                 "           {name: b, context: {cluster: two, user: v}},\n"
                 "           {name: anonymous, context: {cluster: one}}]\n"
@@ -155,8 +153,7 @@ TEST(contexts) {
         static const struct {
                 const char *context, *server, *token, *problem;
         } rows[] = {
-                {NULL, "https://one", "u", NULL},
-                {"", "https://one", "u", NULL},
+                {"a", "https://one", "u", NULL},
                 {"b", "https://two", "v", NULL},
                 {"anonymous", "https://one", "", NULL},
                 {"none", NULL, NULL, "f: no context named 'none'"},
@@ -165,7 +162,9 @@ TEST(contexts) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
                 struct error err = ERROR_NULL;
-                int r = kubeconfig_parse(text, strlen(text), "f", rows[i].context, &config, &err);
+                _cleanup_(freep) char *text = xasprintf("current-context: %s\n%s", rows[i].context,
+                                                        rest);
+                int r = kubeconfig_parse(text, strlen(text), "f", &config, &err);
                 if ((r < 0) != (rows[i].problem != NULL))
                         fail_msg("row %zu gave %d (%s)", i, r, err.msg);
                 if (rows[i].problem) {
@@ -185,12 +184,12 @@ TEST_BETWEEN(files, set_up, tear_down) {
         _cleanup_(freep) char *large = xcalloc(1, TREE_MAX_BYTES + 2);
         struct error err = ERROR_NULL;
 
-        assert_int_equal(kubeconfig_load(path, NULL, &config, &err), 0);
+        assert_int_equal(kubeconfig_load(path, &config, &err), 0);
         assert_string_equal(config.token.text, "t");
-        assert_int_equal(kubeconfig_load(missing, NULL, &config, &err), -ENOENT);
+        assert_int_equal(kubeconfig_load(missing, &config, &err), -ENOENT);
         assert_non_null(strstr(err.msg, missing));
-        assert_int_equal(kubeconfig_load(directory, NULL, &config, &err), -EINVAL);
+        assert_int_equal(kubeconfig_load(directory, &config, &err), -EINVAL);
         memset(large, '#', TREE_MAX_BYTES + 1);
         put_file("config", large);
-        assert_int_equal(kubeconfig_load(path, NULL, &config, &err), -E2BIG);
+        assert_int_equal(kubeconfig_load(path, &config, &err), -E2BIG);
 }

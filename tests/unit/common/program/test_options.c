@@ -52,7 +52,6 @@ static const struct option_row rows[] = {
          .fallback = "true",
          .help = "Write only while holding the lease."},
         {.name = "workers",
-         .alias = "threads",
          .type = OPTION_INT,
          .value = &values.workers,
          .fallback = "4",
@@ -111,7 +110,6 @@ static int clear(void **state) {
                 "PLIMSOLL_DRY_RUN",
                 "PLIMSOLL_LEADER_ELECT",
                 "PLIMSOLL_WORKERS",
-                "PLIMSOLL_THREADS",
                 "PLIMSOLL_LOG_FORMAT",
         };
 
@@ -193,18 +191,6 @@ TEST_BETWEEN(environment, clear, done) {
         must_parse(ARGS("--target=x"), 2);
         assert_int_equal(values.targets.count, 1);
         assert_string_equal(values.targets.items[0], "x");
-}
-
-/* Of a flag that was renamed; the new name is stronger. */
-TEST_BETWEEN(alias, clear, done) {
-        must_parse(ARGS("--threads=7"), 2);
-        assert_int_equal(values.workers, 7);
-        assert_int_equal(setenv("PLIMSOLL_THREADS", "8", 1), 0);
-        must_parse(ARGS("rest"), 1);
-        assert_int_equal(values.workers, 8);
-        assert_int_equal(setenv("PLIMSOLL_WORKERS", "9", 1), 0);
-        must_parse(ARGS("rest"), 1);
-        assert_int_equal(values.workers, 9);
 }
 
 TEST_BETWEEN(errors, clear, done) {

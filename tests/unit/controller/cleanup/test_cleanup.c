@@ -27,7 +27,6 @@ static struct cleanup *begin(struct api_fixture *f, const struct cleanup_options
         options.prefix = "";
         options.lease_name = "l";
         options.lease_namespace = "ns/"; /* a name is no path */
-        options.patches_in_flight = 1;
         if (options.patches_per_s == 0)
                 options.patches_per_s = 1000;
         api_start(f);

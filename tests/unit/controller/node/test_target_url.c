@@ -10,12 +10,12 @@ TEST(check) {
                 const char *template;
                 const char *complaint; /* part of the message; NULL: accepted */
         } rows[] = {
-                {"http://{address}:{port}/metrics", NULL},
-                {"https://proxy.example:8001/api/v1/nodes/{node}:{port}/proxy/metrics", NULL},
+                {"http://{address}:9100/metrics", NULL},
+                {"https://proxy.example:8001/api/v1/nodes/{node}:9100/proxy/metrics", NULL},
                 {"http://{node}.nodes.example/", NULL},
                 {"http://proxy/?target={address}&x=%7B", NULL},
                 {"http://proxy/metrics", "share one page"},
-                {"http://proxy/{port}", "share one page"},
+                {"http://{address}:{port}/", "unknown placeholder"},
                 {"ftp://{node}/", "must begin with"},
                 {"{address}/metrics", "must begin with"},
                 {"", "must begin with"},
@@ -31,80 +31,63 @@ TEST(check) {
                 {"http://{node}/\xc3\xa4", "percent-encoded"},
                 {"http:///{node}", "no host"},
                 {"http://user:hunter2@{node}/", "a user or password"},
-                {"https://user@{address}:{port}/", "a user or password"},
+                {"https://user@{address}:9100/", "a user or password"},
                 {"http://{node}/@", NULL},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct error err = ERROR_NULL;
-                struct target_url spec = {.template = rows[i].template, .port = 9100};
-                int r = target_url_check(&spec, &err);
+                int r = target_url_check(rows[i].template, &err);
                 if (!rows[i].complaint)
                         assert_int_equal(r, 0);
                 else if (r != -EINVAL || !strstr(err.msg, rows[i].complaint))
                         fail_msg("%s: %d %s", rows[i].template, r, err.msg);
                 assert_null(strstr(err.msg, "hunter2"));
         }
-
-        struct error err = ERROR_NULL;
-        const struct target_url without_port = {.template = "http://{node}:{port}/"};
-        assert_int_equal(target_url_check(&without_port, &err), -EINVAL);
-        assert_non_null(strstr(err.msg, "expected {node} or {address}"));
-        assert_int_equal(
-                target_url_check(&(struct target_url){.scheme = "gopher", .path = "/"}, &err),
-                -EINVAL);
-        assert_int_equal(
-                target_url_check(&(struct target_url){.scheme = "http", .path = "metrics"}, &err),
-                -EINVAL);
-        assert_int_equal(
-                target_url_check(&(struct target_url){.scheme = "http", .path = "/a b"}, &err),
-                -EINVAL);
-        /* Half of what a URL may have is for the address and the collectors. */
-        char path[TARGET_URL_MAX / 2 + 1] = "/";
-        memset(path + 1, 'p', sizeof(path) - 2);
-        const struct target_url long_path = {.scheme = "http", .path = path};
-        assert_int_equal(target_url_check(&long_path, &err), -EINVAL);
-        path[sizeof(path) - 2] = '\0';
-        assert_int_equal(target_url_check(&long_path, &err), 0);
 }
 
 TEST(build) {
         static const struct {
-                const char *template, *path;
+                const char *template;
                 const char *node, *address;
                 const char *expected;
         } rows[] = {
-                {NULL, "/metrics", "a", "10.0.0.7", "http://10.0.0.7:9100/metrics"},
-                {NULL, "/metrics", "a", "fd00::7", "http://[fd00::7]:9100/metrics"},
-                {NULL, "/m?x=1", "a", "node-a.example", "http://node-a.example:9100/m?x=1"},
-                {"http://{address}:{port}/", NULL, "a", "fd00::7", "http://[fd00::7]:9100/"},
+                {"http://{address}:9100/m?x=1", "a", "10.0.0.7", "http://10.0.0.7:9100/m?x=1"},
+                {"http://{address}:9100/", "a", "fd00::7", "http://[fd00::7]:9100/"},
                 /* in a path or a query an address is text like any other */
-                {"http://p/{address}/m", NULL, "a", "fd00::7", "http://p/fd00%3A%3A7/m"},
-                {"http://p?t={address}", NULL, "a", "::1", "http://p?t=%3A%3A1"},
-                {"http://p/nodes/{node}/m", NULL, "a/../b?c#d", NULL,
+                {"http://p/{address}/m", "a", "fd00::7", "http://p/fd00%3A%3A7/m"},
+                {"http://p?t={address}", "a", "::1", "http://p?t=%3A%3A1"},
+                {"http://p/nodes/{node}/m", "a/../b?c#d", NULL,
                  "http://p/nodes/a%2F..%2Fb%3Fc%23d/m"},
-                {"http://p/{node}{node}{port}", NULL, "x", NULL, "http://p/xx9100"},
-                {"http://p/{node}", NULL, "\xc3\xa4 %", NULL, "http://p/%C3%A4%20%25"},
+                {"http://p/{node}{node}", "x", NULL, "http://p/xx"},
+                {"http://p/{node}", "\xc3\xa4 %", NULL, "http://p/%C3%A4%20%25"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct buf out = BUF_INIT(TARGET_URL_MAX);
-                struct target_url spec = {.template = rows[i].template,
-                                          .scheme = "http",
-                                          .path = rows[i].path,
-                                          .port = 9100};
-                assert_true(target_url_needs_address(&spec) == (rows[i].address != NULL));
-                assert_true(target_url_build(&spec, rows[i].node, rows[i].address, &out));
+                const char *template = rows[i].template, *address = rows[i].address;
+                assert_true(target_url_needs_address(template) == (address != NULL));
+                assert_true(target_url_build(template, rows[i].node, address, &out));
                 assert_string_equal(out.data, rows[i].expected);
                 buf_done(&out);
         }
 
         /* A name that would make the URL longer than any server takes. */
         struct buf out = BUF_INIT(64);
-        struct target_url spec = {.template = "http://p/{node}"};
         assert_false(target_url_build(
-                &spec, "0123456789012345678901234567890123456789012345678901234567890123", NULL,
-                &out));
+                "http://p/{node}",
+                "0123456789012345678901234567890123456789012345678901234567890123", NULL, &out));
+        buf_done(&out);
+}
+
+TEST(of_kubelet) {
+        struct buf out = BUF_INIT(TARGET_URL_MAX);
+
+        assert_true(target_url_of_kubelet("fd00::7", 10250, "/metrics", &out));
+        assert_string_equal(out.data, "https://[fd00::7]:10250/metrics");
+        buf_clear(&out);
+        assert_true(target_url_of_kubelet("a.example", 10250, "/{node}", &out));
+        assert_string_equal(out.data, "https://a.example:10250/{node}");
         buf_done(&out);
 }
 

@@ -1,103 +1,7 @@
-/* --metrics-source, and what a set asks its kinds. */
+/* Which metrics are a source's, and the end of a set. */
 #include "tests/unit/fixture/policy.h"
 
-#include <errno.h>
-
 #include "tests/unit/fixture/constant_source.h"
-
-static size_t ten_at_a_time(size_t nodes) {
-        return nodes / 10;
-}
-
-static const struct source_ops per_node = {.in_flight = ten_at_a_time}, at_once = {0};
-
-/* As of the last call of configure_exporter(). */
-static bool is_named;
-
-static int configure_exporter(struct source_set_options *set, const struct source_setup *setup,
-                              struct error *err);
-
-static const struct source_kind exporter_kind = {.name = "node-exporter",
-                                                 .takes_targets = true,
-                                                 .ops = &per_node,
-                                                 .configure = configure_exporter},
-                                agent_kind = {.name = "node-metrics",
-                                              .takes_targets = true,
-                                              .ops = &per_node},
-                                server_kind = {.name = "server", .ops = &at_once};
-static const struct source_kind *const kinds[] = {&exporter_kind, &agent_kind, &server_kind, NULL};
-
-static int configure_exporter(struct source_set_options *set, const struct source_setup *setup,
-                              struct error *err) {
-        is_named = source_set_item(set, &exporter_kind) != NULL;
-        return setup->is_once ? error_set(err, EINVAL, "not once") : 0;
-}
-
-static void order(struct source_set_options *set, const char *text) {
-        struct error err = ERROR_NULL;
-
-        assert_int_equal(source_set_order(text, kinds, set, &err), 0);
-}
-
-TEST(order) {
-        struct source_set_options set;
-
-        order(&set, "node-metrics,node-exporter");
-        assert_int_equal(set.count, 2);
-        assert_ptr_equal(set.items[0].kind, &agent_kind);
-        assert_ptr_equal(set.items[1].kind, &exporter_kind);
-        assert_ptr_equal(source_set_item(&set, &exporter_kind), &set.items[1]);
-        assert_null(source_set_item(&set, &server_kind));
-}
-
-TEST(bad_order) {
-        static const char *const rows[] = {
-                "",
-                ",",
-                "node-exporter,",
-                ",node-exporter",
-                "node-exporter, node-metrics", /* no blanks */
-                "node-exporter,node-exporter",
-                "node-exporte",
-                "node-exporters",
-                "Node-Exporter",
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct source_set_options options = {.count = 7};
-                struct error err = ERROR_NULL;
-                if (source_set_order(rows[i], kinds, &options, &err) != -EINVAL || !err.msg[0])
-                        fail_msg("\"%s\" was taken", rows[i]);
-                assert_int_equal(options.count, 7);
-        }
-}
-
-TEST(configure) {
-        struct source_set_options set;
-        struct error err = ERROR_NULL;
-
-        order(&set, "node-exporter");
-        assert_int_equal(source_set_configure(&set, &(struct source_setup){0}, &err), 0);
-        assert_true(is_named);
-        order(&set, "server");
-        assert_int_equal(source_set_configure(&set, &(struct source_setup){0}, &err), 0);
-        assert_false(is_named);
-        assert_int_equal(source_set_configure(&set, &(struct source_setup){.is_once = true}, &err),
-                         -EINVAL);
-}
-
-TEST(needs) {
-        struct source_set_options set;
-
-        order(&set, "node-exporter,node-metrics");
-        assert_true(source_set_takes_targets(&set));
-        assert_int_equal(source_set_in_flight(&set, 5000), 2 * 500 + 16);
-        assert_int_equal(source_set_hosts(&set, 5000), 10001);
-        order(&set, "server,node-exporter");
-        assert_false(source_set_takes_targets(&set));
-        assert_int_equal(source_set_in_flight(&set, 5000), 500 + 16);
-        assert_int_equal(source_set_hosts(&set, 5000), 5001);
-}
 
 /* Which metrics a source speaks for. */
 TEST(scope) {
@@ -137,15 +41,12 @@ TEST(scope) {
 
 /* Nodes come and go, and policies change, until the program has ended. */
 TEST(after_the_end) {
-        static const struct source_kind *const constant[] = {&constant_kind, NULL};
-        struct source_set_options options;
-        struct error err = ERROR_NULL;
+        const struct source_list list = {.specs = {{.kind = &constant_kind}}, .count = 1};
         struct policy policy = {0};
         struct node a = {.slot = 0}, b = {.slot = 1};
 
-        assert_int_equal(source_set_order("constant", constant, &options, &err), 0);
         _cleanup_(loop_freep) struct loop *loop = loop_new();
-        struct source_set *set = source_set_new(&(struct source_parts){.loop = loop}, &options,
+        struct source_set *set = source_set_new(&(struct source_parts){.loop = loop}, &list,
                                                 &(struct source_sink){0});
         source_set_policy(set, &policy);
         source_set_add_node(set, &a);

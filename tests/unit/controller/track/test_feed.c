@@ -26,7 +26,6 @@ static struct compiled_policy *new_rules(void) {
                 policy_of(policy_text),
                 &(struct compiled_policy_options){
                         .style = {.prefix = ""},
-                        .dead_band_ratio = 0.01,
                         .sources = {[FIRST] = {.interval_ms = every_ms},
                                     [SECOND] = {.interval_ms = MS_PER_MIN},
                                     [THIRD] = {.interval_ms = every_ms, .is_ready_made = true},

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "controller/track/node_track.h"
+#include "controller/track/plan_due.h"
 
 /* 2026-07-23T11:25:54Z */
 static const int64_t start_unix_ms = INT64_C(1784805954000);
@@ -83,9 +84,9 @@ static void write(struct life *life) {
         struct buf text = BUF_INIT(4096);
 
         node_track_values(&life->track, life->now_mono_ms, &values);
-        struct plan_choice choice = plan_choose(&life->compiled->plan, life->track.record, &values,
-                                                life->now_unix_ms);
-        plan_annotations(&life->compiled->plan, &choice, &values, &life->compiled->options.style,
+        struct plan_due due = plan_due(&life->compiled->plan, life->track.record, &values,
+                                       life->now_unix_ms, life->now_unix_ms);
+        plan_annotations(&life->compiled->plan, &due, &values, &life->compiled->options.style,
                          life->now_unix_ms, &text);
         json_t *patch = json_loads(text.data, 0, NULL);
         assert_non_null(patch);
@@ -96,7 +97,7 @@ static void write(struct life *life) {
                             ratio_of(life, "cpu_usage_max_avg_1h_peak") + 3e-5);
         json_decref(patch);
         buf_done(&text);
-        plan_confirm(life->track.record, &choice, &values, life->now_unix_ms);
+        plan_confirm(life->track.record, &due, &values, life->now_unix_ms);
         node_track_annotations(&life->track, life->annotations, life->now_mono_ms,
                                life->now_unix_ms);
 }
@@ -301,7 +302,7 @@ TEST(another_policy) {
         begin(&life);
         scrape(&life, 0.2, 10 * MS_PER_MIN);
         struct compiled_policy *next = new_rules(longer_text);
-        node_track_replan(&life.track, next, life.now_mono_ms, life.now_unix_ms);
+        node_track_replan(&life.track, next, NULL, life.now_mono_ms, life.now_unix_ms);
         compiled_policy_free(life.compiled);
         life.compiled = next;
         scrape(&life, 0.2, MS_PER_MIN);

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "controller/web/status_hint.h"
 #include "controller/web/status_text.h"
 #include "controller/web/status_view.h"
 
@@ -31,9 +30,10 @@ static const char limits_text[] = "  syncPolicy:\n"
 static const char bare_text[] = "  extender: {scoring: estimate}\n"
                                 "  oddity: 1\n";
 
-static const struct source_kind exporter = {.name = "node-exporter", .hint = "--its-flags"};
-static const struct source_kind other = {.name = "prometheus", .hint = "--other-flags"};
-static const struct source_item sources[] = {{.kind = &exporter}, {.kind = &other}};
+static const struct source_hint hints[] = {{"timeout", "its interval"}, {NULL, "its url"}};
+static const struct source_kind kind = {.hints = hints};
+static const struct source_spec sources[] = {{.kind = &kind, .name = "node-exporter"},
+                                             {.kind = &kind, .name = "prometheus"}};
 
 static struct compiled_policy *compile(const char *text) {
         return compiled_policy_new(
@@ -408,9 +408,8 @@ TEST(failures) {
         assert_int_equal(json_array_size(groups), 3);
         const json_t *first = json_array_get(groups, 0);
         assert_string_equal(json_string_at(first, "reason", NULL), "timeout");
-        assert_string_equal(json_string_at(first, "flags", NULL), "--scrape-timeout");
-        assert_string_equal(json_string_at(json_array_get(groups, 2), "flags", NULL),
-                            "--its-flags");
+        assert_string_equal(json_string_at(first, "see", NULL), "its interval");
+        assert_string_equal(json_string_at(json_array_get(groups, 2), "see", NULL), "its url");
         assert_int_equal(json_int_at(0, first, "nodes", NULL), COUNT / 3);
         assert_int_equal(json_array_size(json_at(first, "examples", NULL)), STATUS_VIEW_EXAMPLES);
         const json_t *source = json_array_get(json_at(json, "sources", NULL), 0);
@@ -426,12 +425,6 @@ TEST(failures) {
         assert_int_equal(json_array_size(json_at(many, "failures", NULL)), STATUS_VIEW_MAX_GROUPS);
         source = json_array_get(json_at(many, "sources", NULL), 0);
         assert_int_equal(json_int_at(0, source, "nodesFailing", NULL), COUNT);
-}
-
-TEST(hints) {
-        assert_string_equal(status_hint("prometheus", "timeout", "x"), "--prometheus-timeout");
-        assert_string_equal(status_hint("gpu", "timeout", "x"), "--scrape-timeout");
-        assert_string_equal(status_hint("gpu", "tls", "x"), "x");
 }
 
 /* Of too many nodes, those nearest to a limit; of equal ones as many as fit. */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "controller/track/budget.h"
 #include "controller/writing/patch_queue.h"
 #include "policy/annotation.h"
 #include "tests/unit/fixture/plan_fixture.h"
@@ -46,7 +45,7 @@ struct sim_node {
         struct plan_record *record;
         struct plan_values values;
         char name[32];
-        int64_t turn_unix_ms;
+        int64_t taken_unix_ms;
         double swing;
 };
 
@@ -70,10 +69,11 @@ static double draw(struct sim *sim) {
         return (double)(sim->random % 100000) / 100000;
 }
 
-static unsigned urgency_of(const struct sim *sim, const struct sim_node *node) {
-        bool is_short = sim->count > budget_nodes_alive(&sim->plan, sim->patches_per_s);
+static struct plan_due due_on(const struct sim *sim, const struct sim_node *node) {
+        int64_t turn_unix_ms = plan_turn_unix_ms(&sim->plan, node->name, node->taken_unix_ms,
+                                                 sim->now_unix_ms);
 
-        return budget_urgency(&sim->plan, node->record, &node->values, is_short, sim->now_unix_ms);
+        return plan_due(&sim->plan, node->record, &node->values, turn_unix_ms, sim->now_unix_ms);
 }
 
 /* A fifth of the nodes moves far. */
@@ -82,10 +82,11 @@ static void read_node(struct sim *sim, struct sim_node *node) {
                 double ratio = node->values.ratio[i] + node->swing * (draw(sim) - 0.5);
                 node->values.ratio[i] = fmin(fmax(ratio, 0), 0.6); /* below the limit */
         }
-        bool is_due = plan_is_overdue(&sim->plan, node->record, &node->values, sim->now_unix_ms) ||
-                      plan_is_early(&sim->plan, node->record, &node->values, sim->now_unix_ms);
-        if (is_due || node->place.is_queued)
-                patch_queue_put(&sim->queue, &node->place, urgency_of(sim, node));
+        struct plan_due due = due_on(sim, node);
+        if (plan_due_is_empty(&due))
+                node->taken_unix_ms = sim->now_unix_ms;
+        else
+                patch_queue_put(&sim->queue, &node->place, due.urgency);
 }
 
 static void sim_init(struct sim *sim, size_t count, double patches_per_s) {
@@ -94,14 +95,15 @@ static void sim_init(struct sim *sim, size_t count, double patches_per_s) {
                             .now_unix_ms = start_unix_ms,
                             .random = 88172645463325252};
         fill_policy(&sim->policy);
-        plan_init(&sim->plan, &sim->policy, 0.01, 0.1);
+        plan_init(&sim->plan, &sim->policy);
+        sim->plan.is_short = count > plan_due_nodes_alive(&sim->plan, patches_per_s);
         patch_queue_init(&sim->queue);
         sim->nodes = xcalloc(count, sizeof(*sim->nodes));
         for (size_t i = 0; i < count; i++) {
                 struct sim_node *node = &sim->nodes[i];
                 node->record = plan_record_new(&sim->plan);
                 (void)snprintf(node->name, sizeof(node->name), "node-%zu", i);
-                node->turn_unix_ms = plan_first_sync_unix_ms(&sim->plan, node->name, start_unix_ms);
+                node->taken_unix_ms = start_unix_ms;
                 node->swing = i % 5 == 0 ? 0.2 : 0.005;
                 all_usable(&sim->policy, &node->values, 0.1 + 0.4 * draw(sim));
         }
@@ -122,15 +124,13 @@ static void send_some(struct sim *sim) {
                 struct sim_node *node = (struct sim_node *)patch_queue_pop(&sim->queue);
                 if (!node)
                         break;
-                struct plan_choice choice = plan_choose(&sim->plan, node->record, &node->values,
-                                                        sim->now_unix_ms);
-                if (plan_choice_is_empty(&choice))
+                struct plan_due due = due_on(sim, node);
+                node->taken_unix_ms = sim->now_unix_ms;
+                if (plan_due_is_empty(&due))
                         continue;
                 sim->sent++;
                 sim->sent_change += cpu_change(node);
-                plan_confirm(node->record, &choice, &node->values, sim->now_unix_ms);
-                node->turn_unix_ms = plan_next_sync_unix_ms(&sim->plan, node->name,
-                                                            sim->now_unix_ms);
+                plan_confirm(node->record, &due, &node->values, sim->now_unix_ms);
                 sim->tokens -= 1;
         }
         sim->tokens = fmin(sim->tokens, sim->patches_per_s);
@@ -154,11 +154,6 @@ static void sim_run(struct sim *sim) {
                         struct sim_node *node = &sim->nodes[i];
                         if ((step + (int)i) % (READING_MS / STEP_MS) == 0)
                                 read_node(sim, node);
-                        if (node->turn_unix_ms > sim->now_unix_ms)
-                                continue;
-                        node->turn_unix_ms = plan_next_sync_unix_ms(&sim->plan, node->name,
-                                                                    sim->now_unix_ms);
-                        patch_queue_put(&sim->queue, &node->place, urgency_of(sim, node));
                 }
                 send_some(sim);
                 for (size_t i = 0; i < sim->count && step >= WARM_UP_STEPS; i++) {
@@ -174,8 +169,8 @@ static size_t count_alive(double patches_per_s) {
         struct plan plan;
 
         fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01, 0.1);
-        return budget_nodes_alive(&plan, patches_per_s);
+        plan_init(&plan, &policy);
+        return plan_due_nodes_alive(&plan, patches_per_s);
 }
 
 /* Nobody's value expires as long as the budget can carry that. What is sent has changed more than

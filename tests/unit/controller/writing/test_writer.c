@@ -43,7 +43,6 @@ static struct compiled_policy *compile(const char *more) {
 
         return compiled_policy_new(policy_of(spec), &(struct compiled_policy_options){
                                                             .style = {.prefix = ""},
-                                                            .early_delta_ratio = 0.1,
                                                             .sources = {{.interval_ms = 1000}},
                                                             .source_count = 1});
 }
@@ -55,8 +54,6 @@ static void begin(struct fixture *f, bool has_turns) {
         api_start(&f->api);
         f->writer = writer_new(&(struct writer_options){.daemon = &f->api.daemon,
                                                         .patches_per_s = 1000,
-                                                        .patches_in_flight = 1,
-                                                        .interval_ms = 1000,
                                                         .is_dry_run = f->is_dry_run,
                                                         .has_turns = has_turns,
                                                         .values = on_values,
@@ -97,42 +94,54 @@ static bool is_idle(void *userdata) {
         return writer_is_idle(((struct fixture *)userdata)->writer);
 }
 
-/* A mean that moved, and moved back before the patch was sent: what is left of it is enough for a
- * turn, but this is none. */
-TEST(no_longer_early) {
+/* A second after the node's next turn. */
+static void wait_for_turn(struct fixture *f) {
+        const struct plan *plan = &f->compiled->plan;
+        int64_t now_unix_ms = loop_now_unix_ms(f->api.rig.loop);
+        int64_t turn_unix_ms = plan_turn_unix_ms(plan, "a", PLAN_NEVER, now_unix_ms);
+
+        api_wait_ms(&f->api, turn_unix_ms + plan->sync_ms + MS_PER_S - now_unix_ms);
+}
+
+/* A mean that moved, and moved back before the patch was sent: the turn passes without one. */
+TEST(nothing_left_to_write) {
         struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH, "0.20000");
         begin(&f, true);
+        wait_for_turn(&f);
         read_node(&f, 0.2);
         api_run(&f.api, is_settled, &f);
-        later_ms += 2 * PLAN_EARLY_GAP_MS; /* its next turn is half a period away at least */
-        api_run(&f.api, is_settled, &f);
+        wait_for_turn(&f);
         read_node(&f, 0.4);
         assert_false(writer_is_idle(f.writer));
-        f.ratio = 0.25;
+        f.ratio = 0.2;
         api_run(&f.api, is_settled, &f);
-        assert_true(count(&f, "plimsoll_early_patches_total") == 0);
-        assert_true(count(&f, "plimsoll_syncs_unchanged_total") == 0);
+        assert_true(count(&f, "plimsoll_syncs_unchanged_total") == 1);
+        read_node(&f, 0.4); /* not before the next turn */
+        assert_true(writer_is_idle(f.writer));
         end(&f);
 }
 
-/* What moves on while it waits is still an early patch, and one. */
-TEST(early) {
+/* What failed is written with the first reading after the back-off, not only at the next turn. */
+TEST(failed) {
         struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH, "0.20000");
-        api_answer(&f.api, 200, "{}", PATCH, "0.45000");
+        api_answer(&f.api, 422, "{}", PATCH, "0.40000");
+        api_answer(&f.api, 200, "{}", PATCH, "0.50000");
         begin(&f, true);
+        wait_for_turn(&f);
         read_node(&f, 0.2);
         api_run(&f.api, is_idle, &f);
-        assert_true(count(&f, "plimsoll_early_patches_total") == 0);
-        later_ms += 2 * PLAN_EARLY_GAP_MS;
-        api_run(&f.api, is_idle, &f);
+        wait_for_turn(&f);
         read_node(&f, 0.4);
-        read_node(&f, 0.45);
+        api_run(&f.api, is_idle, &f);
+        read_node(&f, 0.5);
+        assert_true(writer_is_idle(f.writer));
+        api_wait_ms(&f.api, MS_PER_MIN); /* longer than any back-off */
+        read_node(&f, 0.5);
         api_run(&f.api, is_settled, &f);
-        assert_true(count(&f, "plimsoll_early_patches_total") == 1);
         end(&f);
 }
 

@@ -21,7 +21,7 @@ static void put(struct node_table *table, const char *name, const char *cpu, con
                 (void)json_object_set_new(annotations, "cpu_usage_avg_5m", json_string(cpu));
         if (mem)
                 (void)json_object_set_new(annotations, "mem_usage_avg_5m", json_string(mem));
-        node_table_put(table, name, annotations, NOW);
+        node_table_put(table, &(struct node_update){.name = name, .annotations = annotations}, NOW);
 }
 
 static struct fixture *cluster_new(const char *extra_policy) {
@@ -356,7 +356,7 @@ TEST(large_victims) {
         assert_true(text.len > 15 << 20);
         if (request_parse_preemption(&fixture->request, text.data, text.len, &err) < 0)
                 fail_msg("%s", err.msg);
-        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NULL, NOW, 0);
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         assert_true(reply_preempt(&fixture->reply, &fixture->answer));
         assert_int_equal(fixture->reply.bytes, expected.len);
         assert_memory_equal(fixture->reply.text.data, expected.data, expected.len);

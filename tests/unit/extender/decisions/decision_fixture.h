@@ -26,7 +26,8 @@
         "\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":"        \
         "\"1Gi\"}}}]}}"
 
-static inline void put(struct fixture *fixture, const char *name, double cpu, double mem) {
+static inline void put_labelled(struct fixture *fixture, const char *name, const json_t *labels,
+                                double cpu, double mem) {
         char cpu_text[64], mem_text[64];
 
         (void)snprintf(cpu_text, sizeof(cpu_text), "%.5f," READ, cpu);
@@ -34,8 +35,16 @@ static inline void put(struct fixture *fixture, const char *name, double cpu, do
         json_auto_t *annotations = json_pack("{s:s, s:s}", "cpu_usage_avg_5m", cpu_text,
                                              "mem_usage_avg_5m", mem_text);
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
-        node_table_put(fixture->table, name, annotations, NOW);
-        node_table_set_capacity(fixture->table, name, capacity, NOW);
+        node_table_put(fixture->table,
+                       &(struct node_update){.name = name,
+                                             .annotations = annotations,
+                                             .labels = labels,
+                                             .capacity = capacity},
+                       NOW);
+}
+
+static inline void put(struct fixture *fixture, const char *name, double cpu, double mem) {
+        put_labelled(fixture, name, NULL, cpu, mem);
 }
 
 /* As the handlers do. */
@@ -59,18 +68,29 @@ static inline void ask_prioritize(struct fixture *fixture, const char *pod, cons
         fixture->decision.ranking_count++;
 }
 
-/* The page's object, borrowed. */
-static inline const json_t *show(struct fixture *fixture) {
+static inline const json_t *show_as(struct fixture *fixture,
+                                    void (*write)(const struct decision *decision,
+                                                  struct buf *out)) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(DECISION_JSON_MAX_BYTES);
         struct error err = ERROR_NULL;
 
-        decision_json(&fixture->decision, &text);
+        write(&fixture->decision, &text);
         assert_false(text.overflow);
         json_decref(fixture->json);
         fixture->json = NULL;
         if (json_parse(text.data, text.len, &fixture->json, &err) < 0)
                 fail_msg("%s: %s", err.msg, text.data);
         return fixture->json;
+}
+
+/* The page's object, borrowed. */
+static inline const json_t *show(struct fixture *fixture) {
+        return show_as(fixture, decision_json);
+}
+
+/* Its line in the list, borrowed. */
+static inline const json_t *show_line(struct fixture *fixture) {
+        return show_as(fixture, decision_json_line);
 }
 
 static inline void assert_number(const json_t *object, const char *key, double wanted) {

@@ -25,8 +25,8 @@ static const char seven_metrics[] =
 /* clang-format on */
 
 /* All metrics are @ratio, but for number @odd, which is @odd_ratio; all were read at @at. */
-static void put_gauges(struct fixture *fixture, const char *name, const char *ratio, int odd,
-                       const char *odd_ratio, const char *at) {
+static void put_gauges_of(struct fixture *fixture, const char *name, const json_t *labels,
+                          const char *ratio, int odd, const char *odd_ratio, const char *at) {
         json_auto_t *annotations = json_object();
 
         for (int i = 1; i <= METRICS; i++) {
@@ -35,7 +35,15 @@ static void put_gauges(struct fixture *fixture, const char *name, const char *ra
                 (void)snprintf(value, sizeof(value), "%s,%s", i == odd ? odd_ratio : ratio, at);
                 (void)json_object_set_new(annotations, key, json_string(value));
         }
-        node_table_put(fixture->table, name, annotations, NOW);
+        node_table_put(
+                fixture->table,
+                &(struct node_update){.name = name, .annotations = annotations, .labels = labels},
+                NOW);
+}
+
+static void put_gauges(struct fixture *fixture, const char *name, const char *ratio, int odd,
+                       const char *odd_ratio, const char *at) {
+        put_gauges_of(fixture, name, NULL, ratio, odd, odd_ratio, at);
 }
 
 static const json_t *member(struct fixture *fixture, const char *answer, const char *key) {
@@ -128,8 +136,7 @@ TEST(priorities_of_pools) {
                         rows[i].policy);
                 struct fixture *fixture = fixture_new(policy);
                 put_gauges(fixture, "a", "0.25", 0, "", READ);
-                put_gauges(fixture, "b", "0.5", 3, "0.75", READ);
-                node_table_set_pool(fixture->table, "b", labels, NOW);
+                put_gauges_of(fixture, "b", labels, "0.5", 3, "0.75", READ);
                 ask_prioritize(fixture, POD, "\"a\",\"b\"", false);
                 const json_t *nodes = member(fixture, "prioritize", "bestNodes");
                 const json_t *of_a = json_object_get(json_array_get(nodes, 0), "priorities"),
@@ -225,13 +232,10 @@ TEST(learned) {
 /* An answer about no node has no best one. */
 TEST(no_node) {
         struct fixture *fixture = fixture_new(seven_metrics);
-        _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
-        _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
-
         ask_prioritize(fixture, POD, "", false);
-        decisions_put_ranking(decisions, &fixture->decision.pod, &fixture->decision.ranking);
-        assert_int_equal(decisions_list(decisions, lines), 1);
-        assert_int_equal(lines[0].best_points, -1);
-        assert_int_equal(lines[0].best_node_len, 0);
+        fixture->decision.is_ranked = true;
+        assert_null(decision_best(&fixture->decision));
+        assert_true(json_is_null(json_object_get(show_line(fixture), "bestNode")));
+        assert_true(json_is_null(json_object_get(show_line(fixture), "bestScore")));
         fixture_free(fixture);
 }

@@ -20,12 +20,12 @@ static struct decision_pod pod_of(unsigned id, const char *name) {
 static void filter(struct decisions *decisions, unsigned id, const char *name, int64_t at_unix_ms) {
         const struct decision_pod pod = pod_of(id, name);
 
-        decisions_put_filter(decisions, &pod,
-                             &(struct decision_filter){.at_unix_ms = at_unix_ms,
-                                                       .candidates = 10,
-                                                       .duplicates = 1,
-                                                       .rejected = 2,
-                                                       .left_out = 3});
+        decisions_put_filter(
+                decisions, &pod,
+                &(struct decision_filter){
+                        .call = {.at_unix_ms = at_unix_ms, .candidates = 10, .duplicates = 1},
+                        .rejected = 2,
+                        .left_out = 3});
 }
 
 static void rank(struct decisions *decisions, unsigned id, const char *name, int64_t at_unix_ms) {
@@ -33,7 +33,7 @@ static void rank(struct decisions *decisions, unsigned id, const char *name, int
 
         decisions_put_ranking(decisions, &pod,
                               &(struct decision_ranking){
-                                      .at_unix_ms = at_unix_ms,
+                                      .call.at_unix_ms = at_unix_ms,
                                       .base = 1,
                                       .node_count = 1,
                                       .nodes = {{.name = {.at = 2, .len = 3}, .points = 9}},
@@ -41,55 +41,71 @@ static void rank(struct decisions *decisions, unsigned id, const char *name, int
                               });
 }
 
+/* Return: how many there are, the newest first */
+static size_t list(struct decisions *decisions, struct decision ret[static DECISIONS_MAX]) {
+        uint16_t slots[DECISIONS_MAX];
+        size_t count = decisions_list(decisions, slots);
+
+        for (size_t i = 0; i < count; i++)
+                decisions_at(decisions, slots[i], &ret[i]);
+        return count;
+}
+
+static void assert_best(const struct decision *decision, int score, const char *name) {
+        const struct decision_node *best = decision_best(decision);
+
+        assert_non_null(best);
+        assert_int_equal(best->points - decision->ranking.base, score);
+        assert_int_equal(best->name.len, strlen(name));
+        assert_memory_equal(decision->ranking.texts.bytes + best->name.at, name, best->name.len);
+}
+
 TEST(retries) {
         _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
-        _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
+        _cleanup_(freep) struct decision *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
         struct decision decision;
 
-        assert_int_equal(decisions_list(decisions, lines), 0);
+        assert_int_equal(list(decisions, lines), 0);
         assert_false(decisions_get(decisions, "d/web", &decision));
 
         filter(decisions, 7, "web", 100);
-        assert_int_equal(decisions_list(decisions, lines), 1);
+        assert_int_equal(list(decisions, lines), 1);
         assert_string_equal(lines[0].pod.full_name, "d/web");
         assert_string_equal(lines[0].pod.uid, "u-7");
-        assert_int_equal(lines[0].at_unix_ms, 100);
-        assert_int_equal(lines[0].candidates, 10);
-        assert_int_equal(lines[0].passed, 7);
-        assert_int_equal(lines[0].rejected, 2);
-        assert_int_equal(lines[0].left_out, 3);
-        assert_int_equal(lines[0].best_points, -1);
-        assert_int_equal(lines[0].best_node_len, 0);
+        assert_int_equal(decision_at_unix_ms(&lines[0]), 100);
+        assert_int_equal(lines[0].filter.call.candidates, 10);
+        assert_int_equal(decision_passed(&lines[0].filter), 7);
+        assert_int_equal(lines[0].filter.rejected, 2);
+        assert_int_equal(lines[0].filter.left_out, 3);
+        assert_null(decision_best(&lines[0]));
 
         rank(decisions, 7, "web", 100);
-        assert_int_equal(decisions_list(decisions, lines), 1);
-        assert_int_equal(lines[0].best_points, 8);
-        assert_memory_equal(lines[0].best_node, "abc", 3);
+        assert_int_equal(list(decisions, lines), 1);
+        assert_best(&lines[0], 8, "abc");
 
         /* The best node of an attempt that is over is not shown as that of the next one, even if
          * the clock was set back. */
         filter(decisions, 7, "web", 50);
-        assert_int_equal(decisions_list(decisions, lines), 1);
-        assert_int_equal(lines[0].at_unix_ms, 50);
-        assert_int_equal(lines[0].best_points, -1);
+        assert_int_equal(list(decisions, lines), 1);
+        assert_int_equal(decision_at_unix_ms(&lines[0]), 50);
+        assert_null(decision_best(&lines[0]));
         rank(decisions, 7, "web", 40);
-        assert_int_equal(decisions_list(decisions, lines), 1);
-        assert_int_equal(lines[0].best_points, 8);
+        assert_int_equal(list(decisions, lines), 1);
+        assert_best(&lines[0], 8, "abc");
         filter(decisions, 7, "web", 200);
-        assert_int_equal(decisions_list(decisions, lines), 1);
-        assert_int_equal(lines[0].best_points, -1);
+        assert_int_equal(list(decisions, lines), 1);
+        assert_null(decision_best(&lines[0]));
         assert_int_equal(lines[0].filter_count, 3);
         assert_int_equal(lines[0].ranking_count, 2);
         assert_true(decisions_get(decisions, "d/web", &decision));
-        assert_int_equal(decision.filter.at_unix_ms, 200);
-        assert_int_equal(decision.ranking.at_unix_ms, 40);
+        assert_int_equal(decision.filter.call.at_unix_ms, 200);
+        assert_int_equal(decision.ranking.call.at_unix_ms, 40);
 
         /* A pod without a filter call: filterVerb is not set. */
         rank(decisions, 8, "other", 300);
-        assert_int_equal(decisions_list(decisions, lines), 2);
+        assert_int_equal(list(decisions, lines), 2);
         assert_int_equal(lines[0].filter_count, 0);
-        assert_int_equal(lines[0].passed, 0);
-        assert_int_equal(lines[0].best_points, 8);
+        assert_best(&lines[0], 8, "abc");
 }
 
 /* A pod of a StatefulSet is made again under its name. */
@@ -111,7 +127,7 @@ TEST(names_come_again) {
 /* Nothing of a pod is left when another takes its place. */
 TEST(replacement) {
         _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
-        _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
+        _cleanup_(freep) struct decision *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
         struct decision decision;
         char name[16];
 
@@ -122,7 +138,7 @@ TEST(replacement) {
         }
         filter(decisions, 1, "p-1", 5000);
         filter(decisions, 5001, "new", 5001);
-        assert_int_equal(decisions_list(decisions, lines), DECISIONS_MAX);
+        assert_int_equal(list(decisions, lines), DECISIONS_MAX);
         assert_string_equal(lines[0].pod.full_name, "d/new");
         assert_string_equal(lines[1].pod.full_name, "d/p-1");
         assert_string_equal(lines[2].pod.full_name, "d/p-1024");
@@ -131,8 +147,8 @@ TEST(replacement) {
         assert_true(decisions_get(decisions, "d/new", &decision));
         assert_int_equal(decision.filter_count, 1);
         assert_int_equal(decision.ranking_count, 0);
-        assert_int_equal(decision.ranking.at_unix_ms, 0);
-        assert_int_equal(lines[0].best_points, -1);
+        assert_int_equal(decision.ranking.call.at_unix_ms, 0);
+        assert_null(decision_best(&lines[0]));
 }
 
 /* ---- The plain list: the newest last. */
@@ -181,16 +197,16 @@ static const struct model_pod *model_find(const struct model *model, unsigned na
 }
 
 static void compare(struct decisions *decisions, const struct model *model,
-                    struct decisions_line *lines) {
-        assert_int_equal(decisions_list(decisions, lines), model->count);
+                    struct decision *lines) {
+        assert_int_equal(list(decisions, lines), model->count);
         for (size_t i = 0; i < model->count; i++) {
                 const struct model_pod *pod = &model->pods[model->count - 1 - i];
                 int64_t at = pod->filtered > pod->ranked ? pod->filtered : pod->ranked;
                 assert_int_equal(lines[i].pod.id, pod->id);
-                assert_int_equal(lines[i].at_unix_ms, at);
+                assert_int_equal(decision_at_unix_ms(&lines[i]), at);
                 assert_int_equal(lines[i].filter_count, pod->filters);
                 assert_int_equal(lines[i].ranking_count, pod->rankings);
-                assert_int_equal(lines[i].best_points >= 0,
+                assert_int_equal(decision_best(&lines[i]) != NULL,
                                  pod->rankings > 0 && pod->ranked >= pod->filtered);
         }
 }
@@ -205,13 +221,13 @@ static void compare_one(struct decisions *decisions, const struct model *model, 
         if (!pod)
                 return;
         assert_int_equal(decision.pod.id, pod->id);
-        assert_int_equal(decision.filter.at_unix_ms, pod->filtered);
-        assert_int_equal(decision.ranking.at_unix_ms, pod->ranked);
+        assert_int_equal(decision.filter.call.at_unix_ms, pod->filtered);
+        assert_int_equal(decision.ranking.call.at_unix_ms, pod->ranked);
 }
 
 TEST(against_a_list) {
         _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
-        _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
+        _cleanup_(freep) struct decision *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
         _cleanup_(freep) struct model *model = xcalloc(1, sizeof(*model));
         int steps = full_size(200000, 20000);
 

@@ -59,8 +59,11 @@ static void put_nodes(const struct cluster *cluster, struct node_table *table,
         node_table_list_begins(table);
         for (size_t i = 0; i < cluster->node_count; i++) {
                 _cleanup_(freep) char *name = xasprintf("node-%zu", i);
-                node_table_put(table, name, cluster->annotations[i], now_unix_ms);
-                node_table_set_capacity(table, name, cluster->capacity[i], now_unix_ms);
+                node_table_put(table,
+                               &(struct node_update){.name = name,
+                                                     .annotations = cluster->annotations[i],
+                                                     .capacity = cluster->capacity[i]},
+                               now_unix_ms);
         }
         node_table_list_ended(table);
 }
@@ -145,12 +148,13 @@ static void judge(struct node_table *table, const char *workload, struct judge *
         const struct reservation_pod nobody = {0};
 
         judge_begin(ret, &snapshot->nodes, NULL, snapshot->nodes.count, NOW);
-        for (size_t i = 0; i < ret->count; i++)
-                ret->rows[i] = (uint32_t)i;
-        ret->load =
+        for (size_t i = 0; i < ret->question.count; i++)
+                ret->question.rows[i] = (uint32_t)i;
+        ret->question.load =
                 estimator_expect(snapshot->estimator, workload, strlen(workload), &request).load;
-        ret->reservation_count = estimator_reservations(
-                snapshot->estimator, &nobody, snapshot->publication, NOW, ret->reservations);
+        ret->question.reservation_count = estimator_reservations(snapshot->estimator, &nobody,
+                                                                 snapshot->publication, NOW,
+                                                                 ret->question.reservations);
         judge_score(ret);
         node_snapshot_unref(snapshot); /* the table has it */
 }
@@ -177,18 +181,21 @@ TEST(the_same_scores) {
                 learned += estimator_expect(node_table_estimator(copy), "d/ReplicaSet/w1", 15,
                                             &(struct pod_load){0})
                                    .is_learned;
-                reserved += by_extender.reservation_count > 0;
-                missing += by_extender.nodes->has_missing;
-                assert_int_equal(by_copy.count, by_extender.count);
+                reserved += by_extender.question.reservation_count > 0;
+                missing += by_extender.question.nodes->has_missing;
+                assert_int_equal(by_copy.question.count, by_extender.question.count);
                 /* What is reserved is in the median of the one alone. */
-                bool is_near = by_extender.nodes->has_missing && by_extender.reservation_count > 0;
-                for (size_t n = 0; n < by_copy.count && !is_near; n++)
-                        if (fabs(by_copy.headrooms[n] - by_extender.headrooms[n]) > 1e-9)
-                                fail_msg("%d: node-%zu: %g, not %g\n%s", i, n, by_copy.headrooms[n],
-                                         by_extender.headrooms[n], text);
-                        else if (by_copy.points[n] != by_extender.points[n])
-                                fail_msg("%d: node-%zu: %d points, not %d", i, n, by_copy.points[n],
-                                         by_extender.points[n]);
+                bool is_near = by_extender.question.nodes->has_missing &&
+                               by_extender.question.reservation_count > 0;
+                for (size_t n = 0; n < by_copy.question.count && !is_near; n++)
+                        if (fabs(by_copy.scored.headrooms[n] - by_extender.scored.headrooms[n]) >
+                            1e-9)
+                                fail_msg("%d: node-%zu: %g, not %g\n%s", i, n,
+                                         by_copy.scored.headrooms[n],
+                                         by_extender.scored.headrooms[n], text);
+                        else if (by_copy.scored.points[n] != by_extender.scored.points[n])
+                                fail_msg("%d: node-%zu: %d points, not %d", i, n,
+                                         by_copy.scored.points[n], by_extender.scored.points[n]);
                 judge_done(&by_extender);
                 judge_done(&by_copy);
                 cluster_done(&cluster);
@@ -205,8 +212,10 @@ TEST(page) {
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "8", "memory", "16");
         struct estimator *estimator = node_table_estimator(table);
 
-        node_table_put(table, "n\"1", annotations, NOW);
-        node_table_set_capacity(table, "n\"1", capacity, NOW);
+        node_table_put(table,
+                       &(struct node_update){
+                               .name = "n\"1", .annotations = annotations, .capacity = capacity},
+                       NOW);
         estimator_list_ended(estimator, NOW, NOW);
         const struct estimator_pod pod = {.id = 1,
                                           .node = "n\"1",
@@ -250,8 +259,7 @@ TEST(overloaded) {
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "8", "memory", "16Gi");
         const struct estimator_pod pod = {.id = 1, .node = "n", .node_len = 1, .request.of = {12}};
 
-        node_table_put(table, "n", NULL, NOW);
-        node_table_set_capacity(table, "n", capacity, NOW);
+        node_table_put(table, &(struct node_update){.name = "n", .capacity = capacity}, NOW);
         estimator_bind(node_table_estimator(table), &pod);
         node_table_publish(table, NOW);
         _cleanup_(freep) char *text = tell(table);
@@ -274,8 +282,8 @@ TEST(without_a_metric) {
                 _cleanup_(node_table_freep) struct node_table *table = table_new(rows[i].teller);
                 _cleanup_(node_table_freep) struct node_table *copy = table_new(rows[i].importer);
                 struct error err = ERROR_NULL;
-                node_table_put(table, "n", NULL, NOW);
-                node_table_put(copy, "n", NULL, NOW);
+                node_table_put(table, &(struct node_update){.name = "n"}, NOW);
+                node_table_put(copy, &(struct node_update){.name = "n"}, NOW);
                 node_table_publish(table, NOW);
                 _cleanup_(freep) char *text = tell(table);
                 json_auto_t *page = json_loads(text, 0, NULL);
@@ -290,8 +298,8 @@ TEST(without_a_metric) {
 TEST(gone_node) {
         _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
 
-        node_table_put(table, "gone", NULL, NOW);
-        node_table_put(table, "n", NULL, NOW);
+        node_table_put(table, &(struct node_update){.name = "gone"}, NOW);
+        node_table_put(table, &(struct node_update){.name = "n"}, NOW);
         node_table_publish(table, NOW);
         node_table_remove(table, "gone");
         _cleanup_(freep) char *text = tell(table);
@@ -332,7 +340,7 @@ TEST(workloads) {
         struct estimator *estimator = node_table_estimator(table);
         static const double cores[] = {1, 3, 8};
 
-        node_table_put(table, "n", NULL, NOW);
+        node_table_put(table, &(struct node_update){.name = "n"}, NOW);
         for (uint64_t i = 0; i < ARRAY_LEN(cores); i++)
                 estimator_bind(estimator, &(struct estimator_pod){.id = i + 1,
                                                                   .node = "n",
@@ -424,16 +432,17 @@ TEST(odd_pages) {
                 struct judge judged = JUDGE_NULL;
                 struct error err = ERROR_NULL;
                 assert_non_null(page);
-                node_table_put(table, "n", NULL, NOW);
-                node_table_set_capacity(table, "n", capacity, NOW);
+                node_table_put(table, &(struct node_update){.name = "n", .capacity = capacity},
+                               NOW);
                 int r = estimate_import_page(table, page, &err);
                 if (r != rows[i].result || (rows[i].problem && !strstr(err.msg, rows[i].problem)))
                         fail_msg("row %zu: %d: %s", i, r, err.msg);
                 judge(table, "w", &judged);
-                assert_true(isfinite(judged.headrooms[0]));
+                assert_true(isfinite(judged.scored.headrooms[0]));
                 if (i == 0) /* 4 of base, 2 of pods and 1 reserved; twice the pod's half a core;
                                and a margin for an error of 1 */
-                        assert_true(fabs(judged.headrooms[0] - 100 * (1 - 8.674 / 8)) < 1e-9);
+                        assert_true(fabs(judged.scored.headrooms[0] - 100 * (1 - 8.674 / 8)) <
+                                    1e-9);
                 judge_done(&judged);
         }
 }
@@ -442,7 +451,7 @@ TEST(odd_pages) {
 TEST(without_an_estimate) {
         _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
 
-        node_table_put(table, "n", NULL, NOW);
+        node_table_put(table, &(struct node_update){.name = "n"}, NOW);
         node_table_set_policy(table, policy_of("  syncPolicy: []\n"), NOW);
         node_table_publish(table, NOW);
         _cleanup_(freep) char *text = tell(table);

@@ -163,6 +163,10 @@ static void end_watching(struct watched *w) {
         stop(&w->f);
 }
 
+static int64_t known_since_ms(const struct watched *w) {
+        return estimator_cluster(w->estimator)->pods_known_since_unix_ms;
+}
+
 /* The first pod is gone: now, or as long ago as nobody looked; so the last window held it whole or
  * not at all, and what the second one uses is as it was. */
 TEST(ends) {
@@ -172,6 +176,8 @@ TEST(ends) {
                 struct watched w = {0};
                 write_script(&w.f, way);
                 begin_watching(&w);
+                int64_t since_ms = known_since_ms(&w), began_ms = standing_ms;
+                assert_true(since_ms <= began_ms);
                 pass_seconds(&w.f, 1);
                 if (way == SEEN)
                         assert_int_equal(sem_post(&w.f.go_on), 0);
@@ -182,6 +188,10 @@ TEST(ends) {
                 run_until(&w.f, pods_of, w.estimator, 1);
                 run_until(&w.f, served, &w.f.rig.server, (double)w.f.rig.server.count);
                 assert_true(w.changes > 0);
+                if (way <= STEPPED)
+                        assert_int_equal(known_since_ms(&w), since_ms);
+                else /* pods may have come and gone meanwhile */
+                        assert_in_range(known_since_ms(&w), began_ms + AWAY_MS, standing_ms + 5000);
                 read_cores(w.estimator, w.node, way <= STEPPED ? 2 : 1);
                 check_cores(&w, 1, names[way]);
                 end_watching(&w);

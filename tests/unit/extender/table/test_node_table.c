@@ -36,7 +36,7 @@ static void put(struct node_table *table, const char *name, int64_t now, const c
 
         if (key)
                 (void)json_object_set_new(annotations, key, json_string(value));
-        node_table_put(table, name, annotations, now);
+        node_table_put(table, &(struct node_update){.name = name, .annotations = annotations}, now);
 }
 
 static struct node_verdict verdict(struct node_table *table, const char *name, int64_t now) {
@@ -85,20 +85,20 @@ TEST(unchanged) {
                                              "0.9,2026-07-23T09:46:40Z", "other/thing", "x",
                                              "example.com/odd", 5);
 
-        node_table_put(table, "a", annotations, NOW);
+        node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations}, NOW);
         node_table_publish(table, NOW);
         assert_int_equal(score(table, "a", NOW), 75); /* the one with the prefix */
         (void)json_object_set_new(annotations, "other/thing", json_string("y"));
-        node_table_put(table, "a", annotations, NOW);
+        node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations}, NOW);
         assert_false(node_table_is_dirty(table));
-        node_table_put(table, "a", NULL, NOW);
+        node_table_put(table, &(struct node_update){.name = "a"}, NOW);
         assert_true(node_table_is_dirty(table));
         node_table_publish(table, NOW);
         assert_int_equal(score(table, "a", NOW), 0);
         /* no node of Kubernetes has such names */
-        node_table_put(table, "", NULL, NOW);
+        node_table_put(table, &(struct node_update){.name = ""}, NOW);
         _cleanup_(freep) char *long_name = xasprintf("%0254d", 0);
-        node_table_put(table, long_name, NULL, NOW);
+        node_table_put(table, &(struct node_update){.name = long_name}, NOW);
         assert_int_equal(node_table_count(table), 1);
         node_table_remove(table, "never there");
         assert_false(node_table_is_dirty(table));
@@ -113,8 +113,8 @@ TEST(policy_change) {
                                              "0.6,2026-07-23T09:46:40Z", "my_gauge", "broken");
         struct node_table_stats stats;
 
-        node_table_put(table, "a", annotations, NOW);
-        node_table_put(table, "b", NULL, NOW);
+        node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations}, NOW);
+        node_table_put(table, &(struct node_update){.name = "b"}, NOW);
         node_table_stats(table, NOW, &stats);
         assert_int_equal(stats.readings[READING_USABLE], 1);
         assert_int_equal(stats.readings[READING_MALFORMED], 1);
@@ -140,10 +140,15 @@ TEST(policy_change) {
         node_snapshot_unref(old);
 }
 
-static void set_pool(struct node_table *table, const char *name, const char *pool) {
+static void put_in_pool(struct node_table *table, const char *name, const char *pool) {
         json_auto_t *labels = json_pack("{s:s}", "pool", pool);
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m",
+                                             "0.6,2026-07-23T09:46:40Z");
 
-        node_table_set_pool(table, name, labels, NOW);
+        node_table_put(
+                table,
+                &(struct node_update){.name = name, .annotations = annotations, .labels = labels},
+                NOW);
         node_table_publish(table, NOW);
 }
 
@@ -169,10 +174,8 @@ TEST(pools) {
         struct node_table *table = table_new(policy, "");
         struct node_table_stats stats;
 
-        put(table, "a", NOW, "cpu_usage_avg_5m", "0.6,2026-07-23T09:46:40Z");
-        node_table_set_pool(table, "unknown", NULL, NOW);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                set_pool(table, "a", rows[i].pool);
+                put_in_pool(table, "a", rows[i].pool);
                 assert_int_equal(node_table_pool(table, 0), rows[i].number);
                 assert_int_equal(verdict(table, "a", NOW).limits.rejected_by, rows[i].rejected_by);
                 assert_int_equal(verdict(table, "a", NOW).score100, rows[i].score100);
@@ -180,8 +183,7 @@ TEST(pools) {
                 assert_int_equal(stats.readings[READING_MISSING], rows[i].missing);
                 assert_int_equal(stats.readings[READING_USABLE], 1);
         }
-        put(table, "b", NOW, NULL, NULL);
-        set_pool(table, "b", "high");
+        put_in_pool(table, "b", "high");
         node_table_set_policy(table, policy_of(policy), NOW);
         assert_int_equal(node_table_pool(table, 0), 2);
         assert_int_equal(node_table_pool(table, 1), 1);
@@ -215,6 +217,42 @@ TEST(estimate_from_now_on) {
         node_table_free(table);
 }
 
+/* An update is all of a node: labels, capacity and annotations that are not in it are gone. */
+TEST(update_is_all_of_a_node) {
+        struct node_table *table = table_new(
+                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                "  extender: {scoring: estimate}\n"
+                "  pools: [{nodeSelector: {pool: x}, priority: []}]\n",
+                "");
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m",
+                                             "0.25,2026-07-23T09:46:40Z");
+        json_auto_t *labels = json_pack("{s:s, s:s}", "pool", "x", "topology.kubernetes.io/zone",
+                                        "a");
+        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "8", "memory", "32Gi");
+        const struct node_update all = {.name = "n",
+                                        .annotations = annotations,
+                                        .labels = labels,
+                                        .capacity = capacity},
+                                 bare = {.name = "n"}, *updates[] = {&all, &bare, &all};
+
+        for (size_t i = 0; i < ARRAY_LEN(updates); i++) {
+                bool is_all = updates[i] == &all;
+                node_table_put(table, updates[i], NOW);
+                node_table_publish(table, NOW);
+                struct node_snapshot *snapshot = node_table_acquire(table);
+                const struct node_columns *columns = &snapshot->nodes.columns;
+                assert_int_equal(columns->pool[0], is_all ? 1 : 0);
+                assert_int_equal(columns->zone[0] != 0, is_all);
+                assert_int_equal(columns->own[ESTIMATE_CPU][0] > 0, is_all);
+                assert_int_equal(columns->expires_unix_ms[0][0] != READING_NEVER, is_all);
+                node_snapshot_unref(snapshot);
+                node_table_put(table, updates[i], NOW);
+                assert_false(node_table_is_dirty(table));
+        }
+        node_table_free(table);
+}
+
 TEST(percent) {
         struct node_table *table = node_table_new(
                 &(struct node_table_options){.annotation_prefix = "", .is_percent = true},
@@ -223,7 +261,7 @@ TEST(percent) {
                                              "25,2026-07-23T09:46:40Z", "node_hot_value",
                                              "2,2026-07-23T09:46:40Z");
 
-        node_table_put(table, "a", annotations, NOW);
+        node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations}, NOW);
         node_table_publish(table, NOW);
         assert_int_equal(score(table, "a", NOW), 55); /* the hot value is no percentage */
         put(table, "b", NOW, "my_gauge", "50,2026-07-23T09:46:40Z");
@@ -261,7 +299,7 @@ TEST(hot_value) {
         int64_t now = NOW;
 
         node_table_bind(table, "a", now - 1000, now); /* before its node was listed */
-        node_table_put(table, "a", annotations, now);
+        node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations}, now);
         node_table_publish(table, now);
         assert_int_equal(score(table, "a", now), 50); /* no watch yet: the annotation */
 
@@ -288,7 +326,8 @@ TEST(hot_value) {
         timestamp_format_s(now + 2000, stamp, sizeof(stamp));
         (void)snprintf(value, sizeof(value), "3,%s", stamp);
         (void)json_object_set_new(annotations, "node_hot_value", json_string(value));
-        node_table_put(table, "a", annotations, now + 2000);
+        node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations},
+                       now + 2000);
         node_table_publish(table, now + 2000);
         assert_int_equal(score(table, "a", now + 2000), 70);
         node_table_set_live(table, true, now + 3000);
@@ -300,7 +339,8 @@ TEST(hot_value) {
         put(table, "b", now, "mem_usage_avg_5m", "0,2026-07-23T09:46:40Z");
         (void)json_object_set_new(annotations, "mem_usage_avg_5m",
                                   json_string("0,2026-07-23T09:46:40Z"));
-        node_table_put(table, "a", annotations, now + 3000);
+        node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations},
+                       now + 3000);
         node_table_publish(table, now + 3000);
         assert_int_equal(score(table, "a", now + 3000), 70);
         assert_int_equal(score(table, "b", now + 3000), 100);

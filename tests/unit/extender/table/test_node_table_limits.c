@@ -22,10 +22,14 @@ static struct node_table *table_new(const char *text) {
                               policy_of(text), NOW);
 }
 
-static void put(struct node_table *table, const char *name, const char *cpu) {
-        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", cpu);
+static void put(struct node_table *table, const char *name, const json_t *capacity) {
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m",
+                                             "0.25,2026-07-23T09:46:40Z");
 
-        node_table_put(table, name, annotations, NOW);
+        node_table_put(table,
+                       &(struct node_update){
+                               .name = name, .annotations = annotations, .capacity = capacity},
+                       NOW);
 }
 
 static struct node_snapshot *publish(struct node_table *table, int64_t now_unix_ms) {
@@ -45,17 +49,16 @@ TEST(rows) {
         _cleanup_(node_table_freep) struct node_table *table = table_new(hot);
 
         for (int i = 0; i < NODE_TABLE_MAX_ROWS + 2; i++)
-                node_table_put(table, name_of("node", i), NULL, NOW);
+                node_table_put(table, &(struct node_update){.name = name_of("node", i)}, NOW);
         assert_int_equal(node_table_count(table), NODE_TABLE_MAX_ROWS);
-        node_table_set_zone(table, name_of("node", NODE_TABLE_MAX_ROWS), NULL, NULL);
         node_table_remove(table, "node-0");
-        node_table_put(table, "late", NULL, NOW);
+        node_table_put(table, &(struct node_update){.name = "late"}, NOW);
         assert_int_equal(node_table_count(table), NODE_TABLE_MAX_ROWS);
         assert_string_equal(node_table_name(table, NODE_TABLE_MAX_ROWS - 1), "late");
 }
 
 static double hot_value_of(struct node_table *table, const char *name, int64_t now_unix_ms) {
-        node_table_put(table, name, NULL, now_unix_ms);
+        node_table_put(table, &(struct node_update){.name = name}, now_unix_ms);
         struct node_snapshot *snapshot = publish(table, now_unix_ms);
         double value =
                 snapshot->nodes.readings.hot[node_names_find(snapshot->names, name, strlen(name))];
@@ -70,11 +73,10 @@ static double hot_value_of(struct node_table *table, const char *name, int64_t n
 TEST(strangers) {
         _cleanup_(node_table_freep) struct node_table *table = table_new(hot);
         _cleanup_(freep) char *long_name = xasprintf("%0*d", NODE_NAME_MAX + 1, 0);
-        json_auto_t *labels = json_object();
         int64_t now = NOW;
 
         node_table_set_live(table, true, now);
-        node_table_put(table, "known", NULL, now);
+        node_table_put(table, &(struct node_update){.name = "known"}, now);
         for (int i = 0; i < NODE_TABLE_MAX_STRANGERS / 2; i++)
                 node_table_bind(table, name_of("old", i), now, now);
         now += MS_PER_MIN / 2;
@@ -84,7 +86,6 @@ TEST(strangers) {
         node_table_bind(table, long_name, now, now);
         node_table_bind(table, "last", now, now);
         node_table_bind(table, "too-many", now, now);
-        node_table_set_pool(table, "last", labels, now);
         assert_true(hot_value_of(table, "too-many", now) == 0);
         assert_true(hot_value_of(table, "last", now) == 1);
         node_table_bind(table, "last", now, now);
@@ -102,14 +103,13 @@ TEST(no_estimate) {
         struct estimator *estimator = node_table_estimator(table);
         struct estimator_node **held = xcalloc(ESTIMATOR_MAX_NODES, sizeof(*held));
 
-        put(table, "a", "0.25,2026-07-23T09:46:40Z");
+        put(table, "a", NULL);
         for (int i = 0; i < ESTIMATOR_MAX_NODES; i++) {
                 const char *name = name_of("held", i);
                 held[i] = estimator_node_hold(estimator, name, strlen(name), NULL);
                 assert_true((held[i] != NULL) == (i < ESTIMATOR_MAX_NODES - 1));
         }
-        put(table, "b", "0.25,2026-07-23T09:46:40Z");
-        node_table_set_capacity(table, "b", NULL, NOW);
+        put(table, "b", NULL);
         struct node_snapshot *snapshot = publish(table, NOW);
         uint32_t row = node_names_find(snapshot->names, "b", 1);
         assert_int_equal(snapshot->nodes.columns.estimate_number[row], ESTIMATOR_MAX_NODES);
@@ -132,10 +132,9 @@ TEST(capacity) {
         const struct pod_load pod = {{1, 1}};
         struct estimate_usage usage;
 
-        put(table, "a", "0.25,2026-07-23T09:46:40Z");
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 json_auto_t *capacity = json_pack("{s:s,s:i}", "cpu", rows[i].cpu, "memory", 7);
-                node_table_set_capacity(table, "a", capacity, NOW);
+                put(table, "a", capacity);
                 struct node_snapshot *snapshot = publish(table, NOW);
                 assert_true(estimate_usage_get(&snapshot->nodes, 0, ESTIMATE_CPU, &pod, &usage));
                 assert_true(usage.capacity == rows[i].cores);

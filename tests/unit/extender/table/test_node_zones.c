@@ -107,8 +107,7 @@ static int zone_of(struct node_table *table, const char *name) {
 static void put(struct node_table *table, const char *name, const char *zone) {
         json_auto_t *labels = labels_of(zone);
 
-        node_table_put(table, name, NULL, NOW);
-        node_table_set_zone(table, name, labels, NULL);
+        node_table_put(table, &(struct node_update){.name = name, .labels = labels}, NOW);
 }
 
 TEST(table) {
@@ -134,8 +133,5 @@ TEST(table) {
         node_table_set_policy(table, policy_default(), NOW);
         assert_int_equal(zone_of(table, "n2"), 2);
         assert_int_equal(zone_of(table, "n4"), 1);
-        node_table_bind(table, "unheard-of", NOW, NOW);
-        node_table_set_zone(table, "unheard-of", NULL, NULL);
-        node_table_set_zone(table, "nobody", NULL, NULL);
         node_table_free(table);
 }

@@ -70,15 +70,17 @@ static double cores(int64_t runs_before_ms, json_t *annotations) {
                 NOW);
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
 
-        node_table_put(table, "a", NULL, NOW);
-        node_table_set_capacity(table, "a", capacity, NOW);
+        node_table_put(table, &(struct node_update){.name = "a", .capacity = capacity}, NOW);
         estimator_bind(node_table_estimator(table),
                        &(struct estimator_pod){.id = 1,
                                                .node = "a",
                                                .node_len = 1,
                                                .request = {{1, 1}},
                                                .runs_unix_ms = NOW - runs_before_ms});
-        node_table_put(table, "a", annotations, NOW);
+        node_table_put(table,
+                       &(struct node_update){
+                               .name = "a", .annotations = annotations, .capacity = capacity},
+                       NOW);
         node_table_publish(table, NOW);
         struct node_snapshot *snapshot = node_table_acquire(table);
         double used = 10 * (snapshot->nodes.columns.used[ESTIMATE_CPU][0] -
@@ -134,8 +136,11 @@ TEST(no_ratio) {
                 for (size_t step = 0; step < ARRAY_LEN(written); step++) {
                         _cleanup_(freep) char *text = xasprintf("%s," NOTE, written[step]);
                         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", text);
-                        node_table_put(table, "a", annotations, NOW);
-                        node_table_set_capacity(table, "a", capacity, NOW);
+                        node_table_put(table,
+                                       &(struct node_update){.name = "a",
+                                                             .annotations = annotations,
+                                                             .capacity = capacity},
+                                       NOW);
                 }
                 estimator_step(node_table_estimator(table), NOW);
                 assert_true(
@@ -162,8 +167,11 @@ TEST(expired) {
                 _cleanup_(node_table_freep) struct node_table *table = table_by_cpu("");
                 json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", "0.5," NOTE);
                 json_auto_t *capacity = json_pack("{s:s}", "cpu", rows[i].capacity);
-                node_table_put(table, "a", annotations, rows[i].begins_unix_ms);
-                node_table_set_capacity(table, "a", capacity, rows[i].begins_unix_ms);
+                node_table_put(table,
+                               &(struct node_update){.name = "a",
+                                                     .annotations = annotations,
+                                                     .capacity = capacity},
+                               rows[i].begins_unix_ms);
                 estimator_bind(node_table_estimator(table),
                                &(struct estimator_pod){.id = 1,
                                                        .node = "a",
@@ -188,10 +196,11 @@ TEST(unread) {
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", "0.3," NOTE);
         json_auto_t *capacity = json_pack("{s:s}", "cpu", "10");
 
-        node_table_put(table, "a", annotations, NOW);
-        node_table_put(table, "b", NULL, NOW);
-        node_table_set_capacity(table, "a", capacity, NOW);
-        node_table_set_capacity(table, "b", capacity, NOW);
+        node_table_put(table,
+                       &(struct node_update){
+                               .name = "a", .annotations = annotations, .capacity = capacity},
+                       NOW);
+        node_table_put(table, &(struct node_update){.name = "b", .capacity = capacity}, NOW);
         estimator_list_ended(node_table_estimator(table), NOW, NOW);
         node_table_publish(table, NOW);
         struct node_snapshot *snapshot = node_table_acquire(table);
@@ -211,12 +220,13 @@ TEST(reading_alone) {
         static const double used[] = {0.5, 0.5, 0};
 
         estimator_list_ended(node_table_estimator(table), NOW, NOW);
-        node_table_put(table, "a", annotations, NOW);
         for (size_t step = 0; step < ARRAY_LEN(used); step++) {
-                if (step == 1)
-                        node_table_set_capacity(table, "a", capacity, NOW);
-                if (step == 2)
-                        node_table_set_pool(table, "a", labels, NOW);
+                node_table_put(table,
+                               &(struct node_update){.name = "a",
+                                                     .annotations = annotations,
+                                                     .labels = step >= 2 ? labels : NULL,
+                                                     .capacity = step >= 1 ? capacity : NULL},
+                               NOW);
                 node_table_publish(table, NOW);
                 struct node_snapshot *snapshot = node_table_acquire(table);
                 assert_int_equal(snapshot->nodes.columns.missing[0] & 1, 0);

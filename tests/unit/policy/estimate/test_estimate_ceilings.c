@@ -16,6 +16,8 @@ static struct workload *workload_numbered(struct workload_set *workloads, int nu
         return workload_set_get(workloads, name, (size_t)len, &request);
 }
 
+static const struct workload_lesson lesson = {.cores = 1, .capacity = 4};
+
 /* What was used longest ago makes room; what is held never does. */
 TEST(workloads) {
         struct workload_set *workloads = workload_set_new();
@@ -24,7 +26,7 @@ TEST(workloads) {
         for (int i = 1; i <= WORKLOADS_MAX; i++) {
                 struct workload *workload = workload_numbered(workloads, i);
                 const struct workload_change change = {workload, 1};
-                workload_learn(&change, 1, 1, 4, 0, &whole);
+                workload_learn(&change, 1, &lesson, &whole);
                 workload_unref(workloads, workload);
         }
         assert_int_equal(workload_set_count(workloads), WORKLOADS_MAX);
@@ -50,7 +52,7 @@ TEST(no_longer_held) {
         for (int i = 0; i < HELD; i++) {
                 held[i] = workload_numbered(workloads, i);
                 const struct workload_change change = {held[i], 1};
-                workload_learn(&change, 1, 1, 4, 0, &whole);
+                workload_learn(&change, 1, &lesson, &whole);
         }
         for (int i = 0; i < HELD; i++)
                 workload_unref(workloads, held[i]);
@@ -67,7 +69,7 @@ TEST(held_workloads) {
         for (int i = 1; i <= WORKLOADS_MAX; i++) {
                 struct workload *workload = workload_numbered(workloads, i);
                 const struct workload_change change = {workload, 1};
-                workload_learn(&change, 1, 1, 4, 0, &whole);
+                workload_learn(&change, 1, &lesson, &whole);
                 if (i == 1)
                         workload_unref(workloads, workload);
         }

@@ -173,3 +173,26 @@ TEST(step) {
                 end_fixture(&fixture);
         }
 }
+
+/* A node that tells the same of its pod again and again teaches no more than by telling it once. */
+TEST(repeated_readings) {
+        struct fixture once = begin_fixture(), often = begin_fixture();
+        struct fixture *const both[] = {&once, &often};
+        int64_t now = 1000000;
+
+        for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+                read_cores(both[i], 4, now);
+                bind_pod(both[i], 1, "d/w", 1, now);
+                read_cores(both[i], 24, now + WINDOW_MS);
+        }
+        for (int i = 0; i < 100; i++) {
+                read_cores(&often, 4, now);
+                read_cores(&often, 24, now + WINDOW_MS);
+                read_cores(&often, 24, now + WINDOW_MS + 1 + i);
+        }
+        assert_float_equal((float)learned_cores(&often, "d/w"), (float)learned_cores(&once, "d/w"),
+                           1e-6);
+        assert_true(learned_cores(&once, "d/w") > 1);
+        end_fixture(&once);
+        end_fixture(&often);
+}

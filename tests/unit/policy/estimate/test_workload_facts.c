@@ -29,7 +29,7 @@ static struct workload_facts facts_of(const struct workload_set *workloads) {
 static void teach(struct workload *workload, double cores, int pods) {
         for (int i = 0; i < pods; i++) {
                 const struct workload_change change = {workload, 1};
-                workload_learn(&change, 1, cores, 16, 0, &half);
+                workload_learn(&change, 1, &(struct workload_lesson){1, cores, 1, 0, false}, &half);
         }
 }
 
@@ -68,7 +68,7 @@ TEST(learned) {
         assert_true(facts.learned_cores == 0 && facts.confidence == 0);
         assert_true(cores_of(workload) == 0.5);
 
-        teach(workload, 0.25, 8);
+        teach(workload, 0.25, 20);
         facts = facts_of(workloads);
         assert_true(facts.is_learned);
         assert_true(facts.learned_cores == cores_of(workload));
@@ -84,7 +84,7 @@ TEST(not_learned_from_no_change) {
         struct workload *workload = workload_set_get(workloads, "d/a", 3, &one_core);
         const struct workload_change change = {workload, 0};
 
-        workload_learn(&change, 1, 0.25, 16, 0, &half);
+        workload_learn(&change, 1, &(struct workload_lesson){1, 0.25, 16, 0, false}, &half);
         assert_false(workload_is_learned(workload));
         assert_true(cores_of(workload) == 0.5);
         workload_unref(workloads, workload);
@@ -99,8 +99,9 @@ TEST(taken_over) {
         workload_set_import(to, &facts);
         assert_int_equal(workload_set_count(to), 0);
 
-        teach(workload, 0.25, 3);
+        teach(workload, 0.25, 30);
         facts = facts_of(from);
+        assert_true(facts.confidence > 0.5);
         workload_set_import(to, &facts);
         assert_int_equal(workload_set_count(to), 1); /* although nobody holds it */
         const struct workload *imported = workload_set_find(to, "d/a", 3);

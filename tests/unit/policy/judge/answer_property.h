@@ -17,9 +17,9 @@ static inline bool names_left_out(const struct answer *answer) {
         const struct judge *judge = &answer->judge;
         bool is_any = false;
 
-        for (size_t i = 0; i < judge->count; i++)
-                is_any |= !judge->is_told[i] && judge->rejected_by[i] < 0 &&
-                          judge->rows[i] != JUDGE_DUPLICATE &&
+        for (size_t i = 0; i < judge->question.count; i++)
+                is_any |= !judge->filtered.is_told[i] && judge->filtered.rejected_by[i] < 0 &&
+                          judge->question.rows[i] != JUDGE_DUPLICATE &&
                           answer->request->nodes[i].name_bytes > 0;
         return is_any;
 }
@@ -45,14 +45,15 @@ static inline void answer_check_reply(struct reply *reply, const struct answer *
                                      ? json_object_get(json, "NodeNames")
                                      : json_object_get(json_object_get(json, "Nodes"), "items");
         for (size_t i = 0; i < request->count; i++)
-                passing += judge->is_told[i];
+                passing += judge->filtered.is_told[i];
         PROPERTY(json_array_size(told) == passing);
         const json_t *failed = json_object_get(json, "FailedAndUnresolvableNodes");
-        PROPERTY(json_object_size(failed) == judge->rejected_count + names_left_out(answer));
+        PROPERTY(json_object_size(failed) ==
+                 judge->filtered.rejected_count + names_left_out(answer));
         PROPERTY(json_object_size(json_object_get(json, "FailedNodes")) == 0);
         for (size_t i = 0, at = 0; request->has_names && i < request->count; i++) {
                 const struct request_node *node = &request->nodes[i];
-                if (!judge->is_told[i])
+                if (!judge->filtered.is_told[i])
                         continue;
                 const json_t *name = json_array_get(told, at++); /* in the request's order */
                 json_t *echoed = json_loadb(node->json, node->json_bytes,
@@ -65,13 +66,13 @@ static inline void answer_check_reply(struct reply *reply, const struct answer *
 }
 
 static inline unsigned answer_zone(const struct judge *judge, size_t i) {
-        return judge_knows(judge, i) ? judge->nodes->columns.zone[judge->rows[i]]
+        return judge_knows(judge, i) ? judge->question.nodes->columns.zone[judge->question.rows[i]]
                                      : SHORTLIST_STRANGERS;
 }
 
 /* The larger the better, as coarse as the shortlist's levels are. */
 static inline int answer_worth(const struct judge *judge, size_t i) {
-        return -(int)judge->shortlist.candidates[i].level - !judge_knows(judge, i);
+        return -(int)judge->scratch.shortlist.candidates[i].level - !judge_knows(judge, i);
 }
 
 static inline void answer_check_shortlist(const struct judge *judge, size_t places) {
@@ -82,12 +83,13 @@ static inline void answer_check_shortlist(const struct judge *judge, size_t plac
                 worst_in[z] = 1000;
                 best_out[z] = -1000;
         }
-        for (size_t i = 0; i < judge->count; i++) {
-                if (judge->rows[i] == JUDGE_DUPLICATE || judge->rejected_by[i] >= 0)
+        for (size_t i = 0; i < judge->question.count; i++) {
+                if (judge->question.rows[i] == JUDGE_DUPLICATE ||
+                    judge->filtered.rejected_by[i] >= 0)
                         continue;
                 unsigned zone = answer_zone(judge, i);
                 int worth = answer_worth(judge, i);
-                if (judge->is_told[i]) {
+                if (judge->filtered.is_told[i]) {
                         zones += in_zone[zone]++ == 0 && zone != SHORTLIST_STRANGERS;
                         in++;
                         worst_in[zone] = worth < worst_in[zone] ? worth : worst_in[zone];
@@ -103,7 +105,7 @@ static inline void answer_check_shortlist(const struct judge *judge, size_t plac
         PROPERTY(in == (zones > places ? zones : places));
         /* strangers are in when nobody else is out */
         if (in_zone[SHORTLIST_STRANGERS] > 0)
-                PROPERTY(judge->left_out_count == strangers_out);
+                PROPERTY(judge->filtered.left_out_count == strangers_out);
 }
 
 /* answer_filter(), answer_shortlist() and reply_filter(). Return: which list it was */
@@ -117,16 +119,16 @@ static inline enum judge_list answer_property_check(struct answer *answer, struc
         answer_filter(answer, snapshot, request, now_unix_ms);
         answer_shortlist(answer, 0);
         for (size_t i = 0; i < request->count; i++) {
-                if (judge->rows[i] == JUDGE_DUPLICATE)
+                if (judge->question.rows[i] == JUDGE_DUPLICATE)
                         continue;
-                rejected += judge->rejected_by[i] >= 0;
-                told += judge->is_told[i];
-                left_out += judge->rejected_by[i] < 0 && !judge->is_told[i];
+                rejected += judge->filtered.rejected_by[i] >= 0;
+                told += judge->filtered.is_told[i];
+                left_out += judge->filtered.rejected_by[i] < 0 && !judge->filtered.is_told[i];
         }
-        PROPERTY(rejected == judge->rejected_count);
-        PROPERTY(left_out == judge->left_out_count);
-        PROPERTY(rejected + told + left_out == request->count - judge->duplicate_count);
-        PROPERTY((answer->list == JUDGE_LIST_SHORT) || judge->left_out_count == 0);
+        PROPERTY(rejected == judge->filtered.rejected_count);
+        PROPERTY(left_out == judge->filtered.left_out_count);
+        PROPERTY(rejected + told + left_out == request->count - judge->question.duplicate_count);
+        PROPERTY((answer->list == JUDGE_LIST_SHORT) || judge->filtered.left_out_count == 0);
         if (answer->list == JUDGE_LIST_SHORT)
                 answer_check_shortlist(judge, places);
         answer_check_reply(reply, answer);

@@ -69,14 +69,23 @@ static inline json_t *judged_words(const char *text, bool are_readings) {
         return object;
 }
 
-static inline void judged_put(struct judged *judged, const struct judged_node *node) {
+static inline void judged_put_with(struct judged *judged, const struct judged_node *node,
+                                   const json_t *capacity) {
         json_auto_t *readings = judged_words(node->readings, true);
         json_auto_t *labels = judged_words(node->labels ? node->labels : "", false);
+
+        node_table_put(judged->table,
+                       &(struct node_update){.name = node->name,
+                                             .annotations = readings,
+                                             .capacity = capacity,
+                                             .labels = labels},
+                       JUDGED_NOW);
+}
+
+static inline void judged_put(struct judged *judged, const struct judged_node *node) {
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
 
-        node_table_put(judged->table, node->name, readings, JUDGED_NOW);
-        node_table_set_capacity(judged->table, node->name, capacity, JUDGED_NOW);
-        node_table_set_pool(judged->table, node->name, labels, JUDGED_NOW);
+        judged_put_with(judged, node, capacity);
 }
 
 /* A request about @nodes, which end with one without a name, for a pod that requests @cores and

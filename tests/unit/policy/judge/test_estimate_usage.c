@@ -110,13 +110,12 @@ TEST(resource_without_weight) {
 TEST(capacity_not_known) {
         static const struct judged_node nodes[] = {{"a", "cpu=0.3"}, {"b", "cpu=3"}, {0}};
         static const double expected[] = {0.3, 0};
-        json_auto_t *nothing = json_object();
         struct estimate_usage usage;
         struct judged judged;
 
         publish(&judged, POLICY(BOTH), nodes);
         for (size_t i = 0; nodes[i].name; i++)
-                node_table_set_capacity(judged.table, nodes[i].name, nothing, JUDGED_NOW);
+                judged_put_with(&judged, &nodes[i], NULL);
         judged_ask(&judged, nodes, 1, 1);
         for (size_t i = 0; nodes[i].name; i++) {
                 assert_true(

@@ -29,9 +29,11 @@ static void put(struct node_table *table, const char *name, double cpu, double m
         (void)json_object_set_new(annotations, "mem_usage_avg_5m", json_string(text));
         (void)snprintf(text, sizeof(text), "%.5f," RECENT, disk);
         (void)json_object_set_new(annotations, "disk_usage_avg_5m", json_string(text));
-        node_table_put(table, name, annotations, NOW);
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
-        node_table_set_capacity(table, name, capacity, NOW);
+        node_table_put(table,
+                       &(struct node_update){
+                               .name = name, .annotations = annotations, .capacity = capacity},
+                       NOW);
 }
 
 /* Return: points of each node of the request, as one text: "10 3 0" */
@@ -43,7 +45,7 @@ static const char *score_from(struct fixture *fixture, const struct node_snapsho
         answer_score(&fixture->answer, snapshot, &fixture->request, NOW, mono_ms);
         for (size_t i = 0; i < fixture->request.count; i++)
                 len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%d", i ? " " : "",
-                                        fixture->answer.judge.points[i]);
+                                        fixture->answer.judge.scored.points[i]);
         return text;
 }
 
@@ -131,7 +133,7 @@ TEST(named) {
         }
         (void)score(fixture, POD("u1", "1"), names.data, 0);
         for (int i = 0; i < NODES; i++) {
-                int points = fixture->answer.judge.points[i];
+                int points = fixture->answer.judge.scored.points[i];
                 assert_int_equal(points, i >= NODES - BETTER            ? 10
                                          : i < JUDGE_NAMED_MAX - BETTER ? 5
                                                                         : 0);
@@ -155,7 +157,8 @@ TEST(named_and_no_more) {
                 }
                 (void)score(fixture, POD("u1", "1"), names.data, 0);
                 for (int i = 0; i <= JUDGE_NAMED_MAX; i++)
-                        assert_int_equal(fixture->answer.judge.points[i], i == worse ? 0 : 10);
+                        assert_int_equal(fixture->answer.judge.scored.points[i],
+                                         i == worse ? 0 : 10);
                 fixture_free(fixture);
         }
 }
@@ -177,8 +180,8 @@ TEST(pods_of_a_group) {
                 (void)snprintf(pod, sizeof(pod), member, i);
                 (void)score(fixture, pod, "\"a\",\"b\",\"c\"", 0);
                 for (size_t n = 0; n < ARRAY_LEN(got); n++) {
-                        int points = fixture->answer.judge.points[n];
-                        assert_int_equal(points, n == fixture->answer.judge.best ? 10 : 9);
+                        int points = fixture->answer.judge.scored.points[n];
+                        assert_int_equal(points, n == fixture->answer.judge.scored.best ? 10 : 9);
                         got[n] += points == 10;
                 }
         }
@@ -216,16 +219,16 @@ TEST(reserved_is_named) {
         }
         (void)score(fixture, POD("u1", "1"), names.data, 0);
         for (int i = 0; i < NODES; i++)
-                named += fixture->answer.judge.points[i] == 10;
+                named += fixture->answer.judge.scored.points[i] == 10;
         assert_int_equal(named, JUDGE_NAMED_MAX);
-        assert_int_equal(fixture->answer.judge.points[NODES - 1], 10);
+        assert_int_equal(fixture->answer.judge.scored.points[NODES - 1], 10);
         assert_int_equal(estimator_reservations(node_table_estimator(fixture->table),
                                                 &(struct reservation_pod){.id = 1}, 0, 0,
                                                 reservations),
                          1);
         assert_int_equal(reservations[0].node_number,
                          fixture->snapshot->nodes.columns
-                                 .estimate_number[fixture->answer.judge.rows[NODES - 1]]);
+                                 .estimate_number[fixture->answer.judge.question.rows[NODES - 1]]);
         fixture_free(fixture);
 }
 
@@ -238,7 +241,7 @@ TEST(bound_while_answered) {
                                           .node_len = 1,
                                           .request = {{1, GIB}},
                                           .runs_unix_ms = NOW};
-        char points[16];
+        char points[256];
 
         put(fixture->table, "a", 0.10, 0.1, 0);
         put(fixture->table, "b", 0.20, 0.1, 0);
@@ -256,6 +259,22 @@ TEST(bound_while_answered) {
         fixture_free(fixture);
 }
 
+/* However much a stranger's pod requests, its reservation fills one node and no more. */
+TEST(reserved_is_at_most_a_node) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        static struct reservation reservations[RESERVATIONS_MAX];
+
+        put(fixture->table, "a", 0.20, 0.10, 0);
+        put(fixture->table, "b", 0.245, 0.10, 0);
+        (void)score(fixture, POD("u1", "1000000"), "\"a\",\"b\"", 0);
+        assert_int_equal(estimator_reservations(node_table_estimator(fixture->table),
+                                                &(struct reservation_pod){.id = 1},
+                                                fixture->snapshot->publication, 0, reservations),
+                         1);
+        assert_float_equal((float)reservations[0].load.of[ESTIMATE_CPU], 10, 1e-6);
+        fixture_free(fixture);
+}
+
 /* Return: rejected candidates of all three nodes, of which only "c" is below the limit */
 static size_t rejected(struct fixture *fixture, const char *names) {
         put(fixture->table, "a", 0.70, 0.10, 0);
@@ -263,7 +282,7 @@ static size_t rejected(struct fixture *fixture, const char *names) {
         put(fixture->table, "c", 0.60, 0.10, 0);
         parse(fixture, "{}", names);
         answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
-        return fixture->answer.judge.rejected_count;
+        return fixture->answer.judge.filtered.rejected_count;
 }
 
 TEST(all_over) {
@@ -285,8 +304,8 @@ TEST(all_over) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture *fixture = fixture_new(rows[i].policy);
                 assert_int_equal(rejected(fixture, rows[i].names), rows[i].rejected);
-                assert_int_equal(fixture->answer.judge.over_count[0], rows[i].over);
-                assert_int_equal(fixture->answer.judge.is_all_over, rows[i].is_all_over);
+                assert_int_equal(fixture->answer.judge.filtered.over_count[0], rows[i].over);
+                assert_int_equal(fixture->answer.judge.filtered.is_all_over, rows[i].is_all_over);
                 fixture_free(fixture);
         }
 }
@@ -369,7 +388,7 @@ TEST(last_on_a_shortlist) {
                         answer_shortlist(&fixture->answer, 0);
                         assert_int_equal(fixture->answer.list, JUDGE_LIST_SHORT);
                         for (size_t n = 0; n < 3; n++)
-                                assert_int_equal(!fixture->answer.judge.is_told[n],
+                                assert_int_equal(!fixture->answer.judge.filtered.is_told[n],
                                                  rows[i].is_left_out[n]);
                 }
                 fixture_free(fixture);
@@ -456,9 +475,9 @@ TEST(rules) {
                                 fail_msg("row %zu scored %s for a %s", i, scores, owner);
                         parse(fixture, pod, names);
                         answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
-                        if (fixture->answer.judge.rejected_count != expected)
+                        if (fixture->answer.judge.filtered.rejected_count != expected)
                                 fail_msg("row %zu rejected %zu for a %s", i,
-                                         fixture->answer.judge.rejected_count, owner);
+                                         fixture->answer.judge.filtered.rejected_count, owner);
                 }
         }
         fixture_free(fixture);

@@ -29,7 +29,7 @@ static void publish(const char *policy, const struct judged_node *nodes) {
 static void begin(size_t count, int64_t now_unix_ms) {
         judge_begin(&judge, &judged.snapshot->nodes, &judged.request.pod, count, now_unix_ms);
         for (size_t i = 0; i < count; i++)
-                judge.rows[i] = (uint32_t)i;
+                judge.question.rows[i] = (uint32_t)i;
 }
 
 static void end(void) {
@@ -38,7 +38,7 @@ static void end(void) {
 }
 
 static void reserve(size_t row, double cores) {
-        judge.reservations[judge.reservation_count++] = (struct reservation){
+        judge.question.reservations[judge.question.reservation_count++] = (struct reservation){
                 .node_number = judged.snapshot->nodes.columns.estimate_number[row],
                 .load = {{cores, 0}},
         };
@@ -48,8 +48,8 @@ static void check_headrooms(double a, double b, double c) {
         const double wanted[] = {a, b, c};
 
         for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
-                if (fabs(judge.headrooms[i] - wanted[i]) > 1e-9)
-                        fail_msg("candidate %zu: %g instead of %g", i, judge.headrooms[i],
+                if (fabs(judge.scored.headrooms[i] - wanted[i]) > 1e-9)
+                        fail_msg("candidate %zu: %g instead of %g", i, judge.scored.headrooms[i],
                                  wanted[i]);
 }
 
@@ -68,13 +68,13 @@ TEST(reservations) {
                         SYNCED "%s" BY_CPU("") "  extender: {scoring: estimate}\n", predicates[i]);
                 publish(policy, nodes);
                 begin(4, JUDGED_NOW);
-                judge.load = (struct pod_load){{0.5, 0}}; /* counts twice: 0.1 */
+                judge.question.load = (struct pod_load){{0.5, 0}}; /* counts twice: 0.1 */
                 reserve(0, 1);
                 reserve(1, 2);
                 reserve(0, 1);
                 judge_score(&judge);
                 check_headrooms(50, 40, 80);
-                assert_int_equal(judge.best, 2);
+                assert_int_equal(judge.scored.best, 2);
                 assert_true(judge_reserved(&judge, 0)->of[ESTIMATE_CPU] == 2);
                 assert_true(judge_reserved(&judge, 1)->of[ESTIMATE_CPU] == 2);
                 assert_null(judge_reserved(&judge, 2));
@@ -98,8 +98,8 @@ TEST(first_of_the_best) {
         for (size_t count = 2; count <= 3; count++) {
                 begin(count, JUDGED_NOW);
                 judge_score(&judge);
-                assert_int_equal(judge.has_last, count == 3);
-                assert_int_equal(judge.best, 0);
+                assert_int_equal(judge.scored.has_last, count == 3);
+                assert_int_equal(judge.scored.best, 0);
         }
         end();
 }
@@ -115,7 +115,7 @@ TEST(rejected_has_no_headroom) {
         begin(2, JUDGED_NOW);
         judge_filter(&judge);
         assert_int_equal(judge_find_headrooms(&judge), 1);
-        assert_true(judge.headrooms[0] == -DBL_MAX);
+        assert_true(judge.scored.headrooms[0] == -DBL_MAX);
         end();
 }
 
@@ -131,7 +131,7 @@ TEST(old_readings_are_counted) {
         for (int i = 0; i < 2; i++) { /* not on top of those of the call before */
                 begin(2, now);
                 judge_score(&judge);
-                assert_int_equal(judge.old_count, 2);
+                assert_int_equal(judge.scored.old_count, 2);
         }
         end();
 }
@@ -146,10 +146,10 @@ TEST(verdict_after_its_time) {
         for (int is_late = 0; is_late < 2; is_late++) {
                 begin(2, JUDGED_NOW + EXPIRES_MS - 1 + is_late);
                 judge_filter(&judge);
-                assert_int_equal(judge.rejected_by[0], is_late ? JUDGE_PASSES : 0);
+                assert_int_equal(judge.filtered.rejected_by[0], is_late ? JUDGE_PASSES : 0);
                 judge_score(&judge);
-                assert_int_equal(judge.points[0], is_late ? 0 : 1);
-                assert_int_equal(judge.points[1], is_late ? 0 : 10);
+                assert_int_equal(judge.scored.points[0], is_late ? 0 : 1);
+                assert_int_equal(judge.scored.points[1], is_late ? 0 : 10);
         }
         end();
 }
@@ -162,15 +162,15 @@ TEST(relative) {
         publish(SYNCED BY_CPU(", scale: relative") "  extender: {scoring: absolute}\n", nodes);
         begin(3, JUDGED_NOW);
         judge_score(&judge);
-        assert_int_equal(judge.points[0], 8); /* of 7.5 */
-        assert_int_equal(judge.points[1], 5);
-        assert_int_equal(judge.points[2], 0);
+        assert_int_equal(judge.scored.points[0], 8); /* of 7.5 */
+        assert_int_equal(judge.scored.points[1], 5);
+        assert_int_equal(judge.scored.points[2], 0);
         begin(3, JUDGED_NOW);
-        judge.rows[2] = JUDGE_UNKNOWN;
+        judge.question.rows[2] = JUDGE_UNKNOWN;
         judge_score(&judge);
-        assert_int_equal(judge.points[0], 5);
-        assert_int_equal(judge.points[1], 0);
-        assert_int_equal(judge.points[2], 0);
+        assert_int_equal(judge.scored.points[0], 5);
+        assert_int_equal(judge.scored.points[1], 0);
+        assert_int_equal(judge.scored.points[2], 0);
         end();
 }
 
@@ -184,10 +184,10 @@ TEST(limit_of_a_rule_alone) {
                 nodes);
         begin(3, JUDGED_NOW);
         judge_filter(&judge);
-        assert_int_equal(judge.rejected_by[0], 0);
-        assert_int_equal(judge.rejected_by[1], JUDGE_PASSES);
-        assert_int_equal(judge.rejected_by[2], 0);
-        assert_int_equal(judge.rejected_count, 2);
+        assert_int_equal(judge.filtered.rejected_by[0], 0);
+        assert_int_equal(judge.filtered.rejected_by[1], JUDGE_PASSES);
+        assert_int_equal(judge.filtered.rejected_by[2], 0);
+        assert_int_equal(judge.filtered.rejected_count, 2);
         end();
 }
 
@@ -206,7 +206,7 @@ TEST(last_by) {
         assert_int_equal(judge_last_by(&judge, 0), -1);
         assert_int_equal(judge_last_by(&judge, 1), 1);
         assert_int_equal(judge_last_by(&judge, 2), -1);
-        judge.rows[1] = JUDGE_UNKNOWN;
+        judge.question.rows[1] = JUDGE_UNKNOWN;
         assert_int_equal(judge_last_by(&judge, 1), -1);
         end();
 }
@@ -224,8 +224,9 @@ TEST(rejected_is_not_before_the_last) {
         for (size_t count = 2; count <= 3; count++) {
                 begin(count, JUDGED_NOW);
                 judge_filter(&judge);
-                assert_int_equal(judge.rejected_by[1], 0);
-                assert_int_equal(judge.has_last, count == 3);
+                assert_int_equal(judge.filtered.rejected_by[1], 0);
+                judge_find_last(&judge);
+                assert_int_equal(judge.scored.has_last, count == 3);
         }
         end();
 }

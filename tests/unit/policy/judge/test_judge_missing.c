@@ -97,7 +97,8 @@ TEST(median) {
                 judged_score(&judged, rows[i].nodes, 1, 1);
                 for (size_t n = 0; n < judged.request.count; n++)
                         len += (size_t)snprintf(scores + len, sizeof(scores) - len, "%s%d",
-                                                n > 0 ? " " : "", judged.answer.judge.points[n]);
+                                                n > 0 ? " " : "",
+                                                judged.answer.judge.scored.points[n]);
                 if (strcmp(scores, rows[i].scores) != 0)
                         fail_msg("%s: %s", rows[i].name, scores);
                 judged_done(&judged);

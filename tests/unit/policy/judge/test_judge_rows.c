@@ -38,11 +38,11 @@ TEST(those_that_pass_are_scored) {
                    candidates);
         assert_memory_equal(rejected_by, rejected, sizeof(rejected));
         assert_memory_equal(candidates, wanted, sizeof(wanted));
-        assert_int_equal(judge.count, 2);
-        assert_int_equal(judge.points[0], 10);
-        assert_int_equal(judge.points[1], 8);
+        assert_int_equal(judge.question.count, 2);
+        assert_int_equal(judge.scored.points[0], 10);
+        assert_int_equal(judge.scored.points[1], 8);
         /* The pod's core counts twice, on a node of ten. */
-        assert_true(fabs(judge.headrooms[0] - 60) < 1e-9);
+        assert_true(fabs(judge.scored.headrooms[0] - 60) < 1e-9);
         judge_done(&judge);
         judged_done(&judged);
 }
@@ -57,7 +57,7 @@ TEST(no_rows) {
         judged_ask(&judged, &(struct judged_node){0}, 1, 1);
         judge_rows(&judge, &judged.snapshot->nodes, NULL, NULL, &(struct pod_load){0}, JUDGED_NOW,
                    rejected_by, candidates);
-        assert_int_equal(judge.count, 0);
+        assert_int_equal(judge.question.count, 0);
         judge_done(&judge);
         judged_done(&judged);
 }

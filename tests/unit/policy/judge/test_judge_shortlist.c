@@ -22,9 +22,12 @@ static void put(struct fixture *fixture, const char *name, double usage, const c
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", value);
         json_auto_t *labels = json_pack("{s:s}", "topology.kubernetes.io/zone", zone);
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
-        node_table_put(fixture->table, name, annotations, NOW);
-        node_table_set_zone(fixture->table, name, labels, NULL);
-        node_table_set_capacity(fixture->table, name, capacity, NOW);
+        node_table_put(fixture->table,
+                       &(struct node_update){.name = name,
+                                             .annotations = annotations,
+                                             .labels = labels,
+                                             .capacity = capacity},
+                       NOW);
 }
 
 static enum judge_list ask_for(struct fixture *fixture, const char *pod, const char *names) {
@@ -49,7 +52,7 @@ static const char *told(struct fixture *fixture, const char *names) {
         (void)ask(fixture, names);
         text[0] = '\0';
         for (size_t i = 0; i < fixture->request.count; i++)
-                if (fixture->answer.judge.is_told[i])
+                if (fixture->answer.judge.filtered.is_told[i])
                         len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s",
                                                 len ? " " : "",
                                                 (int)fixture->request.nodes[i].name_bytes,
@@ -92,8 +95,9 @@ TEST(when) {
                 _cleanup_(freep) char *names = many(fixture, rows[i].candidates);
                 enum judge_list list = ask(fixture, names);
                 assert_int_equal(list, rows[i].left_out ? JUDGE_LIST_SHORT : JUDGE_LIST_WHOLE);
-                if (fixture->answer.judge.left_out_count != rows[i].left_out)
-                        fail_msg("row %zu: %zu left out", i, fixture->answer.judge.left_out_count);
+                if (fixture->answer.judge.filtered.left_out_count != rows[i].left_out)
+                        fail_msg("row %zu: %zu left out", i,
+                                 fixture->answer.judge.filtered.left_out_count);
                 fixture_free(fixture);
         }
 }
@@ -218,10 +222,10 @@ TEST(estimate) {
                 &(struct estimator_pod){
                         .id = 7, .node = "a", .node_len = 1, .request = load, .runs_unix_ms = NOW});
         assert_string_equal(told(fixture, "\"b\",\"a\""), "b");
-        estimator_reserve(
-                estimator, &(struct reservation_pod){.id = 9},
-                fixture->snapshot->nodes.columns.estimate_number[fixture->answer.judge.rows[0]],
-                &more, 0);
+        estimator_reserve(estimator, &(struct reservation_pod){.id = 9},
+                          fixture->snapshot->nodes.columns
+                                  .estimate_number[fixture->answer.judge.question.rows[0]],
+                          &more, 0);
         assert_string_equal(told(fixture, "\"b\",\"a\""), "a");
         fixture_free(fixture);
 }
@@ -272,6 +276,6 @@ TEST(beyond_measure) {
         answer_shortlist(answer, 0);
         assert_int_equal(answer->list, JUDGE_LIST_SHORT);
         for (size_t i = 0; i < fixture->request.count; i++)
-                assert_int_equal(answer->judge.is_told[i], i < 2);
+                assert_int_equal(answer->judge.filtered.is_told[i], i < 2);
         fixture_free(fixture);
 }

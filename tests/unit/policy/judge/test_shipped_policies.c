@@ -132,14 +132,14 @@ static char *order_of(struct judged *judged, const struct judged_node *nodes, do
         answer_filter(&judged->answer, judged->snapshot, &judged->request, JUDGED_NOW);
         bool is_rejected[NODES_MAX] = {0};
         for (size_t i = 0; nodes[i].name; i++) {
-                is_rejected[i] = !judged->answer.judge.is_told[i];
+                is_rejected[i] = !judged->answer.judge.filtered.is_told[i];
                 if (!is_rejected[i])
                         passing[count++] = nodes[i];
         }
         judged_score(judged, passing, cores, 1);
         for (int points = 10; points >= 0; points--)
                 for (size_t i = 0; i < count; i++) {
-                        if (judged->answer.judge.points[i] != points)
+                        if (judged->answer.judge.scored.points[i] != points)
                                 continue;
                         (void)buf_printf(&order, "%s%s",
                                          before < 0        ? ""

@@ -8,7 +8,6 @@
 TEST(cluster_is_checked_when_named) {
         static const struct kube_access_options rows[] = {
                 {.kubeconfig = "/nonexistent/kubeconfig"},
-                {.context = "none"},
                 {.master = "ftp://127.0.0.1"},
         };
 

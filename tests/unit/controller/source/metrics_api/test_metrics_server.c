@@ -47,11 +47,12 @@ static void on_failure(const struct source_sink *sink, struct node *node, const 
 static void begin(struct fixture *f) {
         f->log = BUF_INIT(1 << 12);
         api_start(&f->api);
-        f->source = metrics_server_kind.ops->new (
+        f->source = metrics_server_kind.new(
                 &(struct source_parts){.loop = f->api.rig.loop,
                                        .api = f->api.rig.api,
                                        .metrics = f->api.rig.metrics},
-                &(struct source_item){.kind = &metrics_server_kind,
+                &(struct source_spec){.kind = &metrics_server_kind,
+                                      .name = "metrics-server",
                                       .traits = {.interval_ms = INTERVAL_MS}},
                 &(struct source_sink){
                         .on_reading = on_reading, .on_failure = on_failure, .userdata = f});
@@ -124,9 +125,9 @@ TEST(rounds) {
         for (int round = 0; round < 3; round++)
                 answer_list(&f, &list);
         begin(&f);
-        f.source->ops->set_policy(f.source, policy);
+        f.source->kind->set_policy(f.source, policy);
         for (size_t i = 0; i < ARRAY_LEN(nodes); i++)
-                f.source->ops->add_node(f.source, nodes[i]);
+                f.source->kind->add_node(f.source, nodes[i]);
         wait_ms(&f, 1000);
         assert_int_equal(said(&f, ";"), 4);
         assert_int_equal(said(&f, "+a cpu 0.25;"), 1);
@@ -137,11 +138,11 @@ TEST(rounds) {
         assert_true(items(&f, "repeated") == 0 && items(&f, "unknown_node") == 1);
 
         /* Who comes later waits for the round, and once is enough. A sample may be repeated. */
-        f.source->ops->add_node(f.source, &b);
-        f.source->ops->add_node(f.source, &b);
-        f.source->ops->remove_node(f.source, &unlisted);
+        f.source->kind->add_node(f.source, &b);
+        f.source->kind->add_node(f.source, &b);
+        f.source->kind->remove_node(f.source, &unlisted);
         assert_true(failing(&f) == 2);
-        f.source->ops->remove_node(f.source, &a);
+        f.source->kind->remove_node(f.source, &a);
         assert_true(failing(&f) == 2);
         wait_ms(&f, INTERVAL_MS - 3000);
         assert_int_equal(said(&f, ";"), 0);
@@ -151,11 +152,11 @@ TEST(rounds) {
         assert_true(items(&f, "new") == 3 && items(&f, "repeated") == 1);
 
         /* While nobody wants anything of it, nothing is asked, and nothing fails. */
-        f.source->ops->set_policy(f.source, other);
+        f.source->kind->set_policy(f.source, other);
         wait_ms(&f, INTERVAL_MS);
         assert_int_equal(said(&f, ";"), 0);
         assert_true(failing(&f) == 0);
-        f.source->ops->set_policy(f.source, policy);
+        f.source->kind->set_policy(f.source, policy);
         wait_ms(&f, INTERVAL_MS);
         assert_int_equal(said(&f, ";"), 3);
         assert_true(failing(&f) == 2);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "controller/source/prometheus/prometheus.h"
+#include "controller/source/prometheus/prometheus_api.h"
 #include "prometheus_fixture.h"
 
 enum { INTERVAL_MS = 30000, TIMEOUT_MS = 10000 };
@@ -35,27 +36,24 @@ static void on_failure(const struct source_sink *sink, struct node *node, const 
 }
 
 static struct source *source_new(struct fixture *f, bool is_once) {
-        const struct prometheus_options options = {
-                .api = {.address = f->address,
-                        .timeout_ms = TIMEOUT_MS,
-                        .max_reply_bytes = 1 << 20},
-                .interval_ms = INTERVAL_MS,
-                .is_percent = true,
-                .is_once = is_once,
-        };
+        static struct source_spec spec;
         const struct source_sink sink = {
                 .on_reading = on_reading, .on_failure = on_failure, .userdata = f};
 
-        return prometheus_ops.new(&(struct source_parts){.loop = f->rig.loop,
-                                                         .client = f->rig.client,
-                                                         .metrics = f->rig.metrics},
-                                  &(struct source_item){.options = &options}, &sink);
+        spec = (struct source_spec){.kind = &prometheus_kind,
+                                    .url = f->address,
+                                    .traits = {.interval_ms = INTERVAL_MS}};
+        return prometheus_kind.new(&(struct source_parts){.loop = f->rig.loop,
+                                                          .client = f->rig.client,
+                                                          .metrics = f->rig.metrics,
+                                                          .is_once = is_once},
+                                   &spec, &sink);
 }
 
 static struct source *begin(struct fixture *f, const struct policy *policy, bool is_once) {
         start(f);
         struct source *source = source_new(f, is_once);
-        source->ops->set_policy(source, policy);
+        source->kind->set_policy(source, policy);
         return source;
 }
 
@@ -79,10 +77,10 @@ TEST(first_round) {
                VECTOR(OF("a", "0.5") "," OF("b", "0.25")));
         struct source *source = begin(&f, &policy, false);
         for (int ms = 0; ms < 4750; ms += 250) {
-                source->ops->add_node(source, &a); /* as if its address had changed */
+                source->kind->add_node(source, &a); /* as if its address had changed */
                 pass(&f, 250);
         }
-        source->ops->add_node(source, &far_off);
+        source->kind->add_node(source, &far_off);
         pass(&f, 249);
         assert_int_equal(atomic_load(&f.rig.server.served), 0);
         pass(&f, 1);
@@ -100,7 +98,7 @@ TEST(missed_rounds) {
         for (int i = 0; i < 3; i++)
                 expect(&f, 200, "POST /api/v1/query ", "cpu_usage_avg_5m", VECTOR(OF("a", "0.5")));
         struct source *source = begin(&f, &policy, false);
-        source->ops->add_node(source, &a);
+        source->kind->add_node(source, &a);
         pass(&f, 300);
         run_until_asked(&f, "ok", 1);
         pass(&f, 2 * INTERVAL_MS + 1000);
@@ -125,32 +123,32 @@ TEST(nodes_go) {
                        VECTOR(OF("a", "0.5") "," OF("b", "0.25")));
         *leaver = far_off;
         struct source *source = begin(&f, &policy, false);
-        source->ops->add_node(source, &a);
-        source->ops->add_node(source, &a);
-        source->ops->add_node(source, leaver);
+        source->kind->add_node(source, &a);
+        source->kind->add_node(source, &a);
+        source->kind->add_node(source, leaver);
         pass(&f, 300);
         run_until_asked(&f, "ok", 1);
         check_log(&f, "+a 0.5;+b 0.25;");
 
-        source->ops->remove_node(source, &unheard);
-        source->ops->remove_node(source, leaver);
-        source->ops->remove_node(source, leaver);
+        source->kind->remove_node(source, &unheard);
+        source->kind->remove_node(source, leaver);
+        source->kind->remove_node(source, leaver);
         free(leaver);
         pass(&f, INTERVAL_MS);
         run_until_asked(&f, "ok", 2);
         check_log(&f, "+a 0.5;");
 
-        source->ops->add_node(source, &successor); /* it waits for the next round */
+        source->kind->add_node(source, &successor); /* it waits for the next round */
         pass(&f, 5000);
         pass(&f, INTERVAL_MS - 5000);
         run_until_asked(&f, "ok", 3);
         check_log(&f, "+a 0.5;-c no_data;");
 
-        source->ops->set_policy(source, &no_metrics);
+        source->kind->set_policy(source, &no_metrics);
         pass(&f, INTERVAL_MS);
-        source->ops->set_policy(source, &policy);
-        source->ops->remove_node(source, &successor);
-        source->ops->remove_node(source, &a);
+        source->kind->set_policy(source, &policy);
+        source->kind->remove_node(source, &successor);
+        source->kind->remove_node(source, &a);
         pass(&f, INTERVAL_MS);
         pass(&f, INTERVAL_MS); /* a round would be cut off now */
         check_log(&f, "");
@@ -169,10 +167,10 @@ TEST(policy_in_a_round) {
                      (struct scripted_reply){.expect = {"cpu_usage_avg_5m"}, .holds = true});
         expect(&f, 200, "mem_usage_avg_5m", NULL, VECTOR(OF("a", "0.5")));
         struct source *source = begin(&f, &before, false);
-        source->ops->add_node(source, &a);
+        source->kind->add_node(source, &a);
         pass(&f, 300);
         run_until(&f, served, &f.rig.server, 1);
-        source->ops->set_policy(source, &after);
+        source->kind->set_policy(source, &after);
         pass(&f, INTERVAL_MS);
         run_until_asked(&f, "ok", 1);
         check_log(&f, "+a 0.5;");
@@ -198,7 +196,7 @@ TEST(slow_queries) {
         for (int i = 0; i < SLOW; i++)
                 expect(&f, 200, policy.metrics[i].name, NULL, VECTOR(OF("a", "0.5")));
         struct source *source = begin(&f, &policy, false);
-        source->ops->add_node(source, &a);
+        source->kind->add_node(source, &a);
         pass(&f, 300);
         run_until(&f, served, &f.rig.server, PROMETHEUS_QUERIES_AT_A_TIME);
         pass(&f, TIMEOUT_MS);
@@ -233,7 +231,7 @@ TEST(once) {
         f.rig.server.script[0].before = wait_for_test;
         expect_round(&f);
         struct source *source = begin(&f, &policy, true);
-        source->ops->add_node(source, &a);
+        source->kind->add_node(source, &a);
         for (int i = 0; i < 3; i++)
                 pass(&f, 1000);
         check_log(&f, "");
@@ -260,38 +258,13 @@ TEST(no_post) {
                         expect(&f, 200, "GET /api/v1/query?query=", "cpu_usage_avg_5m",
                                VECTOR(OF("a", "0.5")));
                 struct source *source = begin(&f, &policy, false);
-                source->ops->add_node(source, &a);
+                source->kind->add_node(source, &a);
                 pass(&f, 300);
                 run_until_asked(&f, "ok", 1);
                 pass(&f, INTERVAL_MS);
                 run_until_asked(&f, "ok", 2);
                 check_log(&f, "+a 0.5;+a 0.5;");
                 end(&f, source);
-        }
-}
-
-TEST(header) {
-        static const struct {
-                const char *header, *complaint; /* NULL: a good one */
-        } rows[] = {
-                {"X-Scope-OrgID: tenant", NULL},
-                {"A_b-1: \xc3\xa9", NULL},
-                {"", "expected \"Name: value\""},
-                {"X-Scope-OrgID", "expected \"Name: value\""},
-                {"X-Scope-OrgID:tenant", "expected \"Name: value\""},
-                {": tenant", "expected \"Name: value\""},
-                {"X Scope: tenant", "expected \"Name: value\""},
-                {"X: a\r\nY: b", "must not contain a control character"},
-                {"X: \x7f", "must not contain a control character"},
-                {"authorization: Bearer x", "use --prometheus-bearer-token-file"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct error err = ERROR_NULL;
-                int r = prometheus_header_check(rows[i].header, &err);
-                if (r != (rows[i].complaint ? -EINVAL : 0) ||
-                    (rows[i].complaint && !strstr(err.msg, rows[i].complaint)))
-                        fail_msg("%s: %d %s", rows[i].header, r, err.msg);
         }
 }
 

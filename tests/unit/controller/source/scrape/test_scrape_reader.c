@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "controller/node/idle_pods.h"
+#include "controller/source/scrape/scrape_kinds.h"
 #include "controller/source/scrape/scrape_reader.h"
 
 enum { SCRAPE_MS = 15000 };
@@ -48,7 +49,7 @@ static void begin(struct scraped *s) {
         assert_int_equal(node_set_add_target(s->set, "own=http://127.0.0.1/", NULL), 0);
         assert_int_equal(node_set_add_target(s->set, "other=http://127.0.0.2/", NULL), 0);
         s->node = node_set_get(s->set, "own");
-        scrape_reader_init(&s->reader, &scrape_node_exporter, state_of, s);
+        scrape_reader_init(&s->reader, &node_exporter_kind, state_of, s);
         scrape_reader_set_policy(&s->reader, &policy, &scope, NULL);
 }
 
@@ -279,6 +280,7 @@ static void begin_kubelet(struct scraped *s, struct idle_pods *pods) {
         begin(s);
         s->set->options.idle_pods = pods;
         s->node->kubelet.capacity.cpu_cores = 8;
+        s->reader.kind = &kubelet_kind;
         s->reader.profile = &scrape_kubelet;
         idle_pods_events.pod(pods, &job, true);
 }

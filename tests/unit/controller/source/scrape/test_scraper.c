@@ -7,9 +7,10 @@
 
 #include "tests/unit/fixture/api_fixture.h"
 
+#include "controller/source/scrape/scrape_kinds.h"
 #include "controller/source/scrape/scraper.h"
 
-enum { MIB = 1 << 20, MAX_PAGE_BYTES = 16 * MIB, NODES = 3 };
+enum { MIB = 1 << 20, MAX_PAGE_BYTES = 16 * MIB, NODES = 3, INTERVAL_MS = 60000 };
 
 static const struct policy policy = {
         .metrics = {{.name = "cpu_usage_avg_5m",
@@ -20,7 +21,8 @@ static const struct policy policy = {
 
 struct fixture {
         struct api_fixture api;
-        struct scrape_options options;
+        struct source_spec spec;
+        char *url;
         struct source *source;
         struct node nodes[NODES];
         char *names[NODES], *urls[NODES];
@@ -68,24 +70,20 @@ static bool is_asked(void *userdata) {
 
 static void begin(struct fixture *f) {
         api_start(&f->api);
-        f->options.profile = &scrape_node_exporter;
-        f->options.interval_ms = 60000;
-        f->options.timeout_ms = 20000;
-        f->options.max_page_bytes = MAX_PAGE_BYTES;
-        f->options.is_at_once = true;
-        f->options.url = (struct target_url){
-                .scheme = "http", .path = "/metrics", .port = f->api.rig.server.port};
-        const struct source_kind kind = {.name = "node-exporter"};
-        f->source = scraper_ops.new(
-                &(struct source_parts){.loop = f->api.rig.loop,
-                                       .client = f->api.rig.client,
-                                       .metrics = f->api.rig.metrics},
-                &(struct source_item){.kind = &kind,
-                                      .options = &f->options,
-                                      .traits = scraper_traits(&f->options, NULL)},
-                &(struct source_sink){
-                        .on_reading = on_reading, .on_failure = on_failure, .userdata = f});
-        f->source->ops->set_policy(f->source, &policy);
+        f->url = xasprintf("http://{address}:%u/metrics", f->api.rig.server.port);
+        f->spec = (struct source_spec){.kind = &node_exporter_kind,
+                                       .name = "node-exporter",
+                                       .url = f->url,
+                                       .traits.interval_ms = INTERVAL_MS};
+        f->source = scraper_new(&(struct source_parts){.loop = f->api.rig.loop,
+                                                       .client = f->api.rig.client,
+                                                       .metrics = f->api.rig.metrics,
+                                                       .is_at_once = true},
+                                &f->spec,
+                                &(struct source_sink){.on_reading = on_reading,
+                                                      .on_failure = on_failure,
+                                                      .userdata = f});
+        f->source->kind->set_policy(f->source, &policy);
         for (size_t i = 0; i < NODES; i++) {
                 f->names[i] = xasprintf("n%zu", i);
                 f->urls[i] = xasprintf("http://127.0.0.1:%u/n%zu", f->api.rig.server.port, i);
@@ -96,6 +94,7 @@ static void begin(struct fixture *f) {
 
 static void end(struct fixture *f) {
         source_free(f->source);
+        free(f->url);
         for (size_t i = 0; i < NODES; i++) {
                 free(f->names[i]);
                 free(f->urls[i]);
@@ -131,7 +130,7 @@ TEST(over_budget) {
                                        i == large ? 15 : 9);
                 begin(&f);
                 for (size_t i = 0; i < NODES; i++) {
-                        f.source->ops->add_node(f.source, &f.nodes[i]);
+                        f.source->kind->add_node(f.source, &f.nodes[i]);
                         f.asked = i + 1;
                         api_run(&f.api, is_asked, &f);
                 }
@@ -148,11 +147,11 @@ TEST(forgotten_nodes) {
         struct fixture f = {0};
 
         begin(&f);
-        f.source->ops->add_node(f.source, &f.nodes[0]);
-        f.source->ops->remove_node(f.source, &f.nodes[0]);
-        f.source->ops->remove_node(f.source, &f.nodes[0]); /* it is forgotten already */
-        f.source->ops->remove_node(f.source, &f.nodes[2]); /* it never was there */
-        later_ms += 2 * f.options.interval_ms;
+        f.source->kind->add_node(f.source, &f.nodes[0]);
+        f.source->kind->remove_node(f.source, &f.nodes[0]);
+        f.source->kind->remove_node(f.source, &f.nodes[0]); /* it is forgotten already */
+        f.source->kind->remove_node(f.source, &f.nodes[2]); /* it never was there */
+        later_ms += 2 * INTERVAL_MS;
         api_run_quiet(&f.api);
         assert_int_equal(f.failed + f.read, 0);
         end(&f);
@@ -190,14 +189,14 @@ TEST(a_page_under_way_when_the_policy_changes) {
                                                      .before = await_policy});
         f.api.rig.server.userdata = &f;
         begin(&f);
-        f.source->ops->add_node(f.source, &f.nodes[0]);
+        f.source->kind->add_node(f.source, &f.nodes[0]);
         api_run(&f.api, is_under_way, &f);
-        f.source->ops->set_policy(f.source, &policy);
+        f.source->kind->set_policy(f.source, &policy);
         atomic_store(&f.has_policy, true);
         for (f.asked = 1; f.asked <= ARRAY_LEN(pages); f.asked++) {
                 api_run(&f.api, is_read, &f);
                 assert_int_equal(f.is_of_last_policy, f.asked == 1);
-                later_ms += f.options.interval_ms;
+                later_ms += INTERVAL_MS;
         }
         assert_int_equal(f.failed, 0);
         end(&f);
@@ -240,10 +239,10 @@ TEST(second_address) {
                 f.nodes[0].url = NULL;
                 f.nodes[0].address = xstrdup(rows[i].first);
                 f.nodes[0].second_address = xstrdup_or_null(rows[i].second);
-                f.source->ops->add_node(f.source, &f.nodes[0]);
+                f.source->kind->add_node(f.source, &f.nodes[0]);
                 for (f.asked = 1; f.asked <= 2; f.asked++) {
                         api_run(&f.api, has_outcome, &f);
-                        later_ms += f.options.interval_ms;
+                        later_ms += INTERVAL_MS;
                 }
                 assert_int_equal(f.failed, rows[i].failures);
                 if (f.failed > 0)

@@ -1,11 +1,14 @@
-/* The patch budget: how many nodes it carries, and which patch goes first. */
+/* Which patch goes first, and how many nodes a rate of patches carries. */
 #include "tests/unit/fixture/test.h"
 
 #include "base/mem.h"
-#include "controller/track/budget.h"
 #include "tests/unit/fixture/plan_fixture.h"
 
 enum { CPU, CPU_MAX_1H, CPU_MAX_1D, MEM };
+
+static unsigned urgency(const struct planned *p) {
+        return planned_turn(p, start_unix_ms).urgency;
+}
 
 TEST(nodes) {
         static const struct {
@@ -15,16 +18,17 @@ TEST(nodes) {
                 {50, 9000, 21000}, {150, 27000, 63000}, {0.1, 18, 42}, {10000, 1800000, 4200000}};
         _cleanup_(planned_done) struct planned p;
 
-        planned_init(&p, 0.01, 0.1);
+        planned_init(&p);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                assert_int_equal(budget_nodes(&p.plan, rows[i].patches_per_s), rows[i].nodes);
-                assert_int_equal(budget_nodes_alive(&p.plan, rows[i].patches_per_s), rows[i].alive);
+                assert_int_equal(plan_due_nodes(&p.plan, rows[i].patches_per_s), rows[i].nodes);
+                assert_int_equal(plan_due_nodes_alive(&p.plan, rows[i].patches_per_s),
+                                 rows[i].alive);
         }
 }
 
 /* Every value was written with 0.50, age_ms ago; then the CPU's mean has changed. Without an age
  * there are none. */
-TEST(urgency) {
+TEST(order_of_patches) {
         static const struct {
                 const char *what;
                 double cpu;
@@ -58,24 +62,18 @@ TEST(urgency) {
                 {"too many nodes, not yet", 0.51, 300000, 63, true, 1},
                 {"an hour ahead of our clock", 0.5, -3600000, 63, false, 16 + 11},
         };
-        struct policy policy;
-        struct plan plan;
 
-        fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01, 0.1);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(freep) struct plan_record *record = plan_record_new(&plan);
-                struct plan_values values;
-                all_usable(&policy, &values, 0.5);
-                struct plan_choice all = plan_choose_all(&plan, &values);
+                _cleanup_(planned_done) struct planned p;
+                planned_init(&p);
+                p.plan.is_short = rows[i].is_short;
                 if (rows[i].age_ms != -1)
-                        plan_confirm(record, &all, &values, start_unix_ms - rows[i].age_ms);
-                values.ratio[CPU] = rows[i].cpu;
-                values.usable = rows[i].usable;
-                unsigned urgency = budget_urgency(&plan, record, &values, rows[i].is_short,
-                                                  start_unix_ms);
-                if (urgency != rows[i].urgency)
-                        fail_msg("%s: urgency %u, not %u", rows[i].what, urgency, rows[i].urgency);
+                        planned_write(&p, start_unix_ms - rows[i].age_ms);
+                p.values.ratio[CPU] = rows[i].cpu;
+                p.values.usable = rows[i].usable;
+                if (urgency(&p) != rows[i].urgency)
+                        fail_msg("%s: urgency %u, not %u", rows[i].what, urgency(&p),
+                                 rows[i].urgency);
         }
 }
 
@@ -83,25 +81,25 @@ TEST(urgency) {
 TEST(weights) {
         _cleanup_(planned_done) struct planned p;
 
-        planned_init(&p, 0.01, 0.1);
+        planned_init(&p);
         p.policy.priority_count = 2;
         p.policy.priorities[0] = (struct policy_priority){.metric = CPU, .weight = 3};
         p.policy.priorities[1] = (struct policy_priority){.metric = CPU_MAX_1H, .weight = 1};
         planned_write(&p, start_unix_ms - 60000);
 
         p.values.ratio[MEM] = 0.9;
-        assert_int_equal(budget_urgency(&p.plan, p.record, &p.values, false, start_unix_ms), 0);
+        assert_int_equal(urgency(&p), 0);
         p.values.ratio[CPU_MAX_1H] = 0.66; /* 0.04 of the score */
-        assert_int_equal(budget_urgency(&p.plan, p.record, &p.values, false, start_unix_ms), 3);
+        assert_int_equal(urgency(&p), 3);
         p.values.ratio[CPU] = 0.38; /* and 0.09 */
-        assert_int_equal(budget_urgency(&p.plan, p.record, &p.values, false, start_unix_ms), 5);
+        assert_int_equal(urgency(&p), 5);
 }
 
 /* In a pool its own weights hold. */
 TEST(weights_of_a_pool) {
         _cleanup_(planned_done) struct planned p;
 
-        planned_init(&p, 0.01, 0.1);
+        planned_init(&p);
         p.policy.priority_count = 1;
         p.policy.priorities[0] = (struct policy_priority){.metric = CPU, .weight = 1};
         p.policy.priorities[1] = (struct policy_priority){.metric = MEM, .weight = 1};
@@ -110,7 +108,7 @@ TEST(weights_of_a_pool) {
         planned_write(&p, start_unix_ms - 60000);
 
         p.values.ratio[MEM] = 0.59;
-        assert_int_equal(budget_urgency(&p.plan, p.record, &p.values, false, start_unix_ms), 0);
+        assert_int_equal(urgency(&p), 0);
         p.values.pool = 1;
-        assert_int_equal(budget_urgency(&p.plan, p.record, &p.values, false, start_unix_ms), 4);
+        assert_int_equal(urgency(&p), 4);
 }

@@ -1,0 +1,281 @@
+#include "controller/source/source_list.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/name.h"
+#include "codec/tree.h"
+
+enum {
+        OTHERS_IN_FLIGHT = 16, /* of sources that ask a server about all nodes */
+        INTERVAL_MIN_MS = 1000,
+        INTERVAL_MAX_MS = 300000,
+};
+
+static const struct source_kind *find_kind(const struct source_kind *const *kinds, const char *name,
+                                           size_t len) {
+        while (*kinds && !(strlen((*kinds)->name) == len && memcmp((*kinds)->name, name, len) == 0))
+                kinds++;
+        return *kinds;
+}
+
+static const struct source_spec *find_name(const struct source_list *list, const char *name) {
+        for (size_t i = 0; i < list->count; i++)
+                if (strcmp(list->specs[i].name, name) == 0)
+                        return &list->specs[i];
+        return NULL;
+}
+
+static struct source_spec default_spec(const struct source_kind *kind) {
+        return (struct source_spec){
+                .kind = kind, .name = kind->name, .url = kind->url, .traits = kind->traits};
+}
+
+/* Exporters stand behind the sources in order. */
+static void add_spec(struct source_list *list, const struct source_spec *spec) {
+        size_t at = spec->traits.scope.exporter ? list->count : list->ordered_count++;
+
+        memmove(&list->specs[at + 1], &list->specs[at], (list->count - at) * sizeof(*spec));
+        list->specs[at] = *spec;
+        list->count++;
+}
+
+/* A kubelet is asked with the account of the pod, unless it has other credentials. */
+static void settle_credentials(struct source_spec *spec) {
+        const char **files = spec->credentials.files;
+
+        if (!spec->kind->uses_account)
+                return;
+        if (!files[CREDENTIALS_CA] && !spec->credentials.is_insecure)
+                files[CREDENTIALS_CA] = CREDENTIALS_ACCOUNT "/ca.crt";
+        if (!files[CREDENTIALS_TOKEN] && !files[CREDENTIALS_CERT] && !spec->credentials.username)
+                files[CREDENTIALS_TOKEN] = CREDENTIALS_ACCOUNT "/token";
+}
+
+static int check_spec(const struct source_spec *spec, const struct source_list_rules *rules,
+                      const char **ret_field, struct error *err) {
+        *ret_field = "kind";
+        if (rules->takes_targets && !spec->kind->takes_targets)
+                return error_set(err, EINVAL, "%s cannot read the page of a --target", spec->name);
+        *ret_field = "url";
+        if ((spec->kind->fields & SOURCE_HAS_URL) && !spec->url)
+                return error_set(err, EINVAL, "expected a URL, got nothing");
+        return spec->kind->check ? spec->kind->check(spec, ret_field, err) : 0;
+}
+
+/* ---- Flags. */
+
+int source_list_order(const char *text, const struct source_kind *const *kinds,
+                      struct source_list **ret, struct error *err) {
+        _cleanup_(source_list_freep) struct source_list *list = xcalloc(1, sizeof(*list));
+
+        for (const char *at = text;; at++) {
+                size_t len = strcspn(at, ",");
+                const struct source_kind *kind = find_kind(kinds, at, len);
+                if (!kind || (kind->fields & SOURCE_HAS_NAME))
+                        return error_set(err, EINVAL, "\"%.*s\": unknown source",
+                                         (int)size_min(len, 64), at);
+                if (find_name(list, kind->name))
+                        return error_set(err, EINVAL, "\"%s\" is given twice", kind->name);
+                const struct source_spec spec = default_spec(kind);
+                add_spec(list, &spec);
+                at += len;
+                if (!*at)
+                        break;
+        }
+        *ret = TAKE_PTR(list);
+        return 0;
+}
+
+int source_list_check(struct source_list *list, const struct source_list_rules *rules,
+                      const struct source_spec **ret_wrong, const char **ret_field,
+                      struct error *err) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < list->count; i++) {
+                settle_credentials(&list->specs[i]);
+                *ret_wrong = &list->specs[i];
+                r = check_spec(&list->specs[i], rules, ret_field, err);
+        }
+        return r;
+}
+
+/* ---- A file. */
+
+static const struct {
+        const char *name;
+        unsigned of; /* enum source_field; 0: every source has it */
+} fields[] = {
+        {"kind", 0},
+        {"interval", 0},
+        {"name", SOURCE_HAS_NAME},
+        {"url", SOURCE_HAS_URL},
+        {"tls_config", SOURCE_HAS_HTTP},
+        {"basic_auth", SOURCE_HAS_HTTP},
+        {"authorization", SOURCE_HAS_HTTP},
+        {"http_headers", SOURCE_HAS_HTTP},
+        {"match", SOURCE_HAS_QUERY},
+        {"unit", SOURCE_HAS_QUERY},
+};
+
+static void read_kind(const struct policy_map *map, const struct source_kind *const *kinds,
+                      const struct source_kind **ret) {
+        const char *name = policy_read_text(map, "kind", POLICY_REQUIRED, "a kind of source");
+        _cleanup_(buf_done) struct buf all = BUF_INIT(256);
+
+        *ret = name ? find_kind(kinds, name, strlen(name)) : NULL;
+        for (size_t i = 0; kinds[i]; i++)
+                buf_printf(&all, "%s%s",
+                           i == 0         ? ""
+                           : kinds[i + 1] ? ", "
+                                          : " or ",
+                           kinds[i]->name);
+        if (name && !*ret)
+                policy_expected(map, "kind", "%s", all.data);
+}
+
+/* The name of an exporter, by which policies call it. */
+static void read_name(const struct policy_map *map, const struct source_list_rules *rules,
+                      const struct source_list *list, struct source_spec *spec) {
+        const char *name = policy_read_text(map, "name", POLICY_REQUIRED, "a name");
+
+        if (!name)
+                return;
+        if (!name_is_made_of(name, strlen(name), POLICY_RESOURCE_NAME_MAX, NAME_LOWER "-", "", ""))
+                policy_expected(map, "name", "at most %d of a-z, 0-9 and '-'",
+                                POLICY_RESOURCE_NAME_MAX);
+        else if (find_kind(rules->kinds, name, strlen(name)) || find_name(list, name))
+                policy_refuse(map, "name", "\"%s\" is taken", name);
+        spec->name = spec->traits.scope.exporter = name;
+}
+
+static void read_interval(const struct policy_map *map, int64_t *ret_ms) {
+        static const char what[] = "a duration of 1s to 5m";
+
+        if (!tree_get(map->node, "interval"))
+                return;
+        policy_read_duration(map, "interval", what, INTERVAL_MIN_MS, ret_ms);
+        if (*ret_ms > INTERVAL_MAX_MS)
+                policy_expected(map, "interval", "%s", what);
+}
+
+/* One entry of the list. */
+static void read_spec(struct policy_map *map, const struct source_list_rules *rules,
+                      struct source_list *list) {
+        const char *known[ARRAY_LEN(fields) + 1] = {"kind", NULL}, *wrong;
+        const struct source_kind *kind = NULL;
+        struct error err = ERROR_NULL;
+        size_t count = 0;
+
+        map->fields = known;
+        read_kind(map, rules->kinds, &kind);
+        if (!kind)
+                return;
+        for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+                if (fields[i].of == 0 || (kind->fields & fields[i].of))
+                        known[count++] = fields[i].name;
+
+        struct source_spec spec = default_spec(kind);
+        if (kind->fields & SOURCE_HAS_NAME)
+                read_name(map, rules, list, &spec);
+        else if (find_name(list, kind->name))
+                policy_refuse(map, "kind", "there is one already");
+        read_interval(map, &spec.traits.interval_ms);
+        if (tree_get(map->node, "url") && (kind->fields & SOURCE_HAS_URL))
+                spec.url = policy_read_text(map, "url", POLICY_REQUIRED, "a URL");
+        if (kind->fields & SOURCE_HAS_HTTP)
+                credentials_read(map, rules->opens_files, &spec.credentials);
+        if (kind->fields & SOURCE_HAS_QUERY) {
+                spec.match = policy_read_text(map, "match", POLICY_OPTIONAL, "matchers");
+                spec.is_ratio = policy_read_choice(
+                                        map, "unit", POLICY_OPTIONAL,
+                                        (const char *const[]){"percent", "ratio", NULL}) == 1;
+        }
+        if (!policy_map_end(map))
+                return;
+        settle_credentials(&spec);
+        if (check_spec(&spec, rules, &wrong, &err) < 0)
+                policy_refuse(map, wrong, "%s", err.msg);
+        else
+                add_spec(list, &spec);
+}
+
+static int read_document(const struct source_list_rules *rules, struct source_list *list,
+                         struct error *err) {
+        struct policy_reader reader = {.is_strict = true};
+        struct policy_map root = {.fields = (const char *const[]){"sources", NULL}}, item = {0};
+
+        if (policy_map_root(&reader, tree_root(list->document), &root)) {
+                for (size_t i = 0; policy_map_item(&root, "sources", SOURCE_MAX, i, &item); i++)
+                        read_spec(&item, rules, list);
+                if (policy_map_end(&root) && list->ordered_count == 0)
+                        policy_refuse(&root, "sources", "needs a source that is no exporter");
+        }
+        *err = reader.error;
+        return err->code;
+}
+
+static int read_list(struct tree *document, const struct source_list_rules *rules,
+                     struct source_list **ret, struct error *err) {
+        _cleanup_(source_list_freep) struct source_list *list = xcalloc(1, sizeof(*list));
+
+        list->document = document;
+        int r = read_document(rules, list, err);
+        if (r == 0)
+                *ret = TAKE_PTR(list);
+        return r;
+}
+
+int source_list_parse(const char *text, size_t len, const struct source_list_rules *rules,
+                      struct source_list **ret, struct error *err) {
+        struct tree *document = NULL;
+
+        int r = tree_parse(text, len, &document, err);
+        return r < 0 ? r : read_list(document, rules, ret, err);
+}
+
+int source_list_load(const char *path, const struct source_list_rules *rules,
+                     struct source_list **ret, struct error *err) {
+        struct tree *document = NULL;
+
+        int r = tree_load_file(path, &document, err);
+        if (r == 0)
+                r = read_list(document, rules, ret, err);
+        return r < 0 ? error_wrap(err, r, "%s", path) : 0;
+}
+
+void source_list_free(struct source_list *list) {
+        if (!list)
+                return;
+        tree_free(list->document);
+        free(list);
+}
+
+/* ---- A list in use. */
+
+const char *source_hint(const struct source_kind *kind, const char *reason) {
+        const struct source_hint *hint = kind->hints;
+
+        while (hint->reason && strcmp(hint->reason, reason) != 0)
+                hint++;
+        return hint->see;
+}
+
+size_t source_list_in_flight(const struct source_list *list, size_t nodes) {
+        size_t in_flight = OTHERS_IN_FLIGHT;
+
+        for (size_t i = 0; i < list->count; i++)
+                if (list->specs[i].kind->in_flight)
+                        in_flight += list->specs[i].kind->in_flight(nodes);
+        return in_flight;
+}
+
+size_t source_list_hosts(const struct source_list *list, size_t nodes) {
+        size_t hosts = 1;
+
+        for (size_t i = 0; i < list->count; i++)
+                if (list->specs[i].kind->in_flight)
+                        hosts += nodes;
+        return hosts;
+}

@@ -1,0 +1,64 @@
+/*
+ * The sources that are configured, in order of preference, and behind them the exporters: from the
+ * file of --sources, or from flags.
+ *
+ *     sources:
+ *     - kind: prometheus
+ *       url: https://prometheus.monitoring:9090
+ *       tls_config: {ca_file: /etc/prometheus-client/ca.crt}
+ *     - kind: node-exporter
+ *     - kind: exporter
+ *       name: dcgm
+ *       url: http://{address}:9400/metrics
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "controller/source/source.h"
+
+struct source_list {
+        struct tree *document; /* holds the strings of the file; NULL: they are flags' */
+        struct source_spec specs[SOURCE_MAX];
+        size_t count;         /* > 0 */
+        size_t ordered_count; /* without the exporters; > 0 */
+};
+
+/* What is asked of a list. */
+struct source_list_rules {
+        const struct source_kind *const *kinds; /* all that there are; NULL ends them */
+        bool opens_files;                       /* files of credentials must be there, and usable */
+        bool takes_targets; /* every source must be able to read the URL of a --target */
+};
+
+/**
+ * source_list_parse() - read a file's text
+ * Return: 0; -EINVAL with "line N: sources[1].url: what" in @err, and other errors of tree_parse()
+ */
+_must_check_ int source_list_parse(const char *text, size_t len,
+                                   const struct source_list_rules *rules, struct source_list **ret,
+                                   struct error *err);
+/** source_list_load() - the same of a file, whose name @err has, too */
+_must_check_ int source_list_load(const char *path, const struct source_list_rules *rules,
+                                  struct source_list **ret, struct error *err);
+/**
+ * source_list_order() - read "prometheus,node-exporter" into sources as they are by default
+ *
+ * The caller may change them; then source_list_check().
+ * Return: 0; -EINVAL for an unknown, repeated or missing name
+ */
+_must_check_ int source_list_order(const char *text, const struct source_kind *const *kinds,
+                                   struct source_list **ret, struct error *err);
+/** source_list_check() - Return: 0; -EINVAL, and @ret_wrong is the source, @ret_field what of it */
+_must_check_ int source_list_check(struct source_list *list, const struct source_list_rules *rules,
+                                   const struct source_spec **ret_wrong, const char **ret_field,
+                                   struct error *err);
+void source_list_free(struct source_list *list);
+DEFINE_FREEP(struct source_list, source_list_free);
+
+/** source_list_in_flight() - how many requests all sources together may have in flight */
+size_t source_list_in_flight(const struct source_list *list, size_t nodes);
+/** source_list_hosts() - how many servers all sources together ask */
+size_t source_list_hosts(const struct source_list *list, size_t nodes);

@@ -1,0 +1,152 @@
+#include "extender/table/node_row.h"
+
+#include "base/mem.h"
+#include "extender/table/node_names.h"
+#include "extender/table/row_estimate.h"
+#include "policy/annotation.h"
+#include "policy/judge/judge_nodes.h"
+
+struct node_row *node_row_new(const char *name, size_t len) {
+        struct node_row *node = xcalloc(1, sizeof(*node));
+
+        node->name = xmemdup0(name, len);
+        node->row = NODE_ROW_NONE;
+        node->hot.annotated_expires_unix_ms = READING_NEVER;
+        return node;
+}
+
+void node_row_free(struct node_row *node) {
+        binding_ring_done(&node->hot.bound);
+        kept_annotations_done(&node->annotations);
+        free(node->name);
+        free(node);
+}
+
+/* ---- One annotation. */
+
+static void row_read(const struct node_row *node, const struct row_context *context,
+                     const char *key, int64_t period_ms, struct reading *ret) {
+        node_annotation_read(kept_annotations_get(&node->annotations, key), context->zone,
+                             period_ms, ret);
+}
+
+void node_row_reading(const struct node_row *node, const struct row_context *context, size_t metric,
+                      struct reading *ret) {
+        const struct policy_metric *of = &context->table_policy->policy->metrics[metric];
+
+        row_read(node, context, of->name, of->period_ms, ret);
+        if (context->is_percent)
+                ret->value /= 100;
+}
+
+void node_row_hot_reading(const struct node_row *node, const struct row_context *context,
+                          struct reading *ret) {
+        row_read(node, context, ANNOTATION_HOT_VALUE, 0, ret);
+}
+
+/* ---- The row. */
+
+static int64_t earlier_if_ahead(int64_t until, int64_t candidate, int64_t now_unix_ms) {
+        return candidate > now_unix_ms && candidate < until ? candidate : until;
+}
+
+static void settle_estimate(struct node_row *node, struct row_context *context,
+                            int64_t now_unix_ms) {
+        struct estimator_usage usage = {0};
+        uint32_t number = ESTIMATOR_MAX_NODES;
+
+        if (node->estimate) {
+                estimator_usage(context->estimator, node->estimate, &usage);
+                number = estimator_node_number(node->estimate);
+        }
+        row_estimate_settle(&context->columns, node->row, context->table_policy->policy,
+                            &context->table_policy->terms[node->pool], usage, now_unix_ms);
+        context->columns.estimate_number[node->row] = number;
+}
+
+void node_row_settle(struct node_row *node, struct row_context *context, int64_t now_unix_ms) {
+        const struct table_policy *table_policy = context->table_policy;
+        struct node_columns *columns = &context->columns;
+        size_t row = node->row;
+
+        const struct node_hot_value hot = node_hot_settle(&node->hot, table_policy->policy,
+                                                          context->bindings_live_until_unix_ms,
+                                                          now_unix_ms);
+        columns->hot[row] = hot.value;
+        columns->hot_expires_unix_ms[row] = hot.expires_unix_ms;
+        int64_t until_unix_ms = earlier_if_ahead(INT64_MAX, hot.next_change_unix_ms, now_unix_ms);
+        for (size_t i = 0; i < columns->metric_count; i++)
+                until_unix_ms = earlier_if_ahead(until_unix_ms, columns->expires_unix_ms[i][row],
+                                                 now_unix_ms);
+        columns->settled_until_unix_ms[row] = until_unix_ms;
+        if (columns->has_estimate)
+                settle_estimate(node, context, now_unix_ms);
+        const struct node_verdict verdict = judge_nodes_verdict_of(
+                columns, table_policy->policy, table_policy->terms, row, now_unix_ms);
+        columns->limits[row] = verdict.limits;
+        columns->score100[row] = (uint8_t)verdict.score100;
+}
+
+/* @metric: -1: none */
+static struct tracked_reading tracked_mean(const struct node_row *node,
+                                           const struct row_context *context, int metric,
+                                           const struct reading *covered, int64_t now_unix_ms) {
+        struct reading mean;
+
+        if (metric < 0)
+                return (struct tracked_reading){0};
+        node_row_reading(node, context, (size_t)metric, &mean);
+        return row_estimate_reading(&mean,
+                                    context->table_policy->policy->metrics[metric].query.window_ms,
+                                    covered, now_unix_ms);
+}
+
+static void read_for_estimate(struct node_row *node, const struct row_context *context,
+                              int64_t now_unix_ms) {
+        const struct estimate_terms *terms = &context->table_policy->terms[node->pool];
+        struct reading covered;
+
+        row_read(node, context, ANNOTATION_COVERED, 0, &covered);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                const struct tracked_reading reading = tracked_mean(node, context, terms->metric[r],
+                                                                    &covered, now_unix_ms),
+                                             shorter = tracked_mean(node, context,
+                                                                    terms->shorter[r], &covered,
+                                                                    now_unix_ms);
+                if (reading.window_ms > 0)
+                        estimator_read(context->estimator, node->estimate, r, &reading, &shorter);
+                else if (terms->metric[r] < 0)
+                        estimator_forget_reading(node->estimate, r);
+        }
+}
+
+static void parse_metrics(struct node_row *node, struct row_context *context, int64_t now_unix_ms) {
+        struct node_columns *columns = &context->columns;
+        struct reading reading;
+
+        memset(node->readings, 0, sizeof(node->readings));
+        node->skewed = 0;
+        for (size_t i = 0; i < columns->metric_count; i++) {
+                node_row_reading(node, context, i, &reading);
+                columns->usage_ratio[i][node->row] = reading.value;
+                columns->expires_unix_ms[i][node->row] = reading.expires_unix_ms;
+                if (reading.state != READING_MISSING ||
+                    !policy_is_of_others(context->table_policy->policy, node->pool, i))
+                        node->readings[reading.state]++;
+                node->skewed += reading.at_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS;
+        }
+}
+
+void node_row_parse(struct node_row *node, struct row_context *context, int64_t now_unix_ms) {
+        struct reading hot;
+
+        context->columns.zone[node->row] = node->zone;
+        context->columns.pool[node->row] = node->pool;
+        parse_metrics(node, context, now_unix_ms);
+        if (context->columns.has_estimate && node->estimate)
+                read_for_estimate(node, context, now_unix_ms);
+        node_row_hot_reading(node, context, &hot);
+        node->hot.annotated = (struct annotation){hot.value, hot.at_unix_ms};
+        node->hot.annotated_expires_unix_ms = hot.expires_unix_ms;
+        node_row_settle(node, context, now_unix_ms);
+}
