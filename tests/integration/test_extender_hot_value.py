@@ -1,14 +1,10 @@
 """Hot values: what a node was given lately takes points off it, at once and for a while."""
 
-import random
-import time
-
 import pytest
 
 from extender_kit import annotate, policy
-from harness import NIGHTLY, wait_until
+from harness import wait_until
 from policies import CPU, HOT, ago, node_names
-from reference_policy import Generator, Policy, reply, usable
 
 NODES = node_names(3)
 A, B, C = NODES
@@ -116,61 +112,3 @@ def test_bindings_to_nodes_not_seen_yet_are_kept(cluster, start):
     cluster.add_nodes(1, names=["late"], annotations={CPU: f"0,{ago()}"})
     with extender.scheduler() as scheduler:
         wait_until(lambda: scheduler.prioritize(["late"]) == {"late": 7}, what="the late node")
-
-
-# -- against the reference ------------------------------------------------------------------------
-
-
-def settled(spec, annotations, now_ms):
-    """Whether nothing expires within the time that the comparison may take: what has, stays so."""
-    rules = Policy(spec)
-    periods_ms = {**rules.periods_ms, HOT: 0}
-    begin, end = (
-        [usable(annotations.get(name), period_ms, at) for name, period_ms in periods_ms.items()]
-        for at in (now_ms - 5000, now_ms + COMPARISON_MAX_MS)
-    )
-    return begin == end
-
-
-COMPARISON_MAX_MS = 90000
-
-
-@pytest.mark.parametrize("seed", range(6 if NIGHTLY else 2))
-def test_replies_agree_with_the_reference(start_standin, start_extender, seed):
-    """Random policies, annotations and pods, through a real server and its watch."""
-    generator, rng = Generator(1000 + seed), random.Random(seed)
-    document = generator.document()
-    spec = document["spec"]
-    rules, now_ms = Policy(spec), int(time.time() * 1000)
-    nodes = {}
-    while len(nodes) < 60:
-        annotations = generator.annotations(rules, now_ms)
-        if settled(spec, annotations, now_ms):
-            nodes[f"n{len(nodes)}"] = annotations
-    if seed % 2:
-        # Nothing is bound here: where bindings are counted the annotation says nothing.
-        nodes = {n: {k: v for k, v in a.items() if k != HOT} for n, a in nodes.items()}
-    standin = start_standin()
-    if seed % 2 == 0:
-        standin.fault("status", resource="pods", status=403, count=-1)
-    for name, annotations in nodes.items():
-        metadata = {"name": name, "annotations": annotations}
-        standin.admin("objects", {"resource": "nodes", "object": {"metadata": metadata}})
-    extender = start_extender(standin, "--compact-scores=false", content=document)
-    extender.wait_ready(f"nodes: {len(nodes)} nodes")
-    compared = rejected_count = 0
-    with extender.scheduler() as scheduler:
-        for _ in range(40):
-            asked = rng.sample([*nodes, "x", "y"], rng.randint(1, len(nodes)))
-            asked += rng.choices(asked, k=rng.randint(0, 3))
-            pod = generator.pod()
-            passing, rejected = scheduler.filter(asked, pod)
-            distinct = list(dict.fromkeys(asked))
-            by, wanted = reply(rules, nodes, distinct, now_ms, pod)
-            assert passing == [n for n in distinct if n not in by]
-            for name, reason in rejected.items():
-                assert reason.startswith(f"{by[name]} above "), (reason, nodes[name])
-            assert scheduler.prioritize(asked, pod) == wanted
-            compared, rejected_count = compared + len(distinct), rejected_count + len(rejected)
-    assert time.time() * 1000 < now_ms + COMPARISON_MAX_MS, "readings have expired meanwhile"
-    print(f"{compared} verdicts and scores agree, {rejected_count} rejections")

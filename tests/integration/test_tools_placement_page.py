@@ -10,7 +10,6 @@ import re
 import statistics
 import sys
 import time
-import types
 
 import pytest
 import yaml
@@ -21,7 +20,6 @@ import experiments  # the folder of the simulator has to be in the path first
 import fingerprint
 import gates
 import idle
-import page
 import ratios
 import runs
 import tables
@@ -108,13 +106,6 @@ def test_factor_beyond_chance():
     assert not ratios.is_factor(ratios.Measured(0.97, 0.0))
 
 
-def test_a_figure_is_bold_where_no_other_comes_near():
-    found = left(default=[100, 100], estimate=[50, 50], crane=[52, 52], oracle=[1, 1])
-    names = ["default", "estimate", "crane"]
-    assert not tables.best_alone(found, "estimate", names)
-    assert tables.best_alone(found, "estimate", ["default", "estimate"])
-
-
 def test_windows_are_those_of_the_label():
     """policy_with() mends the recommended policy's text, whatever that looks like."""
     for windows, period in experiments.WINDOWS:
@@ -126,18 +117,6 @@ def test_windows_are_those_of_the_label():
         assert {row["name"] for row in spec["predicate"]} == {names[0], "mem_usage_avg_5m"}
 
 
-def test_every_scenario_says_what_it_is():
-    for path in [*runs.scenarios(), *idle.scenarios()]:
-        assert re.fullmatch(r".+\.", runs.sentence(path)), path.name
-
-
-def test_pieces_of_a_run_are_put_together_in_order():
-    run = runs.Run(experiments.path_of("loop"), runs.TUNING[:7], ("default",))
-    assert [list(piece.seeds) for piece in run.pieces()] == [[1, 2, 3], [4, 5, 6], [7]]
-    parts = [{"default": {"hotNodeMinutes": list(piece.seeds)}} for piece in run.pieces()]
-    assert runs.join(parts) == {"default": {"hotNodeMinutes": list(range(1, 8))}}
-
-
 @pytest.mark.parametrize("lacks", [0, 1])
 def test_pieces_have_the_same_metrics(lacks):
     """Otherwise the seeds of a metric would not be those of the others."""
@@ -145,20 +124,6 @@ def test_pieces_have_the_same_metrics(lacks):
     parts[lacks]["estimate"] = {}
     with pytest.raises(KeyError, match="estimateErrorPercent"):
         runs.join(parts)
-
-
-def test_what_is_left_out_is_said(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("PLIMSOLL_TRACES", str(tmp_path / "none"))
-    assert {one.group for one in experiments.of_peers(BUILD, runs.TUNING[:1])} == {"peers"}
-    said = capsys.readouterr().out.splitlines()
-    names = {path.stem for path in runs.scenarios() if traces.needed(path)}
-    assert {line.removeprefix("  left out, ").partition(":")[0] for line in said} == names
-    copy = tmp_path / "page.md"
-    copy.write_text("<!-- placement: recorded -->\nx\n<!-- end -->\n", encoding="utf-8")
-    results = types.SimpleNamespace(lefts={})
-    page.write_page(copy, results, {"recorded": tables.recorded})
-    assert "<!-- placement: recorded -->\nx\n" in copy.read_text(encoding="utf-8")
-    assert "their table stays as it was" in capsys.readouterr().out
 
 
 def test_a_run_that_fails_says_why(tmp_path):
@@ -235,18 +200,6 @@ def test_an_offer_is_worth_it_beyond_chance():
     del rows["most"], rows["half"]
     assert "does not hold" in idle.verdict([idle.Situation("x", rows)])
     assert idle.drawing([idle.Situation("x", rows)]).count("<circle") == 3 * len(rows)
-
-
-def test_readme_has_the_one_figure():
-    """test_docs_pages.py compares it with the page's."""
-    text = (TOP / "README.md").read_text(encoding="utf-8")
-    assert re.findall(r"<!-- placement: ([\w-]+) -->", text) == list(tables.README_PLACES)
-    found = [left(default=[100, 100], estimate=[20, 30])]
-    worth = " ".join(tables.worth(types.SimpleNamespace(of=lambda group: found)).split())
-    assert (
-        "In 1 simulated situations nodes spend **0.25 ± 0.05** (geometric mean) of the minutes"
-        in worth
-    )
 
 
 def test_tables_are_not_mended_by_hand():

@@ -6,10 +6,7 @@ import pathlib
 import subprocess
 
 import pytest
-import yaml
 from pages import TOP, block
-
-SCENARIOS = sorted((TOP / "tests" / "placement" / "scenarios").glob("*.yaml"))
 
 REPLAY = "name: x\nmeasured: 1h\nnodes: [{count: 1, cores: 1}]\npods:\n- {kind: replay, "
 
@@ -54,15 +51,6 @@ def test_same_seeds_same_figures(example):
     assert row["hotNodeMinutes"]["seeds"][0] != row["hotNodeMinutes"]["seeds"][1]
 
 
-def test_seeds_follow_the_first(example):
-    both, second = (
-        simulate("--scenario", example, "-o", "json", "--algorithm=default", *seeds)
-        for seeds in (["--seeds=2"], ["--seeds=1", "--first-seed=2"])
-    )
-    rows = [json.loads(done.stdout)[0]["hotNodeMinutes"]["seeds"] for done in (both, second)]
-    assert rows[0][1:] == rows[1]
-
-
 RESTLESS = """
 name: x
 warmUp: 30m
@@ -103,12 +91,6 @@ def test_services_beside_idle_work_are_as_without_it(tmp_path):
             assert wanted - throttled + batch == pytest.approx(used * 4 * 8 * 3600, rel=1e-6)
 
 
-def test_idle_work_needs_nodes_that_stay(example):
-    done = simulate("--scenario", example, "-o", "idle")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "placement: -o idle: example has a base, or nodes that join or leave\n"
-
-
 def test_every_pod_has_an_id():
     """Seed 101 once drew a pod whose id was 0, which is none to the extender."""
     done = simulate(
@@ -125,18 +107,6 @@ def test_error_of_the_estimate(example):
     default, estimate, worse = json.loads(done.stdout)
     assert "estimateErrorPercent" not in default
     assert 0 < estimate["estimateErrorPercent"]["mean"] < worse["estimateErrorPercent"]["mean"]
-
-
-def test_world_is_what_arrives(example):
-    done = simulate("--scenario", example, "-o", "world")
-    assert done.returncode == 0, done.stderr
-    world = json.loads(done.stdout)
-    assert [node["cores"] for node in world["nodes"]] == [4] * 20 + [64] * 5 + [4] * 7
-    assert 0 < sum(node["losesExporter"] for node in world["nodes"]) < 32
-    arrivals = [pod["arrives"] for pod in world["pods"]]
-    assert arrivals == sorted(arrivals)
-    assert {pod["spikeFactor"] for pod in world["pods"]} == {1, 2.5}
-    assert simulate("--scenario", example, "--scenario", example, "-o", "world").returncode == 2
 
 
 @pytest.fixture(name="replay")
@@ -162,17 +132,6 @@ def test_replay_is_what_was_recorded(replay):
     assert all(0 <= pod["cores"] <= 0.5 for pod in pods if pod["workload"] == 0)
 
 
-def test_replay_of_an_hour_without_arrivals(tmp_path):
-    """The run begins somewhere between two jobs that are a year apart."""
-    jobs = "".join(f"workload=a request=1 step=30 arrives={at} cpu=1\n" for at in (0, 31536000))
-    (tmp_path / "x.trace").write_text(jobs, "utf-8")
-    (tmp_path / "x.yaml").write_text(REPLAY + "trace: x}\n", "utf-8")
-    arguments = ["--scenario", tmp_path / "x.yaml", "--traces", tmp_path, "--seeds=1"]
-    assert json.loads(simulate(*arguments, "-o", "world").stdout)["pods"] == []
-    done = simulate(*arguments, "-o", "json", "--algorithm=default")
-    assert json.loads(done.stdout)[0]["meanUtilisation"]["mean"] == 0
-
-
 def test_replay_repeats_itself(replay):
     runs = [simulate(*replay, "--seeds=2", "-o", "json", "--algorithm=estimate") for _ in "12"]
     assert runs[0].returncode == 0, runs[0].stderr
@@ -195,62 +154,17 @@ def test_replay_without_its_trace_is_refused(replay, tmp_path):
     assert gone.returncode == 2 and f"{tmp_path}/example.trace: cannot open: " in gone.stderr
 
 
-def test_every_scenario_is_named_like_its_file():
-    for path in SCENARIOS:
-        assert yaml.safe_load(path.read_text("utf-8"))["name"] == path.stem
-
-
 @pytest.mark.parametrize(
     "text, said",
     [
-        (
-            "measured: 1h\nextender: {watchAway: {at: 1m}}\nnodes: [{}]\npods: [{}]\n",
-            "line 2: extender: expected watchAway for some time",
-        ),
-        (
-            "measured: 1h\nnodes: [{count: 1, cores: 1}, {count: 1, cores: 1, leaves: 5m}]\npods:\n"
-            "- {kind: jobs, workloads: 1, requests: [1], life: {mean: 1m}, "
-            "jobs: {every: 1m, toCores: 1, gang: true}}\n",
-            "line 2: nodes: expected none that leaves, with a gang",
-        ),
         ("name: x\nnodess: []\n", "line 2: scenario.nodess: unknown field"),
         ("name: x\nmeasured: 40\n", "line 2: measured: expected a duration such as 40m"),
-        ("name: x\nnodes: [{count: 1, cores: 0}]\npods: [{}]\nmeasured: 1h\n", "line 2: nodes: "),
-        (
-            "measured: 1h\nextender: {replicas: 3}\nnodes: [{}]\npods: [{}]\n",
-            "line 2: extender: expected 1 or 2 replicas",
-        ),
-        (
-            "measured: 1h\nbase: {from: 0.1, to: 0.1, wave: 1.5}\nnodes: [{}]\npods: [{}]\n",
-            "line 2: base: expected wave from 0 to 1",
-        ),
         (
             "measured: 1h\nnodes:\n- {count: 1, cores: 1, joins: 1m}\n- {count: 1, cores: 1, leaves: 1m}\n"
             "pods: [{}]\n",
             "line 3: nodes: expected one that is always there",
         ),
-        ("name: x\n", "nodes: expected a list of 1 to 8"),
-        (
-            "name: x\nmeasured: 1h\nnodes: [{count: 1, cores: 1}]\npods:\n- kind: other\n",
-            "kind: expected steady, burst, jobs, rollout or replay",
-        ),
-        (REPLAY + "requested: 1}\n", "line 5: trace: expected the name of a trace"),
         (REPLAY + "trace: ../x}\n", "line 5: trace: expected the name of a trace"),
-        (REPLAY + "trace: x, usage: {share: 1}}\n", "line 5: pods.usage: unknown field"),
-        (REPLAY + "trace: x, scale: 0}\n", "line 5: pods: expected scale > 0 and overcommit > 0"),
-        (
-            REPLAY + "trace: x, requested: 1}\n",
-            "line 5: pods: expected life and requested, or none of them",
-        ),
-        (
-            REPLAY + "trace: x, life: {mean: 1h}}\n",
-            "line 5: pods: expected life and requested, or none of them",
-        ),
-        (
-            "name: x\nmeasured: 1h\nnodes: [{count: 1, cores: 1}]\npods:\n"
-            "- kind: jobs\n  owner: cronJob\n",
-            "line 6: owner: expected replicaSet, job or none",
-        ),
         ("a: [\n", "line 2"),
     ],
 )
@@ -260,35 +174,3 @@ def test_wrong_scenarios_are_refused_with_their_line(tmp_path, text, said):
     done = simulate("--scenario", path)
     assert done.returncode == 2 and not done.stdout
     assert done.stderr.startswith(f"placement: {path}: ") and said in done.stderr
-
-
-@pytest.mark.parametrize(
-    "arguments, said",
-    [
-        ([], "--scenario is missing"),
-        (["--scenario", "/nowhere.yaml"], "/nowhere.yaml: cannot open"),
-        (["--seeds=0"], "0: not a value"),
-        (["--seeds=101"], "101: not a value"),
-        (["--first-seed=-1"], "-1: not a value"),
-        (["--scale=0"], "0: not a value"),
-        (["--lag=x"], "x: not a value"),
-        (["--algorithm=best"], "best: not a value"),
-        (["-o", "xml"], "xml: not a value"),
-        (["--colour"], "--colour: unknown"),
-        (["loop.yaml"], "loop.yaml: not an option"),
-    ],
-)
-def test_wrong_arguments_are_refused(arguments, said):
-    done = simulate(*arguments)
-    assert done.returncode == 2 and said in done.stderr
-
-
-def test_help_names_every_algorithm():
-    done = simulate("--help")
-    assert (
-        done.returncode == 0 and "\n  estimate " in done.stdout and "no-reservations" in done.stdout
-    )
-    listed = json.loads(simulate("-o", "algorithms").stdout)
-    assert {row["kind"] for row in listed} == {"peer", "variant", "part"}
-    for row in listed:
-        assert f"\n  {row['name']} " in done.stdout and row["about"] in done.stdout

@@ -98,12 +98,6 @@ def test_written_again_when_the_source_is_newer(folder):
         assert written(folder, "surf") == expected
 
 
-def test_page_names_every_source():
-    page = (TOP / "tests" / "placement" / "traces.md").read_text(encoding="utf-8")
-    for name, places in traces.SOURCES.items():
-        assert all(f"`{file}" in page for file, _ in places) and f"| `{name}` |" in page
-
-
 def test_every_scenario_replays_a_source():
     paths = list((TOP / "tests" / "placement" / "scenarios").glob("replay-*.yaml"))
     assert {name for path in paths for name in traces.needed(path)} == set(traces.SOURCES)

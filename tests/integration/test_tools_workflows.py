@@ -1,7 +1,6 @@
 """The workflows of .github: what they may use, and that what they run is of this tree. The linters are
 tests/tools/workflows, which the gate runs with the tests of a real cluster."""
 
-import fnmatch
 import os
 import re
 import subprocess
@@ -13,7 +12,6 @@ import yaml
 from pages import TOP, block, pages
 
 sys.path[:0] = [str(TOP / "tests" / "tools"), str(TOP / "tests" / "e2e")]
-import cross  # noqa: E402
 import gate  # noqa: E402  # the folders have to be in the path first
 from tools import build  # noqa: E402
 
@@ -81,13 +79,6 @@ def test_what_runs_is_of_the_tree():
             assert os.access(TOP / command.split()[0], os.X_OK), f"{name}: {command}"
 
 
-def test_containers_have_the_machines_root():
-    """The runners have podman, too, which gives a user another root."""
-    names = {name for name, step in steps("run") if "in-container" in step["run"]}
-    assert names == {"check", "ci", "nightly", "release"}
-    assert all(workflows()[name]["env"] == {"ENGINE": "docker"} for name in names)
-
-
 def test_the_night_has_every_part():
     matrix = workflows()["nightly"]["jobs"]["part"]["strategy"]["matrix"]
     assert matrix == {"part": list(range(1, len(gate.PARTS) + 1))}
@@ -102,18 +93,6 @@ def test_the_key_of_the_cache_is_of_all_that_is_built():
         found = {path for pattern in patterns for path in TOP.glob(pattern)}
         files = {build.HERE / m / f for m in build.MODULES for f in ("go.mod", "go.sum")}
         assert found == files | {build.HERE / "build.py"}
-
-
-def test_no_root_is_cached():
-    """A Debian of cross.py has folders that only root may read, and who packs the cache is not root."""
-    (paths,) = [
-        s["with"]["path"] for n, s in steps("with") if n == "nightly" and "ccache" in str(s)
-    ]
-    left_out = [path[1:] for path in paths.splitlines() if path.startswith("!")]
-    for architecture in cross.ARCHITECTURES:
-        root = f"~/.cache/plimsoll-container/plimsoll-gate/root-{architecture}"
-        assert any(fnmatch.fnmatch(root, path) for path in left_out)
-        assert not any(f"{path}/" in root for path in paths.splitlines()), "the folder as a whole"
 
 
 def test_modules_are_kept_up_to_date():
@@ -276,13 +255,6 @@ def test_how_to_verify(bench):
         assert image == f"HOST/OWNER/plimsoll-controller:{VERSION}"
     assert found[-1][1]["--type"] == "spdxjson", "what deploy/release/publish attests"
     assert gh == f"gh attestation verify oci://{found[0][2]} --repo OWNER/plimsoll"
-
-
-def test_badges_are_of_workflows():
-    page = (TOP / "README.md").read_text("utf-8")
-    named = re.findall(r"/OWNER/plimsoll/actions/workflows/([\w.]+)", page)
-    assert len(named) == 4 and all((FOLDER / name).exists() for name in named), named
-    assert "scorecard" in workflows()
 
 
 def test_the_owner_gets_a_name(tmp_path):

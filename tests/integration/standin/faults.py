@@ -30,7 +30,6 @@ What it does, by `action`:
     html         `status` (default 200) with a login page as text/html; `location`: a redirect to it
     mute         200, and then nothing, for a watch
     expired      200 and an ERROR event with code 410, as for a watch from too long ago
-    content_type the real answer, called `content_type` (default text/html)
     not_http     bytes that are no HTTP at all
 """
 
@@ -56,7 +55,6 @@ ACTIONS = {
     "html",
     "expired",
     "mute",
-    "content_type",
     "not_http",
 }
 _KEYS = {
@@ -78,7 +76,6 @@ _KEYS = {
     "bytes",
     "reset",
     "mebibytes",
-    "content_type",
     "location",
 }
 
@@ -194,22 +191,6 @@ def act(fault, request, go_on, refuse):
         stream = request.stream()
         stream.write(b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}\n')
         stream.finish()
-    elif action == "content_type":
-        media = spec.get("content_type", "text/html")
-
-        class Renamed:
-            """The request, but for the content type of its answer."""
-
-            def __getattr__(self, name):
-                return getattr(request, name)
-
-            def reply(self, status, body=b"", _media="", **more):
-                request.reply(status, body, media, **more)
-
-            def stream(self, status=200, _media="", **more):
-                return request.stream(status, media, **more)
-
-        go_on(Renamed())
     elif action == "not_http":
         request.reply_raw(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")
 

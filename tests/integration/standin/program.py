@@ -95,12 +95,7 @@ class StandIn:
         if fault is None:
             self.api.handle(request)
         else:
-            act(
-                fault,
-                request,
-                lambda shown=request: self.api.handle(shown),
-                self.api.refuse,
-            )
+            act(fault, request, lambda: self.api.handle(request), self.api.refuse)
 
     async def bookmarks(self):
         while True:
