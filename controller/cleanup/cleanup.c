@@ -42,8 +42,9 @@ struct cleanup {
         struct cleanup_options options;
         struct policy *policy;
         struct reflector *reflector;
-        struct publisher *publisher; /* with a job for each node that has something of ours */
-        struct kube_call *call;      /* for the lease, the policy, and the lease again */
+        struct publisher *publisher;
+        struct patch_kind *patches; /* with a job for each node that has something of ours */
+        struct kube_call *call;     /* for the lease, the policy, and the lease again */
         char *lease_path;
         char *lease_version; /* of the Lease that nobody holds; NULL: there is none */
         int64_t lease_give_up_mono_ms;
@@ -93,7 +94,7 @@ static void delete_lease(struct cleanup *cleanup) {
 /* Nodes */
 
 static void report_cleanup(struct cleanup *cleanup) {
-        size_t dirty = cleanup->publisher->job_count;
+        size_t dirty = cleanup->patches->job_count;
 
         if (cleanup->may_not_patch)
                 log_error(MSG("the account lacks a right"), STR("verb", "patch"),
@@ -121,9 +122,9 @@ static void report_cleanup(struct cleanup *cleanup) {
 static void on_cleanup_progress(void *userdata) {
         struct cleanup *cleanup = userdata;
 
-        log_info(MSG("cleaning up"), INT("nodes", cleanup->publisher->job_count),
+        log_info(MSG("cleaning up"), INT("nodes", cleanup->patches->job_count),
                  INT("cleaned", cleanup->done), INT("failed", cleanup->failed));
-        (void)publisher_tick(cleanup->publisher);
+        publisher_tick(cleanup->publisher);
         loop_timer_arm(cleanup->daemon->loop, &cleanup->progress,
                        loop_now_mono_ms(cleanup->daemon->loop) + PROGRESS_MS, on_cleanup_progress,
                        cleanup);
@@ -136,7 +137,7 @@ static void count_cleaned(struct cleanup *cleanup, bool is_clean) {
                 cleanup->done++;
         else
                 cleanup->failed++;
-        if (cleanup->done + cleanup->failed == cleanup->publisher->job_count)
+        if (cleanup->done + cleanup->failed == cleanup->patches->job_count)
                 report_cleanup(cleanup);
 }
 
@@ -171,20 +172,18 @@ static bool on_cleanup_turn(void *userdata, struct publisher_job *job, struct bu
         return false;
 }
 
-static void on_cleanup_done(void *userdata, struct publisher_job *job,
-                            const struct kube_answer *answer) {
+static void on_cleanup_done(void *userdata, struct publisher_job *job, enum patch_outcome outcome) {
         struct dirty_node *node = (struct dirty_node *)job;
         struct cleanup *cleanup = userdata;
 
-        if (answer->outcome == KUBE_FORBIDDEN && job->is_of_status)
+        if (outcome == PATCH_DENIED && job->is_of_status)
                 cleanup->may_not_patch_status = true;
-        else if (answer->outcome == KUBE_FORBIDDEN)
+        else if (outcome == PATCH_DENIED)
                 cleanup->may_not_patch = true;
-        if (answer->outcome == KUBE_OK && begin_stage(node, node->stage + 1))
+        if (outcome == PATCH_WRITTEN && begin_stage(node, node->stage + 1))
                 publisher_push(job, 0);
         else /* a node that is gone has nothing of ours */
-                count_cleaned(cleanup,
-                              answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND);
+                count_cleaned(cleanup, outcome == PATCH_WRITTEN || outcome == PATCH_GONE);
 }
 
 /* Listing */
@@ -192,7 +191,7 @@ static void on_cleanup_done(void *userdata, struct publisher_job *job,
 static void drop_dirty(struct cleanup *cleanup) {
         struct publisher_job *job;
 
-        while ((job = TAILQ_FIRST(&cleanup->publisher->jobs)) != NULL) {
+        while ((job = TAILQ_FIRST(&cleanup->patches->jobs)) != NULL) {
                 struct dirty_node *node = (struct dirty_node *)job;
                 publisher_remove(job);
                 json_decref(node->nulls);
@@ -230,7 +229,7 @@ static void on_listed_node(void *userdata, enum reflector_event event, const jso
                 return;
         }
         node->name = xstrdup(json_string_at(object, "metadata", "name", NULL));
-        publisher_add(cleanup->publisher, &node->job, node->name);
+        publisher_add(cleanup->patches, &node->job, node->name);
 }
 
 static void print_keys(const struct dirty_node *node) {
@@ -260,13 +259,13 @@ static void on_all_listed(void *userdata, size_t count) {
                 return;
         cleanup->nodes = count;
         loop_timer_disarm(cleanup->daemon->loop, &cleanup->deadline);
-        TAILQ_FOREACH (job, &cleanup->publisher->jobs, link) {
+        TAILQ_FOREACH (job, &cleanup->patches->jobs, link) {
                 if (cleanup->options.is_dry_run)
                         print_keys((struct dirty_node *)job);
                 else
                         publisher_push(job, 0);
         }
-        if (cleanup->options.is_dry_run || cleanup->publisher->job_count == 0)
+        if (cleanup->options.is_dry_run || cleanup->patches->job_count == 0)
                 report_cleanup(cleanup);
         else
                 on_cleanup_progress(cleanup);
@@ -404,13 +403,15 @@ struct cleanup *cleanup_new(const struct daemon *daemon, const struct cleanup_op
         cleanup->policy = policy;
         cleanup->exit_code = 1; /* in case a signal ends it */
         cleanup->publisher = publisher_new(&(struct publisher_options){
-                .what = "cleanup",
-                .daemon = daemon,
-                .patches_per_s = options->patches_per_s,
-                .max_in_flight = publisher_in_flight(options->patches_per_s),
-                .on_turn = on_cleanup_turn,
-                .on_done = on_cleanup_done,
-                .userdata = cleanup});
+                .daemon = daemon, .patches_per_s = options->patches_per_s});
+        cleanup->patches = publisher_add_kind(
+                cleanup->publisher,
+                &(struct patch_kind_options){
+                        .what = "cleanup",
+                        .max_in_flight = publisher_in_flight(options->patches_per_s),
+                        .on_turn = on_cleanup_turn,
+                        .on_done = on_cleanup_done,
+                        .userdata = cleanup});
         cleanup->lease_path = kube_path(KUBE_COORDINATION, options->lease_namespace, "leases",
                                         options->lease_name, "");
         cleanup->lease_give_up_mono_ms = loop_now_mono_ms(daemon->loop) + LEASE_WAIT_MS;

@@ -14,6 +14,7 @@
 enum {
         FIRST_RETRY_MS = 5000,
         MAX_RETRY_MS = 300000,
+        MAX_IN_FLIGHT = 4,
         MAX_CARRIED_MILLI = 1000000000,
         URGENCY_TO_RISE = 0,
         URGENCY_TO_FALL = 1,
@@ -61,13 +62,11 @@ int64_t idle_writer_carried(const json_t *status, bool *ret_is_odd) {
 }
 
 static void await_node(struct idle_node *idle) {
-        idle->awaited_mono_ms = publisher_now(idle->job.publisher) +
-                                node_track_settle_ms(idle->track);
+        idle->awaited_mono_ms = publisher_now(idle->job.kind) + node_track_settle_ms(idle->track);
 }
 
 static void delay_rise(struct idle_node *idle) {
-        idle->rises_mono_ms = publisher_now(idle->job.publisher) +
-                              idle->track->compiled->plan.sync_ms;
+        idle->rises_mono_ms = publisher_now(idle->job.kind) + idle->track->compiled->plan.sync_ms;
 }
 
 static void await_readings(struct idle_node *idle) {
@@ -106,52 +105,50 @@ static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf 
         struct idle_node *idle = idle_of_job(job);
 
         (void)userdata;
-        idle->next_milli = next_offer(idle, publisher_now(job->publisher));
+        idle->next_milli = next_offer(idle, publisher_now(job->kind));
         if (!is_offer_wanted(idle, idle->next_milli))
                 return false;
         return idle_writer_patch(job->uid, idle->next_milli, patch);
 }
 
-static void on_offer_done(void *userdata, struct publisher_job *job,
-                          const struct kube_answer *answer) {
+static void on_offer_done(void *userdata, struct publisher_job *job, enum patch_outcome outcome) {
         struct idle_node *idle = idle_of_job(job);
-        int64_t now_mono_ms = publisher_now(job->publisher);
+        int64_t now_mono_ms = publisher_now(job->kind);
 
         (void)userdata;
-        if (answer->outcome == KUBE_OK) {
+        if (outcome == PATCH_WRITTEN) {
                 note_carried(idle, idle->next_milli);
                 idle->is_odd = false;
         }
-        if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND)
+        if (outcome == PATCH_WRITTEN || outcome == PATCH_GONE)
                 idle->backoff.failures = 0;
         else
                 idle->rests_mono_ms = now_mono_ms + backoff_next_ms(&idle->backoff, now_mono_ms);
 }
 
-struct publisher *idle_writer_new(const struct publisher_options *options) {
-        struct publisher_options own = *options;
-
-        own.what = "idle CPU";
-        own.on_turn = on_offer_turn;
-        own.on_done = on_offer_done;
-        return publisher_new(&own);
+struct patch_kind *idle_writer_new(struct publisher *publisher) {
+        return publisher_add_kind(publisher,
+                                  &(struct patch_kind_options){.what = "idle CPU",
+                                                               .max_in_flight = MAX_IN_FLIGHT,
+                                                               .on_turn = on_offer_turn,
+                                                               .on_done = on_offer_done});
 }
 
-void idle_writer_replan(struct publisher *offers) {
+void idle_writer_replan(struct patch_kind *offers) {
         struct publisher_job *job;
 
         TAILQ_FOREACH (job, &offers->jobs, link)
                 await_readings(idle_of_job(job));
 }
 
-void idle_writer_lead(struct publisher *offers) {
+void idle_writer_lead(struct patch_kind *offers) {
         struct publisher_job *job;
 
         TAILQ_FOREACH (job, &offers->jobs, link)
                 await_node(idle_of_job(job));
 }
 
-void idle_writer_add(struct publisher *offers, struct idle_node *idle, const struct node *node,
+void idle_writer_add(struct patch_kind *offers, struct idle_node *idle, const struct node *node,
                      const struct node_track *track) {
         *idle = (struct idle_node){
                 .job.is_of_status = true,
@@ -178,11 +175,11 @@ void idle_writer_update(struct idle_node *idle, const struct plan_values *values
                 await_readings(idle);
 }
 
-void idle_writer_tick(struct publisher *offers, bool may_write) {
+void idle_writer_tick(struct patch_kind *offers, bool may_write) {
         int64_t now_mono_ms = publisher_now(offers);
         struct publisher_job *job;
 
-        if (!publisher_tick(offers) || !may_write)
+        if (!publisher_may_look(offers) || !may_write)
                 return;
         TAILQ_FOREACH (job, &offers->jobs, link) {
                 const struct idle_node *idle = idle_of_job(job);

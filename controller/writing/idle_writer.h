@@ -6,12 +6,12 @@
  * status.allocatable, to which a kubelet would copy it in its own time. kube-scheduler subtracts
  * what pods request from it, as for any extended resource. Nothing is evicted when it falls.
  *
- * Like taints (taint_writer.h), offers have a publisher of their own, with its own part of
- * --patch-qps, and what a node carries is read from the watch: so a replica begins with the offers
- * that its predecessor left, and one that a kubelet has reset is written again. A node that is not
- * read offers nothing, nor does any before all pods have been listed (node/idle_pods.h). One that
- * is read, but has no value, keeps its offer for a while: perhaps it turns to another source. (The
- * API server writes 4000 as 4k: what is carried is read as a quantity.)
+ * As with taints (taint_writer.h), what a node carries is read from the watch: so a replica begins
+ * with the offers that its predecessor left, and one that a kubelet has reset is written again. A
+ * node that is not read offers nothing, nor does any before all pods have been listed
+ * (node/idle_pods.h). One that is read, but has no value, keeps its offer for a while: perhaps it
+ * turns to another source. (The API server writes 4000 as 4k: what is carried is read as a
+ * quantity.)
  */
 #pragma once
 
@@ -42,25 +42,25 @@ struct idle_node {
         struct backoff backoff;
 };
 
-/** idle_writer_new() - the publisher of offers; @options: as for taint_writer_new() */
-struct publisher *idle_writer_new(const struct publisher_options *options);
+/** idle_writer_new() - the kind of patches that offers are */
+struct patch_kind *idle_writer_new(struct publisher *publisher);
 
 /** idle_writer_replan() - the tracks have another policy */
-void idle_writer_replan(struct publisher *offers);
+void idle_writer_replan(struct patch_kind *offers);
 
 /** idle_writer_lead() - this replica writes from now on. Until nodes have had time to be read,
  * those that are not keep their offers: one that stands by asks some sources less often */
-void idle_writer_lead(struct publisher *offers);
+void idle_writer_lead(struct patch_kind *offers);
 
 /** idle_writer_add() - @node and @track are borrowed until publisher_remove() of the job */
-void idle_writer_add(struct publisher *offers, struct idle_node *idle, const struct node *node,
+void idle_writer_add(struct patch_kind *offers, struct idle_node *idle, const struct node *node,
                      const struct node_track *track);
 /** idle_writer_seen() - @status: the Node's; may be NULL or hold anything */
 void idle_writer_seen(struct idle_node *idle, const json_t *status);
 /** idle_writer_update() - the node has been read: @values */
 void idle_writer_update(struct idle_node *idle, const struct plan_values *values);
 /** idle_writer_tick() - every second or so: decide, and queue patches if this replica @may_write */
-void idle_writer_tick(struct publisher *offers, bool may_write);
+void idle_writer_tick(struct patch_kind *offers, bool may_write);
 
 /** idle_writer_patch() - append the merge patch of a Node's status to @offered_milli, which may be
  * IDLE_OFFER_NONE; false when not all of it fits

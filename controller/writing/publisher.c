@@ -1,51 +1,58 @@
 #include "controller/writing/publisher.h"
 
+#include <assert.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
-#include "codec/json.h"
+#include "controller/writing/token_bucket.h"
 #include "kube/kube_path.h"
 
 enum {
         PATCH_TIMEOUT_MS = 10000,
-        STATUS_UNPROCESSABLE = 422,
         PATCH_RETRIES = 2,
         PATCH_ANSWER_MAX_BYTES = 2 << 20,
         MIN_IN_FLIGHT = 4,
         MAX_IN_FLIGHT = 64, /* half of the API client's: a Lease is to be renewed, too */
-        /* This many denials in a row are not about single nodes: RBAC lacks a rule. */
-        DENIED_IN_A_ROW = 16,
-        DENIED_PAUSE_MS = 5000,
-        /* This many failures in a row are reported; fewer may be about one node. */
-        TROUBLE_IN_A_ROW = 4,
+        FIRST_PER_OTHER = 10,
         /* A look touches the memory of all nodes: of 100,000, every ten seconds. */
         NODES_PER_MS = 10,
 };
 
-int64_t publisher_now(const struct publisher *publisher) {
+struct publisher {
+        struct publisher_options options;
+        struct patch_kind kinds[PUBLISHER_MAX_KINDS];
+        size_t kind_count;
+        struct token_bucket bucket;
+        unsigned first_in_a_row; /* patches of the first kind since one of another */
+        size_t last_other;       /* the index of that kind */
+        struct loop_timer timer;
+        struct buf patch;
+};
+
+#define KIND_FOREACH(kind, publisher)                                                              \
+        for ((kind) = (publisher)->kinds; (kind) < (publisher)->kinds + (publisher)->kind_count;   \
+             (kind)++)
+
+static void publisher_run(void *userdata);
+
+static int64_t now_of(const struct publisher *publisher) {
         return loop_now_mono_ms(publisher->options.daemon->loop);
 }
 
-size_t publisher_in_flight(double patches_per_s) {
-        double in_flight = patches_per_s / 3;
+int64_t publisher_now(const struct patch_kind *kind) {
+        return now_of(kind->publisher);
+}
 
-        return (size_t)fmin(fmax(in_flight, MIN_IN_FLIGHT), MAX_IN_FLIGHT);
+size_t publisher_in_flight(double patches_per_s) {
+        return (size_t)fmin(fmax(patches_per_s / 3, MIN_IN_FLIGHT), MAX_IN_FLIGHT);
 }
 
 struct publisher *publisher_new(const struct publisher_options *options) {
         struct publisher *publisher = xcalloc(1, sizeof(*publisher));
 
         publisher->options = *options;
-        publisher->outages.what = options->what;
-        TAILQ_INIT(&publisher->jobs);
-        patch_queue_init(&publisher->queue);
-        publisher->max_tokens = options->patches_per_s > 10 ? options->patches_per_s / 10 : 1;
-        publisher->tokens = publisher->max_tokens;
-        publisher->filled_mono_ms = publisher_now(publisher);
         publisher->patch = BUF_INIT(PUBLISHER_MAX_PATCH_BYTES);
+        token_bucket_init(&publisher->bucket, options->patches_per_s, now_of(publisher));
         return publisher;
 }
 
@@ -55,79 +62,36 @@ void publisher_free(struct publisher *publisher) {
         free(publisher);
 }
 
-static void publisher_run(void *userdata);
+struct patch_kind *publisher_add_kind(struct publisher *publisher,
+                                      const struct patch_kind_options *options) {
+        assert(publisher->kind_count < PUBLISHER_MAX_KINDS);
+        struct patch_kind *kind = &publisher->kinds[publisher->kind_count++];
 
-static bool is_denied(const struct kube_answer *answer) {
-        return answer->outcome == KUBE_FORBIDDEN || answer->outcome == KUBE_UNAUTHORIZED;
+        kind->options = *options;
+        kind->publisher = publisher;
+        kind->failures.outages.what = options->what;
+        TAILQ_INIT(&kind->jobs);
+        patch_queue_init(&kind->queue);
+        return kind;
 }
 
-static void note_failed_run(struct publisher *publisher, const struct publisher_job *job,
-                            const struct kube_answer *answer) {
-        const char *rule = job->is_of_status ? "; see the RBAC rule for patching nodes/status"
-                                             : "; see the RBAC rule for patching nodes";
+/* Sending */
 
-        if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND)
-                publisher->failed = 0;
-        else
-                publisher->failed++;
-        publisher->trouble[0] = '\0';
-        if (publisher->failed >= TROUBLE_IN_A_ROW)
-                (void)snprintf(publisher->trouble, sizeof(publisher->trouble),
-                               "the last %zu patches failed: %s: %.*s%s", publisher->failed,
-                               kube_outcome_name(answer->outcome),
-                               (int)sizeof(publisher->trouble) - 128, answer->err.msg,
-                               is_denied(answer) ? rule : "");
-}
-
-/* Whether a node that is gone has failed or not, the watch will show it to be gone. */
-static void note_failing(struct publisher *publisher, struct publisher_job *job,
-                         const struct kube_answer *answer) {
-        bool is_failing = answer->outcome != KUBE_OK;
-
-        if (answer->outcome == KUBE_NOT_FOUND || is_failing == job->is_failing)
-                return;
-        job->is_failing = is_failing;
-        if (is_failing)
-                outage_log_failed(&publisher->outages, publisher_now(publisher), job->node, NULL,
-                                  kube_outcome_name(answer->outcome), answer->err.msg);
-        else
-                outage_log_recovered(&publisher->outages, publisher_now(publisher), job->node);
-}
-
-/* The node that the patch is for is gone, and another one has its name. */
-static bool is_made_anew(const struct kube_answer *answer) {
-        json_auto_t *status = NULL;
-        const json_t *cause;
-        size_t i;
-
-        if (answer->status != STATUS_UNPROCESSABLE ||
-            json_parse(answer->body, answer->body_bytes, &status, NULL) < 0)
-                return false;
-        json_array_foreach (json_at(status, "details", "causes", NULL), i, cause)
-                if (json_is_at("metadata.uid", cause, "field", NULL))
-                        return true;
-        return false;
-}
-
-static void on_patch_done(void *userdata, const struct kube_answer *given) {
+static void on_patch_done(void *userdata, const struct kube_answer *answer) {
         struct publisher_job *job = userdata;
-        struct publisher *publisher = job->publisher;
-        struct kube_answer found = *given, *answer = &found;
+        struct patch_kind *kind = job->kind;
+        struct publisher *publisher = kind->publisher;
+        const char *rule = job->is_of_status ? "nodes/status" : "nodes";
 
         job->call = NULL;
-        publisher->in_flight--;
-        if (is_made_anew(given))
-                found.outcome = KUBE_NOT_FOUND;
+        kind->in_flight--;
+        enum patch_outcome outcome = patch_failures_note(
+                &kind->failures, &job->is_failing, job->node, rule, answer, now_of(publisher));
+        enum kube_outcome shown = outcome == PATCH_GONE ? KUBE_NOT_FOUND : answer->outcome;
         metrics_inc(metrics_counter(publisher->options.daemon->metrics, "plimsoll_patches_total",
                                     "Patches of nodes by outcome, after retries.",
-                                    LABELS("outcome", kube_outcome_name(answer->outcome))));
-        if (!is_denied(answer))
-                publisher->denied = 0;
-        else if (++publisher->denied >= DENIED_IN_A_ROW)
-                publisher->paused_until_mono_ms = publisher_now(publisher) + DENIED_PAUSE_MS;
-        note_failed_run(publisher, job, answer);
-        note_failing(publisher, job, answer);
-        publisher->options.on_done(publisher->options.userdata, job, answer);
+                                    LABELS("outcome", kube_outcome_name(shown))));
+        kind->options.on_done(kind->options.userdata, job, outcome);
         publisher_run(publisher);
 }
 
@@ -137,7 +101,7 @@ static void send_patch(struct publisher *publisher, struct publisher_job *job) {
                                                         ? "/status?fieldManager=" KUBE_FIELD_MANAGER
                                                         : "?fieldManager=" KUBE_FIELD_MANAGER);
 
-        publisher->in_flight++;
+        job->kind->in_flight++;
         job->call = kube_start(publisher->options.daemon->api,
                                &(struct kube_request){
                                        .method = "PATCH",
@@ -158,149 +122,166 @@ static void send_patch(struct publisher *publisher, struct publisher_job *job) {
                                });
 }
 
-static void refill_tokens(struct publisher *publisher) {
-        int64_t now_mono_ms = publisher_now(publisher);
-
-        publisher->tokens += (double)(now_mono_ms - publisher->filled_mono_ms) *
-                             publisher->options.patches_per_s / MS_PER_S;
-        if (publisher->tokens > publisher->max_tokens)
-                publisher->tokens = publisher->max_tokens;
-        publisher->filled_mono_ms = now_mono_ms;
+static bool is_ready(const struct patch_kind *kind) {
+        return kind->queue.len > 0 && kind->in_flight < kind->options.max_in_flight &&
+               publisher_now(kind) >= kind->failures.paused_until_mono_ms;
 }
 
-/* Whose tokens pay for the next patch; NULL: nobody's yet. */
-static struct publisher *find_payer(struct publisher *publisher) {
-        struct publisher *lender = publisher->options.lender;
+/* One of the kinds behind the first, in turn; NULL: none is ready. */
+static struct patch_kind *next_other(struct publisher *publisher) {
+        size_t count = publisher->kind_count - 1;
 
-        refill_tokens(publisher);
-        if (publisher->tokens >= 1)
-                return publisher;
-        if (!lender || lender->queue.len > 0)
-                return NULL;
-        refill_tokens(lender);
-        return lender->tokens >= 1 + lender->max_tokens / 2 ? lender : NULL;
-}
-
-static void await_token(struct publisher *publisher) {
-        const struct publisher *lender = publisher->options.lender;
-        double wait_ms = (1 - publisher->tokens) * MS_PER_S / publisher->options.patches_per_s;
-
-        if (lender)
-                wait_ms = fmin(wait_ms, MS_PER_S / lender->options.patches_per_s);
-        loop_timer_arm(publisher->options.daemon->loop, &publisher->timer,
-                       publisher_now(publisher) + (int64_t)wait_ms + 1, publisher_run, publisher);
-}
-
-static void send_queued(struct publisher *publisher) {
-        struct publisher *payer;
-
-        while (publisher->in_flight < publisher->options.max_in_flight &&
-               (payer = find_payer(publisher))) {
-                struct patch_place *place = patch_queue_pop(&publisher->queue);
-                struct publisher_job *job = (struct publisher_job *)place; /* its first member */
-                if (!job)
-                        break;
-                buf_clear(&publisher->patch);
-                if (!publisher->options.on_turn(publisher->options.userdata, job,
-                                                &publisher->patch))
-                        continue;
-                payer->tokens -= 1;
-                send_patch(publisher, job);
+        for (size_t i = 0; i < count; i++) {
+                struct patch_kind *kind =
+                        &publisher->kinds[1 + (publisher->last_other + i) % count];
+                if (is_ready(kind))
+                        return kind;
         }
-        if (publisher->queue.len > 0 && publisher->tokens < 1)
-                await_token(publisher);
+        return NULL;
+}
+
+/* Ten patches of the first kind earn one of the others, which costs no token: so those neither
+ * starve nor take any of the first kind's rate. Return: false when none can be sent now */
+static bool send_next(struct publisher *publisher) {
+        struct patch_kind *first = publisher->kinds, *other = next_other(publisher);
+        bool is_earned = other && publisher->first_in_a_row >= FIRST_PER_OTHER;
+        struct patch_kind *kind = is_ready(first) && !is_earned ? first : other;
+
+        if (!kind || (!is_earned && !token_bucket_has(&publisher->bucket, now_of(publisher))))
+                return false;
+        /* The place is the job's first member. */
+        struct publisher_job *job = (struct publisher_job *)patch_queue_pop(&kind->queue);
+        buf_clear(&publisher->patch);
+        if (!kind->options.on_turn(kind->options.userdata, job, &publisher->patch))
+                return true;
+        publisher->first_in_a_row = kind == first ? publisher->first_in_a_row + 1 : 0;
+        if (kind != first)
+                publisher->last_other = (size_t)(kind - first);
+        publisher->bucket.tokens -= is_earned ? 0 : 1;
+        send_patch(publisher, job);
+        return true;
 }
 
 static void publisher_run(void *userdata) {
         struct publisher *publisher = userdata;
+        int64_t wake_mono_ms = INT64_MAX;
+        struct patch_kind *kind;
 
-        if (publisher_now(publisher) < publisher->paused_until_mono_ms)
-                loop_timer_arm(publisher->options.daemon->loop, &publisher->timer,
-                               publisher->paused_until_mono_ms, publisher_run, publisher);
-        else
-                send_queued(publisher);
+        while (send_next(publisher))
+                ;
+        KIND_FOREACH(kind, publisher) {
+                int64_t paused_mono_ms = kind->failures.paused_until_mono_ms;
+                if (is_ready(kind))
+                        wake_mono_ms = token_bucket_at_mono_ms(&publisher->bucket);
+                else if (kind->queue.len > 0 && now_of(publisher) < paused_mono_ms &&
+                         paused_mono_ms < wake_mono_ms)
+                        wake_mono_ms = paused_mono_ms;
+        }
+        if (wake_mono_ms < INT64_MAX)
+                loop_timer_arm(publisher->options.daemon->loop, &publisher->timer, wake_mono_ms,
+                               publisher_run, publisher);
         if (publisher->options.on_idle && publisher_is_idle(publisher))
                 publisher->options.on_idle(publisher->options.userdata);
 }
 
 /* On the next turn of the loop: the caller is not called back from within its call. */
 static void publisher_wake(struct publisher *publisher) {
-        if (!loop_timer_is_armed(&publisher->timer))
-                loop_timer_arm(publisher->options.daemon->loop, &publisher->timer,
-                               publisher_now(publisher), publisher_run, publisher);
+        loop_timer_arm(publisher->options.daemon->loop, &publisher->timer, now_of(publisher),
+                       publisher_run, publisher);
 }
 
-void publisher_add(struct publisher *publisher, struct publisher_job *job, const char *name) {
-        job->publisher = publisher;
+/* Jobs */
+
+void publisher_add(struct patch_kind *kind, struct publisher_job *job, const char *name) {
+        job->kind = kind;
         job->node = name;
-        TAILQ_INSERT_TAIL(&publisher->jobs, job, link);
-        publisher->job_count++;
+        TAILQ_INSERT_TAIL(&kind->jobs, job, link);
+        kind->job_count++;
 }
 
 void publisher_remove(struct publisher_job *job) {
         publisher_cancel(job);
-        TAILQ_REMOVE(&job->publisher->jobs, job, link);
-        job->publisher->job_count--;
+        TAILQ_REMOVE(&job->kind->jobs, job, link);
+        job->kind->job_count--;
 }
 
 void publisher_push(struct publisher_job *job, unsigned urgency) {
         if (job->call)
                 return;
         if (!job->place.is_queued)
-                publisher_wake(job->publisher);
-        patch_queue_put(&job->publisher->queue, &job->place, urgency);
+                publisher_wake(job->kind->publisher);
+        patch_queue_put(&job->kind->queue, &job->place, urgency);
 }
 
 void publisher_unwanted(struct publisher_job *job) {
-        struct publisher *publisher = job->publisher;
-
-        if (!job->is_failing)
-                return;
-        job->is_failing = false;
-        outage_log_gone(&publisher->outages);
-        if (publisher->outages.failing > 0)
-                return;
-        /* Perhaps nothing is patched for a long time, and so nothing succeeds. */
-        publisher->failed = 0;
-        publisher->trouble[0] = '\0';
+        patch_failures_forget(&job->kind->failures, &job->is_failing);
 }
 
 void publisher_cancel(struct publisher_job *job) {
-        struct publisher *publisher = job->publisher;
-
         publisher_unwanted(job);
         if (!job->call && !job->place.is_queued)
                 return;
-        patch_queue_drop(&publisher->queue, &job->place);
-        publisher->in_flight -= job->call != NULL;
+        patch_queue_drop(&job->kind->queue, &job->place);
+        job->kind->in_flight -= job->call != NULL;
         kube_cancel(TAKE_PTR(job->call));
-        publisher_wake(publisher);
+        publisher_wake(job->kind->publisher);
 }
 
 void publisher_cancel_all(struct publisher *publisher) {
         struct publisher_job *job;
+        struct patch_kind *kind;
 
-        TAILQ_FOREACH (job, &publisher->jobs, link)
-                publisher_cancel(job);
+        KIND_FOREACH(kind, publisher) {
+                TAILQ_FOREACH (job, &kind->jobs, link)
+                        publisher_cancel(job);
+        }
 }
 
 void publisher_drop_queue(struct publisher *publisher) {
-        if (publisher->queue.len > 0)
-                publisher_wake(publisher);
-        while (patch_queue_pop(&publisher->queue))
-                ;
+        struct patch_kind *kind;
+
+        KIND_FOREACH(kind, publisher) {
+                while (patch_queue_pop(&kind->queue))
+                        ;
+        }
+        publisher_wake(publisher);
 }
 
-bool publisher_tick(struct publisher *publisher) {
-        int64_t now_mono_ms = publisher_now(publisher);
+/* The whole */
 
-        outage_log_tick(&publisher->outages, now_mono_ms);
-        if (now_mono_ms < publisher->look_mono_ms)
+void publisher_tick(struct publisher *publisher) {
+        struct patch_kind *kind;
+
+        KIND_FOREACH(kind, publisher) {
+                outage_log_tick(&kind->failures.outages, now_of(publisher));
+        }
+}
+
+bool publisher_may_look(struct patch_kind *kind) {
+        int64_t now_mono_ms = publisher_now(kind);
+
+        if (now_mono_ms < kind->look_mono_ms)
                 return false;
-        publisher->look_mono_ms = now_mono_ms + (int64_t)(publisher->job_count / NODES_PER_MS);
+        kind->look_mono_ms = now_mono_ms + (int64_t)(kind->job_count / NODES_PER_MS);
         return true;
 }
 
 bool publisher_is_idle(const struct publisher *publisher) {
-        return publisher->queue.len == 0 && publisher->in_flight == 0;
+        const struct patch_kind *kind;
+        size_t busy = 0;
+
+        KIND_FOREACH(kind, publisher) {
+                busy += kind->queue.len + kind->in_flight;
+        }
+        return busy == 0;
+}
+
+const char *publisher_trouble(const struct publisher *publisher) {
+        const struct patch_kind *kind;
+
+        KIND_FOREACH(kind, publisher) {
+                if (*kind->failures.trouble)
+                        return kind->failures.trouble;
+        }
+        return "";
 }

@@ -5,6 +5,7 @@
 enum {
         FIRST_RETRY_MS = 5000,
         MAX_RETRY_MS = 300000,
+        MAX_IN_FLIGHT = 4,
         /* While more than one of so many nodes is awaited, nothing is decided. */
         NODES_PER_AWAITED = 10,
 };
@@ -24,8 +25,7 @@ static int64_t reading_interval_ms(const struct taint_node *node) {
 }
 
 static void await_load(struct taint_node *node) {
-        node->awaited_mono_ms = publisher_now(node->job.publisher) +
-                                node_track_settle_ms(node->track);
+        node->awaited_mono_ms = publisher_now(node->job.kind) + node_track_settle_ms(node->track);
 }
 
 static void forget_load(struct taint_node *node) {
@@ -46,13 +46,12 @@ static bool on_taints_turn(void *userdata, struct publisher_job *job, struct buf
 }
 
 /* Also when somebody else was faster (422): then the watch shows it before the next attempt. */
-static void on_taints_done(void *userdata, struct publisher_job *job,
-                           const struct kube_answer *answer) {
+static void on_taints_done(void *userdata, struct publisher_job *job, enum patch_outcome outcome) {
         struct taint_node *node = tainted_of_job(job);
-        int64_t now_mono_ms = publisher_now(node->job.publisher);
+        int64_t now_mono_ms = publisher_now(node->job.kind);
 
         (void)userdata;
-        if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND) {
+        if (outcome == PATCH_WRITTEN || outcome == PATCH_GONE) {
                 load_level_changed(&node->level, now_mono_ms);
                 node->backoff.failures = 0;
         } else {
@@ -61,32 +60,31 @@ static void on_taints_done(void *userdata, struct publisher_job *job,
         }
 }
 
-struct taint_writer *taint_writer_new(const struct publisher_options *options) {
-        struct publisher_options own = *options;
+struct taint_writer *taint_writer_new(struct publisher *publisher, struct metrics *metrics) {
         struct taint_writer *writer = xcalloc(1, sizeof(*writer));
 
-        own.what = "taints";
-        own.on_turn = on_taints_turn;
-        own.on_done = on_taints_done;
-        writer->publisher = publisher_new(&own);
+        writer->kind = publisher_add_kind(
+                publisher, &(struct patch_kind_options){.what = "taints",
+                                                        .max_in_flight = MAX_IN_FLIGHT,
+                                                        .on_turn = on_taints_turn,
+                                                        .on_done = on_taints_done});
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++) {
                 const char level[] = {(char)('1' + i), '\0'};
-                writer->shown[i] = metrics_gauge(
-                        options->daemon->metrics, "plimsoll_taint_level_nodes",
-                        "Nodes by the number of our taints on them.", LABELS("level", level));
+                writer->shown[i] = metrics_gauge(metrics, "plimsoll_taint_level_nodes",
+                                                 "Nodes by the number of our taints on them.",
+                                                 LABELS("level", level));
         }
         return writer;
 }
 
 void taint_writer_free(struct taint_writer *writer) {
-        publisher_free(writer->publisher);
         free(writer);
 }
 
 void taint_writer_replan(struct taint_writer *writer) {
         struct publisher_job *job;
 
-        TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
+        TAILQ_FOREACH (job, &writer->kind->jobs, link) {
                 forget_load(tainted_of_job(job));
                 await_load(tainted_of_job(job));
         }
@@ -95,7 +93,7 @@ void taint_writer_replan(struct taint_writer *writer) {
 void taint_writer_lead(struct taint_writer *writer) {
         struct publisher_job *job;
 
-        TAILQ_FOREACH (job, &writer->publisher->jobs, link)
+        TAILQ_FOREACH (job, &writer->kind->jobs, link)
                 await_load(tainted_of_job(job));
 }
 
@@ -107,7 +105,7 @@ void taint_writer_add(struct taint_writer *writer, struct taint_node *node, cons
                 .track = track,
                 .backoff = {.first_ms = FIRST_RETRY_MS, .max_ms = MAX_RETRY_MS},
         };
-        publisher_add(writer->publisher, &node->job, name);
+        publisher_add(writer->kind, &node->job, name);
         forget_load(node);
         await_load(node);
 }
@@ -119,13 +117,13 @@ void taint_writer_seen(struct taint_node *node, const json_t *taints) {
         if (!node->is_seen)
                 forget_load(node);
         else if (node_taints_count(&node->taints) != before) /* by whichever replica */
-                load_level_changed(&node->level, publisher_now(node->job.publisher));
+                load_level_changed(&node->level, publisher_now(node->job.kind));
         node->is_seen = true;
 }
 
 void taint_writer_update(struct taint_node *node, const struct plan_values *values) {
         const struct policy *policy = node->track->compiled->policy;
-        int64_t now_mono_ms = publisher_now(node->job.publisher);
+        int64_t now_mono_ms = publisher_now(node->job.kind);
         bool is_provisional;
         double load_ratio;
 
@@ -162,12 +160,12 @@ static bool is_awaited(const struct taint_node *node, int64_t now_mono_ms) {
 
 static void compare_node_levels(struct taint_writer *writer) {
         unsigned carried[POLICY_MAX_LEVELS + 1] = {0};
-        int64_t now_mono_ms = publisher_now(writer->publisher);
+        int64_t now_mono_ms = publisher_now(writer->kind);
         struct publisher_job *job;
 
         writer->least = LOAD_LEVEL_NONE;
         writer->awaited = 0;
-        TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
+        TAILQ_FOREACH (job, &writer->kind->jobs, link) {
                 struct taint_node *node = tainted_of_job(job);
                 if (!has_taints(node) ||
                     (node->level.has_load && !node_track_is_fresh(node->track, now_mono_ms)))
@@ -192,15 +190,15 @@ static bool is_taint_due(const struct taint_node *node, int64_t now_mono_ms) {
 }
 
 void taint_writer_tick(struct taint_writer *writer, bool may_write) {
-        int64_t now_mono_ms = publisher_now(writer->publisher);
+        int64_t now_mono_ms = publisher_now(writer->kind);
         struct publisher_job *job;
 
-        if (!publisher_tick(writer->publisher))
+        if (!publisher_may_look(writer->kind))
                 return;
         compare_node_levels(writer);
-        if (writer->awaited * NODES_PER_AWAITED > writer->publisher->job_count || !may_write)
+        if (writer->awaited * NODES_PER_AWAITED > writer->kind->job_count || !may_write)
                 return;
-        TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
+        TAILQ_FOREACH (job, &writer->kind->jobs, link) {
                 const struct taint_node *node = tainted_of_job(job);
                 if (is_taint_due(node, now_mono_ms))
                         publisher_push(job, 0);

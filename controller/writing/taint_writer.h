@@ -2,10 +2,8 @@
  * Keeps the soft taints of nodes at the level of their load (track/load_level.h), as long as the
  * policy has spec.taints; without it, takes them off.
  *
- * Every replica follows the levels; the one that leads patches, at most once per node and minute.
- * Taints have a publisher of their own, with a tenth of --patch-qps on top of the rate for
- * annotations, and what annotations leave of theirs. It pauses and backs off separately: so no
- * taint delays an annotation. A node whose patch fails is tried again after 5 s, and then after up
+ * Every replica follows the levels; the one that leads patches, at most once per node and minute. A
+ * node whose patch fails is tried again after 5 s, and then after up
  * to twice as long each time, 5 minutes at most.
  *
  * What a node carries is read from the watch only. So a replica begins with the levels that its
@@ -41,16 +39,15 @@ struct taint_node {
 };
 
 struct taint_writer {
-        struct publisher *publisher; /* whose state the owner may read */
+        struct patch_kind *kind;
         /* As of the last tick. */
         struct load_levels least; /* of the nodes that pods may be given to */
         size_t awaited;           /* nodes that have come lately, whose levels have not settled */
         struct metrics_series *shown[POLICY_MAX_LEVELS];
 };
 
-/** taint_writer_new() - @options: of its publisher: all but what, on_turn and on_done;
- * without an API client only in a dry run */
-struct taint_writer *taint_writer_new(const struct publisher_options *options);
+/** taint_writer_new() - adds a kind of patches to @publisher */
+struct taint_writer *taint_writer_new(struct publisher *publisher, struct metrics *metrics);
 /** taint_writer_free() - after every node has been removed */
 void taint_writer_free(struct taint_writer *writer);
 

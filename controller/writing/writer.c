@@ -11,12 +11,6 @@
 
 static_assert((int)PLAN_DUE_URGENCIES <= (int)PATCH_QUEUE_URGENCIES, "every urgency has its list");
 
-enum {
-        /* Patches of taints per second, and of offers, are those of annotations divided by this. */
-        OTHERS_PART = 10,
-        OTHERS_IN_FLIGHT = 4,
-};
-
 /* What a patch in flight contains; recorded once the API server has accepted it. */
 struct writer_patch {
         struct plan_due due;
@@ -31,8 +25,9 @@ struct writer {
         struct lease *lease; /* NULL: there is no election */
         struct health_check *leader_check;
         struct publisher *publisher;
+        struct patch_kind *annotations;
         struct taint_writer *taints;
-        struct publisher *offers;
+        struct patch_kind *offers;
         bool is_stopping;
         lease_released_fn *on_stopped;
         void *on_stopped_userdata;
@@ -120,15 +115,15 @@ static bool on_annotations_turn(void *userdata, struct publisher_job *job, struc
 }
 
 static void on_annotations_done(void *userdata, struct publisher_job *job,
-                                const struct kube_answer *answer) {
+                                enum patch_outcome outcome) {
         struct writer *writer = userdata;
         struct writer_node *node = node_of_job(job);
         _cleanup_(freep) struct writer_patch *patch = TAKE_PTR(node->pending);
 
-        if (answer->outcome == KUBE_OK && patch)
+        if (outcome == PATCH_WRITTEN && patch)
                 plan_confirm(node->track->record, &patch->due, &patch->values, patch->at_unix_ms);
         /* The watch will report a node that was not found. */
-        if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND)
+        if (outcome == PATCH_WRITTEN || outcome == PATCH_GONE)
                 return;
         node->taken_unix_ms = PLAN_NEVER;
         node->not_before_mono_ms = writer_now_mono(writer) +
@@ -165,7 +160,7 @@ static void on_started_leading(void *userdata) {
         writer->options.on_active(writer->options.userdata);
         taint_writer_lead(writer->taints);
         idle_writer_lead(writer->offers);
-        TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
+        TAILQ_FOREACH (job, &writer->annotations->jobs, link) {
                 struct writer_node *node = node_of_job(job);
                 if (node->taken_unix_ms > since_unix_ms)
                         node->taken_unix_ms = since_unix_ms;
@@ -178,12 +173,9 @@ static void on_stopped_leading(void *userdata) {
         struct publisher_job *job;
 
         writer->options.on_active(writer->options.userdata);
-        TAILQ_FOREACH (job, &writer->publisher->jobs, link) {
-                publisher_cancel(job);
+        publisher_cancel_all(writer->publisher);
+        TAILQ_FOREACH (job, &writer->annotations->jobs, link)
                 free(TAKE_PTR(node_of_job(job)->pending));
-        }
-        publisher_cancel_all(writer->taints->publisher);
-        publisher_cancel_all(writer->offers);
 }
 
 static struct lease *campaign(struct writer *writer) {
@@ -248,7 +240,7 @@ void writer_add(struct writer *writer, struct writer_node *node, const struct no
                 struct node_track *track) {
         *node = (struct writer_node){
                 .writer = writer, .track = track, .taken_unix_ms = writer_now_unix(writer)};
-        publisher_add(writer->publisher, &node->job, of->name);
+        publisher_add(writer->annotations, &node->job, of->name);
         taint_writer_add(writer->taints, &node->taints, of->name, track);
         idle_writer_add(writer->offers, &node->idle, of, track);
         node->job.uid = node->taints.job.uid = node->idle.job.uid = of->uid;
@@ -283,7 +275,7 @@ void writer_update(struct writer_node *node, const struct plan_values *values) {
 void writer_push_all(struct writer *writer) {
         struct publisher_job *job;
 
-        TAILQ_FOREACH (job, &writer->publisher->jobs, link)
+        TAILQ_FOREACH (job, &writer->annotations->jobs, link)
                 publisher_push(job, 0);
 }
 
@@ -323,29 +315,28 @@ struct writer *writer_new(const struct writer_options *options,
         else
                 metrics_set(lease_leader_gauge(options->daemon->metrics), !options->is_dry_run);
         show_leader(writer);
-        struct publisher_options patches = {
-                .what = "patch",
-                .daemon = options->daemon,
-                .patches_per_s = options->patches_per_s,
-                .max_in_flight = publisher_in_flight(options->patches_per_s),
-                .fence = writer_fence(writer),
-                .on_turn = on_annotations_turn,
-                .on_done = on_annotations_done,
-                .on_idle = on_publisher_idle,
-                .userdata = writer};
-        writer->publisher = publisher_new(&patches);
-        patches.patches_per_s /= OTHERS_PART;
-        patches.max_in_flight = OTHERS_IN_FLIGHT;
-        patches.lender = writer->publisher;
-        writer->taints = taint_writer_new(&patches);
-        writer->offers = idle_writer_new(&patches);
+        writer->publisher = publisher_new(
+                &(struct publisher_options){.daemon = options->daemon,
+                                            .patches_per_s = options->patches_per_s,
+                                            .fence = writer_fence(writer),
+                                            .on_idle = on_publisher_idle,
+                                            .userdata = writer});
+        writer->annotations = publisher_add_kind(
+                writer->publisher,
+                &(struct patch_kind_options){
+                        .what = "patch",
+                        .max_in_flight = publisher_in_flight(options->patches_per_s),
+                        .on_turn = on_annotations_turn,
+                        .on_done = on_annotations_done,
+                        .userdata = writer});
+        writer->taints = taint_writer_new(writer->publisher, options->daemon->metrics);
+        writer->offers = idle_writer_new(writer->publisher);
         return writer;
 }
 
 void writer_free(struct writer *writer) {
         lease_free(writer->lease);
         taint_writer_free(writer->taints);
-        publisher_free(writer->offers);
         publisher_free(writer->publisher);
         free(writer);
 }
@@ -357,7 +348,7 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
         writer->plan = compiled->plan;
         taint_writer_replan(writer->taints);
         idle_writer_replan(writer->offers);
-        TAILQ_FOREACH (job, &writer->publisher->jobs, link) /* the indices are the old policy's */
+        TAILQ_FOREACH (job, &writer->annotations->jobs, link) /* the indices are the old policy's */
                 free(TAKE_PTR(node_of_job(job)->pending));
 }
 
@@ -365,11 +356,11 @@ void writer_tick(struct writer *writer, bool is_policy_settled) {
         bool may_write = writer_is_active(writer) && is_policy_settled;
 
         show_leader(writer);
-        writer->plan.is_short = writer->publisher->job_count >
+        writer->plan.is_short = writer->annotations->job_count >
                                 plan_due_nodes_alive(&writer->plan, writer->options.patches_per_s);
-        metrics_set(writer->waiting, (double)writer->publisher->queue.len);
+        metrics_set(writer->waiting, (double)writer->annotations->queue.len);
         metrics_set(writer->budget, (double)writer_budget_nodes(writer));
-        (void)publisher_tick(writer->publisher);
+        publisher_tick(writer->publisher);
         if (!writer->options.has_turns)
                 return;
         taint_writer_tick(writer->taints, may_write);
@@ -381,21 +372,15 @@ size_t writer_budget_nodes(const struct writer *writer) {
 }
 
 bool writer_is_idle(const struct writer *writer) {
-        return publisher_is_idle(writer->publisher) &&
-               publisher_is_idle(writer->taints->publisher) && publisher_is_idle(writer->offers);
+        return publisher_is_idle(writer->publisher);
 }
 
 size_t writer_failing(const struct writer *writer) {
-        return writer->publisher->outages.failing;
+        return writer->annotations->failures.outages.failing;
 }
 
 const char *writer_trouble(const struct writer *writer) {
-        if (writer->options.is_dry_run)
-                return NULL;
-        if (*writer->publisher->trouble)
-                return writer->publisher->trouble;
-        const char *of_taints = writer->taints->publisher->trouble;
-        return *of_taints ? of_taints : writer->offers->trouble;
+        return writer->options.is_dry_run ? NULL : publisher_trouble(writer->publisher);
 }
 
 void writer_stop(struct writer *writer, lease_released_fn *on_stopped, void *userdata) {
@@ -403,8 +388,6 @@ void writer_stop(struct writer *writer, lease_released_fn *on_stopped, void *use
         writer->on_stopped = on_stopped;
         writer->on_stopped_userdata = userdata;
         publisher_drop_queue(writer->publisher);
-        publisher_drop_queue(writer->taints->publisher);
-        publisher_drop_queue(writer->offers);
         if (writer_is_idle(writer))
                 resign(writer);
 }

@@ -27,7 +27,8 @@ static const char metrics[] = "  syncPolicy: [{name: cpu_usage_max_avg_1h, perio
 struct fixture {
         struct api_fixture api;
         struct compiled_policy *compiled;
-        struct publisher *offers;
+        struct publisher *publisher;
+        struct patch_kind *offers;
         struct node_track track;
         struct node_set set; /* of which only the pods are looked at */
         struct node node;
@@ -52,8 +53,9 @@ static void begin(struct fixture *f, const char *spec, const char *status) {
         f->node.name = name;
         f->node.kubelet.capacity.cpu_cores = CORES;
         api_start(&f->api);
-        f->offers = idle_writer_new(&(struct publisher_options){
-                .daemon = &f->api.daemon, .patches_per_s = 1000, .max_in_flight = 4});
+        f->publisher = publisher_new(
+                &(struct publisher_options){.daemon = &f->api.daemon, .patches_per_s = 1000});
+        f->offers = idle_writer_new(f->publisher);
         node_track_init(&f->track, f->compiled, clock_mono_ms());
         idle_writer_add(f->offers, &f->idle, &f->node, &f->track);
         f->idle.job.uid = "0-1";
@@ -64,7 +66,7 @@ static void begin(struct fixture *f, const char *spec, const char *status) {
 static void end(struct fixture *f) {
         assert_int_equal(atomic_load(&f->api.rig.server.surprises), 0);
         publisher_remove(&f->idle.job);
-        publisher_free(f->offers);
+        publisher_free(f->publisher);
         node_track_done(&f->track);
         idle_pods_free(f->set.options.idle_pods);
         compiled_policy_free(f->compiled);
@@ -100,7 +102,8 @@ static void expect_quiet(struct fixture *f) {
 static bool is_settled(void *userdata) {
         const struct fixture *f = userdata;
 
-        return atomic_load(&f->api.rig.server.served) == f->patched && publisher_is_idle(f->offers);
+        return atomic_load(&f->api.rig.server.served) == f->patched &&
+               publisher_is_idle(f->publisher);
 }
 
 static void expect_patch(struct fixture *f) {
@@ -308,10 +311,10 @@ TEST(refused_and_no_longer_wanted) {
                 expect_patch(&f);
         }
         expect_quiet(&f); /* it is wanted, and rests */
-        assert_string_not_equal(f.offers->trouble, "");
+        assert_string_not_equal(publisher_trouble(f.publisher), "");
         see(&f, STATUS("\"0\""));
         expect_quiet(&f);
-        assert_string_equal(f.offers->trouble, "");
+        assert_string_equal(publisher_trouble(f.publisher), "");
         end(&f);
 }
 
@@ -353,10 +356,10 @@ TEST(not_seen_or_not_leading) {
         expect_quiet(&f);
         see(&f, "null");
         idle_writer_tick(f.offers, false);
-        assert_true(publisher_is_idle(f.offers));
+        assert_true(publisher_is_idle(f.publisher));
         idle_writer_tick(f.offers, true);
-        assert_false(publisher_is_idle(f.offers));
-        publisher_cancel_all(f.offers);
+        assert_false(publisher_is_idle(f.publisher));
+        publisher_cancel_all(f.publisher);
         api_run_quiet(&f.api);
         assert_int_equal(atomic_load(&f.api.rig.server.served), 0);
         end(&f);
@@ -369,10 +372,10 @@ TEST(no_longer_wanted) {
         begin(&f, "  idle: {}\n", "{}");
         read_node(&f, 0.9);
         idle_writer_tick(f.offers, true);
-        assert_false(publisher_is_idle(f.offers));
+        assert_false(publisher_is_idle(f.publisher));
         see(&f, STATUS("\"0\""));
         api_run_quiet(&f.api);
-        assert_true(publisher_is_idle(f.offers));
+        assert_true(publisher_is_idle(f.publisher));
         assert_int_equal(atomic_load(&f.api.rig.server.served), 0);
         end(&f);
 }

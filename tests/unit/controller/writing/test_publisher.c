@@ -4,52 +4,70 @@
 
 #include "controller/writing/publisher.h"
 
-enum { DENIED_IN_A_ROW = 16, DENIED_PAUSE_MS = 5000, JOBS = DENIED_IN_A_ROW + 1 };
+enum { DENIED_IN_A_ROW = 16, DENIED_PAUSE_MS = 5000, JOBS = DENIED_IN_A_ROW + 1, FEW = 5 };
+enum { FIRST_PER_OTHER = 10 };
+
+#define OF_NODE "PATCH /api/v1/nodes/a?"
+#define OF_STATUS "PATCH /api/v1/nodes/a/status?"
 
 struct fixture {
         struct api_fixture api;
-        struct publisher *publisher, *lender;
-        struct publisher_job jobs[JOBS];
+        struct publisher *publisher;
+        struct patch_kind *kind, *others; /* others: behind it */
+        struct publisher_job jobs[JOBS], other_jobs[JOBS];
         size_t done, expected, turns;
+        char order[2 * JOBS + 1]; /* of what was sent: n of nodes, s of their status */
 };
 
 static bool on_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
-        ((struct fixture *)userdata)->turns++;
+        struct fixture *f = userdata;
+
+        f->order[f->turns++] = job->is_of_status ? 's' : 'n';
         return buf_puts(patch, "{}");
 }
 
-static void on_done(void *userdata, struct publisher_job *job, const struct kube_answer *answer) {
+static void on_done(void *userdata, struct publisher_job *job, enum patch_outcome outcome) {
         ((struct fixture *)userdata)->done++;
 }
 
-static void begin_at(struct fixture *f, double patches_per_s, double lent_per_s) {
+static void begin_at(struct fixture *f, double patches_per_s) {
+        const struct patch_kind_options options = {.what = "test",
+                                                   .max_in_flight = 1,
+                                                   .on_turn = on_turn,
+                                                   .on_done = on_done,
+                                                   .userdata = f};
+
         api_start(&f->api);
-        if (lent_per_s > 0)
-                f->lender = publisher_new(&(struct publisher_options){
-                        .daemon = &f->api.daemon, .patches_per_s = lent_per_s, .max_in_flight = 1});
-        f->publisher = publisher_new(&(struct publisher_options){.what = "test",
-                                                                 .daemon = &f->api.daemon,
-                                                                 .patches_per_s = patches_per_s,
-                                                                 .lender = f->lender,
-                                                                 .max_in_flight = 1,
-                                                                 .on_turn = on_turn,
-                                                                 .on_done = on_done,
-                                                                 .userdata = f});
+        f->publisher = publisher_new(&(struct publisher_options){.daemon = &f->api.daemon,
+                                                                 .patches_per_s = patches_per_s});
+        f->kind = publisher_add_kind(f->publisher, &options);
+        f->others = publisher_add_kind(f->publisher, &options);
         for (size_t i = 0; i < JOBS; i++) {
-                publisher_add(f->publisher, &f->jobs[i], "a");
-                publisher_push(&f->jobs[i], 0);
+                publisher_add(f->kind, &f->jobs[i], "a");
+                publisher_add(f->others, &f->other_jobs[i], "a");
+                f->other_jobs[i].is_of_status = true;
         }
 }
 
+static void push(struct publisher_job *jobs, size_t count) {
+        for (size_t i = 0; i < count; i++)
+                publisher_push(&jobs[i], 0);
+}
+
 static void begin(struct fixture *f) {
-        begin_at(f, 1000, 0);
+        begin_at(f, 1000);
+        push(f->jobs, JOBS);
 }
 
 static void end(struct fixture *f) {
+        publisher_cancel_all(f->publisher);
         publisher_free(f->publisher);
-        if (f->lender)
-                publisher_free(f->lender);
         api_stop(&f->api);
+}
+
+static void answer(struct fixture *f, size_t count, int status, const char *path) {
+        for (size_t i = 0; i < count; i++)
+                api_answer(&f->api, status, "{\"message\":\"no\"}", path, NULL);
 }
 
 static bool is_idle(void *userdata) {
@@ -70,12 +88,11 @@ static bool is_denied(void *userdata) {
 TEST(denied) {
         struct fixture f = {0};
 
-        for (size_t i = 0; i < DENIED_IN_A_ROW; i++)
-                api_answer(&f.api, 403, "{\"message\":\"no\"}", "PATCH /api/v1/nodes/a?", NULL);
-        api_answer(&f.api, 200, "{}", "PATCH /api/v1/nodes/a?", NULL);
+        answer(&f, DENIED_IN_A_ROW, 403, OF_NODE);
+        answer(&f, 1, 200, OF_NODE);
         begin(&f);
         api_run(&f.api, is_denied, &f);
-        assert_string_equal(f.publisher->trouble,
+        assert_string_equal(f.kind->failures.trouble,
                             "the last 16 patches failed: forbidden: 403 no; see the RBAC rule for "
                             "patching nodes");
         api_run_quiet(&f.api);
@@ -83,7 +100,7 @@ TEST(denied) {
         later_ms += DENIED_PAUSE_MS;
         api_run(&f.api, is_idle, &f);
         assert_int_equal(f.done, JOBS);
-        assert_string_equal(f.publisher->trouble, "");
+        assert_string_equal(f.kind->failures.trouble, "");
         end(&f);
 }
 
@@ -91,18 +108,16 @@ TEST(denied) {
 TEST(unwanted) {
         struct fixture f = {0};
 
-        for (size_t i = 0; i < DENIED_IN_A_ROW; i++)
-                api_answer(&f.api, 403, "{\"message\":\"no\"}", "PATCH /api/v1/nodes/a?", NULL);
+        answer(&f, DENIED_IN_A_ROW, 403, OF_NODE);
         begin(&f);
         api_run(&f.api, is_denied, &f);
         for (size_t i = 0; i < DENIED_IN_A_ROW; i++) {
-                assert_string_not_equal(f.publisher->trouble, "");
+                assert_string_not_equal(f.kind->failures.trouble, "");
                 publisher_unwanted(&f.jobs[i]);
         }
-        assert_string_equal(f.publisher->trouble, "");
-        assert_int_equal(f.publisher->outages.failing, 0);
-        assert_int_equal(f.publisher->failed, 0);
-        publisher_cancel_all(f.publisher);
+        assert_string_equal(f.kind->failures.trouble, "");
+        assert_int_equal(f.kind->failures.outages.failing, 0);
+        assert_int_equal(f.kind->failures.failed, 0);
         end(&f);
 }
 
@@ -110,7 +125,7 @@ TEST(unwanted) {
 TEST(cancelled) {
         struct fixture f = {0};
 
-        api_answer(&f.api, 200, "{}", "PATCH /api/v1/nodes/a?", NULL);
+        api_answer(&f.api, 200, "{}", OF_NODE, NULL);
         f.api.rig.server.script[0].holds = true;
         free(f.api.rig.server.script[0].response);
         f.api.rig.server.script[0].response = NULL;
@@ -130,29 +145,37 @@ TEST(cancelled) {
         end(&f);
 }
 
-/* A publisher with next to no rate of its own sends by its lender's: not while a job waits there,
- * nor the last that the lender may send. */
-TEST(lender) {
-        static const double never_per_s = 0.001;
-        static const struct {
-                double lent_per_s;
-                bool is_waiting;
-                size_t sent;
-        } rows[] = {{10000, false, JOBS}, {10000, true, 1}, {never_per_s, false, 1}};
+/* RBAC lacks the rule for one kind: the others are written all the same. */
+TEST(denied_of_one_kind) {
+        struct fixture f = {.expected = DENIED_IN_A_ROW};
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct fixture f = {.expected = rows[i].sent};
-                struct publisher_job waiting = {0};
-                for (size_t k = 0; k < rows[i].sent; k++)
-                        api_answer(&f.api, 200, "{}", "PATCH /api/v1/nodes/a?", NULL);
-                begin_at(&f, never_per_s, rows[i].lent_per_s);
-                if (rows[i].is_waiting)
-                        patch_queue_put(&f.lender->queue, &waiting.place, 0);
-                api_run(&f.api, is_patched, &f);
-                api_run_quiet(&f.api);
-                assert_int_equal(f.done, rows[i].sent);
-                patch_queue_drop(&f.lender->queue, &waiting.place);
-                publisher_cancel_all(f.publisher);
-                end(&f);
-        }
+        answer(&f, DENIED_IN_A_ROW, 403, OF_STATUS);
+        answer(&f, FEW, 200, OF_NODE);
+        begin_at(&f, 1000);
+        push(f.other_jobs, JOBS);
+        api_run(&f.api, is_patched, &f);
+        assert_string_equal(publisher_trouble(f.publisher),
+                            "the last 16 patches failed: forbidden: 403 no; see the RBAC rule for "
+                            "patching nodes/status");
+        push(f.jobs, FEW);
+        f.expected += FEW;
+        api_run(&f.api, is_patched, &f);
+        assert_int_equal(f.others->queue.len, 1);
+        assert_string_equal(f.kind->failures.trouble, "");
+        end(&f);
+}
+
+/* The first kind goes first, though it was pushed last; but after ten of its patches, one of
+ * another kind goes before the next. */
+TEST(order_of_kinds) {
+        struct fixture f = {.expected = JOBS + FEW};
+
+        api_answer_usually(&f.api, 200, "{}", "PATCH");
+        begin_at(&f, 10);
+        f.api.pace_ms = 10;
+        push(f.other_jobs, FEW);
+        push(f.jobs, JOBS);
+        api_run(&f.api, is_patched, &f);
+        assert_string_equal(f.order, "nnnnnnnnnnsnnnnnnnssss");
+        end(&f);
 }

@@ -24,6 +24,7 @@ static const char policy_text[] = "  syncPolicy: [{name: cpu_usage_avg_5m, perio
 struct fixture {
         struct api_fixture api;
         struct compiled_policy *compiled;
+        struct publisher *publisher;
         struct taint_writer *writer;
         struct node_track hot_track, idle_track;
         struct taint_node hot, idle;
@@ -41,8 +42,9 @@ static void add(struct fixture *f, struct taint_node *node, const char *name,
 static void begin(struct fixture *f, const char *taints) {
         f->compiled = compiled_policy_of(policy_text, INTERVAL_MS);
         api_start(&f->api);
-        f->writer = taint_writer_new(&(struct publisher_options){
-                .daemon = &f->api.daemon, .max_in_flight = 4, .patches_per_s = 1000});
+        f->publisher = publisher_new(
+                &(struct publisher_options){.daemon = &f->api.daemon, .patches_per_s = 1000});
+        f->writer = taint_writer_new(f->publisher, f->api.rig.metrics);
         node_track_init(&f->hot_track, f->compiled, clock_mono_ms());
         node_track_init(&f->idle_track, f->compiled, clock_mono_ms());
         add(f, &f->hot, "hot", &f->hot_track, taints);
@@ -53,6 +55,7 @@ static void end(struct fixture *f) {
         publisher_remove(&f->hot.job);
         publisher_remove(&f->idle.job);
         taint_writer_free(f->writer);
+        publisher_free(f->publisher);
         node_track_done(&f->hot_track);
         node_track_done(&f->idle_track);
         compiled_policy_free(f->compiled);
@@ -83,7 +86,7 @@ static bool is_settled(void *userdata) {
         const struct fixture *f = userdata;
 
         return atomic_load(&f->api.rig.server.served) == f->patched &&
-               publisher_is_idle(f->writer->publisher);
+               publisher_is_idle(f->publisher);
 }
 
 /* Nothing more than the script has is asked for, for as long as a patch would take. */
@@ -201,12 +204,12 @@ TEST(failing_and_no_longer_wanted) {
                 expect_patch(&f);
         }
         expect_quiet(&f); /* it is wanted, and rests */
-        assert_string_not_equal(f.writer->publisher->trouble, "");
+        assert_string_not_equal(publisher_trouble(f.publisher), "");
         json_auto_t *ours = json_loads(
                 "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]", 0, NULL);
         taint_writer_seen(&f.hot, ours);
         expect_quiet(&f);
-        assert_string_equal(f.writer->publisher->trouble, "");
+        assert_string_equal(publisher_trouble(f.publisher), "");
         end(&f);
 }
 
@@ -218,13 +221,13 @@ TEST(stopped) {
         api_wait_ms(&f.api, AWAITED_MS);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, true);
-        assert_false(publisher_is_idle(f.writer->publisher));
-        publisher_cancel_all(f.writer->publisher);
-        assert_true(publisher_is_idle(f.writer->publisher));
+        assert_false(publisher_is_idle(f.publisher));
+        publisher_cancel_all(f.publisher);
+        assert_true(publisher_is_idle(f.publisher));
         api_wait_ms(&f.api, LOAD_LEVEL_REST_MS);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, false);
-        assert_true(publisher_is_idle(f.writer->publisher));
+        assert_true(publisher_is_idle(f.publisher));
         end(&f);
 }
 
@@ -260,7 +263,7 @@ TEST(many_nodes) {
         taint_writer_tick(f.writer, true);
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, true);
-        assert_true(publisher_is_idle(f.writer->publisher));
+        assert_true(publisher_is_idle(f.publisher));
         api_wait_ms(&f.api, LOOK_EVERY_MS);
         read_all(&f, 0.9);
         expect_patch(&f);
