@@ -141,10 +141,8 @@ static bool is_node_wanted(const struct source_sink *sink, const struct node *no
 /* Callbacks of the node set */
 
 static void expect_requests(const struct controller *c) {
-        size_t count = node_set_count(c->nodes);
-
-        http_client_expect(c->parts.scrape_client, source_list_hosts(c->options.sources, count),
-                           source_list_in_flight(c->options.sources, count));
+        http_client_allow(c->parts.scrape_client,
+                          source_list_in_flight(c->options.sources, node_set_count(c->nodes)));
 }
 
 static void on_node_added(void *userdata, struct node *node) {

@@ -30,7 +30,6 @@ struct controller_health {
 /* What was logged of nodes that were switched to another source (controller_switch.c). */
 struct controller_switches {
         struct log_limit limit;
-        size_t unlogged[SOURCE_MAX][SOURCE_MAX]; /* [from][to] */
         bool is_measure_logged[SOURCE_MAX];
 };
 

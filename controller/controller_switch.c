@@ -20,20 +20,14 @@ void controller_switches_init(const struct controller *c) {
                                 (void)switch_counter(c, from, to);
 }
 
-void controller_switches_tick(struct controller *c) {
-        struct controller_switches *switches = &c->switches;
+static void log_summary(uint64_t unlogged) {
+        if (unlogged > 0)
+                log_warn(MSG("more nodes switched to another source in the last minute"),
+                         INT("nodes", unlogged));
+}
 
-        if (!log_limit_minute_ends(&switches->limit, controller_now_mono(c)))
-                return;
-        for (size_t from = 0; from < c->compiled->ordered_count; from++)
-                for (size_t to = 0; to < c->compiled->ordered_count; to++) {
-                        if (switches->unlogged[from][to] > 0)
-                                log_warn(MSG("more nodes switched to another source in the last "
-                                             "minute"),
-                                         INT("nodes", switches->unlogged[from][to]),
-                                         STR("from", name_of(c, from)), STR("to", name_of(c, to)));
-                        switches->unlogged[from][to] = 0;
-                }
+void controller_switches_tick(struct controller *c) {
+        log_summary(log_limit_summary(&c->switches.limit, controller_now_mono(c)));
 }
 
 static void log_measure(struct controller *c, size_t source) {
@@ -47,6 +41,7 @@ static void log_measure(struct controller *c, size_t source) {
 
 void controller_node_switch(struct controller_node *n) {
         struct controller *c = n->controller;
+        uint64_t unlogged = 0;
         size_t from;
 
         if (!node_track_switch(&n->track, controller_now_mono(c), &from))
@@ -54,10 +49,12 @@ void controller_node_switch(struct controller_node *n) {
         size_t to = n->track.serving;
         metrics_inc(switch_counter(c, from, to));
         log_measure(c, to);
-        controller_switches_tick(c);
-        if (!log_limit_allows(&c->switches.limit, CONTROLLER_SWITCH_LINES_PER_MIN))
-                c->switches.unlogged[from][to]++;
-        else if (to > from)
+        bool is_allowed = log_limit_allows(&c->switches.limit, CONTROLLER_SWITCH_LINES_PER_MIN,
+                                           controller_now_mono(c), &unlogged);
+        log_summary(unlogged);
+        if (!is_allowed)
+                return;
+        if (to > from)
                 log_warn(MSG("node switched to another source"), STR("node", n->node->name),
                          STR("from", name_of(c, from)), STR("to", name_of(c, to)),
                          STR("reason", node_track_trouble(&n->track, from)));

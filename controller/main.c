@@ -130,8 +130,6 @@ static int connect_and_run(const struct settings *settings, struct program *stat
         _cleanup_(http_client_freep) struct http_client *scrape_client = http_client_new(
                 daemon->loop,
                 &(struct http_client_options){
-                        .expected_hosts = daemon->api ? EXPECTED_NODES
-                                                      : settings->controller.targets.count,
                         .max_in_flight = source_list_in_flight(state->sources, EXPECTED_NODES),
                         .max_descriptors = raise_scrape_descriptors(),
                         .user_agent = PROGRAM "/" PLIMSOLL_VERSION,

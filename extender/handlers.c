@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/log_limit.h"
 #include "base/mem.h"
 #include "extender/answer/answer.h"
 #include "extender/answer/reply.h"
@@ -14,7 +15,6 @@
 #include "extender/decisions/decision_take.h"
 #include "extender/decisions/decisions_page.h"
 #include "extender/estimate_page/estimate_page.h"
-#include "extender/refusal_log.h"
 
 enum {
         POOL_MAX = 64, /* idle jobs kept; in use are no more than workers */
@@ -25,6 +25,7 @@ enum {
         SMALL_REPLY_BYTES = 64 << 10,
         /* Of all larger ones that are being sent; beyond: 503. */
         SENDING_MAX_BYTES = 32 << 20,
+        REFUSALS_PER_MIN = 1, /* that are logged */
 };
 
 /* The working memory of one request. */
@@ -67,7 +68,7 @@ struct handlers {
         struct job *pool;
         size_t pool_count;
         atomic_size_t sending_bytes; /* see SENDING_MAX_BYTES */
-        struct refusal_log refusals;
+        struct log_limit refusals;
 
         struct verb_metrics verbs[VERB_COUNT];
         struct metrics_series *last_call;
@@ -347,22 +348,15 @@ static bool parcel_is_admitted(struct parcel *parcel) {
         return atomic_fetch_add(sending_bytes, bytes) + bytes <= SENDING_MAX_BYTES;
 }
 
+/* Whoever reaches the port can send garbage as fast as the network allows. */
 static void log_refusal(struct handlers *handlers, const struct http_exchange *exchange,
                         const struct error *err) {
-        uint64_t refused = refusal_log_refused(&handlers->refusals, clock_mono_ms());
+        uint64_t unlogged;
 
-        if (refused > 0)
-                log_warn(MSG("request refused"), INT("refused", refused),
-                         STR("path", exchange->path), INT("body_bytes", exchange->body_bytes),
-                         ERR(err));
-}
-
-static void log_recovery(struct handlers *handlers) {
-        uint64_t refused;
-
-        if (refusal_log_is_refusing(&handlers->refusals) &&
-            refusal_log_accepted(&handlers->refusals, clock_mono_ms(), &refused))
-                log_info(MSG("requests are accepted again"), INT("refused", refused));
+        if (log_limit_allows(&handlers->refusals, REFUSALS_PER_MIN, clock_mono_ms(), &unlogged))
+                log_warn(MSG("request refused"), STR("path", exchange->path),
+                         INT("body_bytes", exchange->body_bytes), ERR(err),
+                         INT("unlogged", unlogged));
 }
 
 static void log_request(const struct job *job, const struct verb *verb) {
@@ -397,7 +391,6 @@ static void answer_bind(struct handlers *handlers, const struct verb *verb,
                 refuse(handlers, verb, exchange, r, &err);
                 return;
         }
-        log_recovery(handlers);
         count_answer(handlers, verb, 200);
 }
 
@@ -445,12 +438,10 @@ static void answer_verb(struct handlers *handlers, const struct verb *verb,
         struct error err = ERROR_NULL;
 
         int r = verb->parse(&job->request, exchange->body, exchange->body_bytes, &err);
-        if (r < 0) {
+        if (r < 0)
                 refuse(handlers, verb, exchange, r, &err);
-        } else {
-                log_recovery(handlers);
+        else
                 judge_request(handlers, verb, job, exchange);
-        }
         job_give_back(handlers, job);
         if (exchange->status == 200)
                 metrics_observe(metrics_of(handlers, verb)->duration,

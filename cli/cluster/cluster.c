@@ -64,8 +64,7 @@ struct cluster *cluster_new(struct kube_access *access) {
         cluster->access = access;
         cluster->client = http_client_new(
                 cluster->loop,
-                &(struct http_client_options){.expected_hosts = 1,
-                                              .user_agent = "kubectl-plimsoll/" PLIMSOLL_VERSION});
+                &(struct http_client_options){.user_agent = "kubectl-plimsoll/" PLIMSOLL_VERSION});
         cluster->metrics = metrics_new();
         cluster->api = kube_api_new(cluster->loop, cluster->client, access, NULL);
         return cluster;

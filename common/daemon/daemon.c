@@ -42,8 +42,7 @@ int daemon_connect(struct daemon *daemon, const char *program,
         if (r < 0)
                 return r;
         daemon->kube_client = http_client_new(
-                daemon->loop,
-                &(struct http_client_options){.expected_hosts = 1, .user_agent = user_agent});
+                daemon->loop, &(struct http_client_options){.user_agent = user_agent});
         daemon->api = kube_api_new(daemon->loop, daemon->kube_client, daemon->kube_access,
                                    daemon->metrics);
         return 0;

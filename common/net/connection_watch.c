@@ -138,9 +138,11 @@ static bool has_connection_room(struct connection_watch *watch, int64_t now_mono
 }
 
 static void report_lack(struct connection_watch *watch, int code) {
-        (void)log_limit_minute_ends(&watch->lack_limit, clock_mono_ms());
-        if (log_limit_allows(&watch->lack_limit, 1))
-                log_warn(MSG("cannot accept connections"), STR("error", strerror(code)));
+        uint64_t unlogged;
+
+        if (log_limit_allows(&watch->lack_limit, 1, clock_mono_ms(), &unlogged))
+                log_warn(MSG("cannot accept connections"), STR("error", strerror(code)),
+                         INT("unlogged", unlogged));
 }
 
 static void count_accepted(struct connection_watch *watch, int by) {

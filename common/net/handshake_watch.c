@@ -1,6 +1,5 @@
 #include "net/handshake_watch.h"
 
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -21,15 +20,12 @@ static const char *const reason_names[] = {
 
 struct handshake_watch {
         struct metrics_series *failed[REASON_COUNT];
-        pthread_mutex_t lock; /* of all below */
         struct log_limit limit;
-        uint64_t unlogged;
 };
 
 struct handshake_watch *handshake_watch_new(struct metrics *metrics) {
         struct handshake_watch *watch = xcalloc(1, sizeof(*watch));
 
-        (void)pthread_mutex_init(&watch->lock, NULL);
         for (size_t i = 0; metrics && i < REASON_COUNT; i++)
                 watch->failed[i] = metrics_counter(
                         metrics, "plimsoll_tls_handshakes_failed_total",
@@ -41,9 +37,6 @@ struct handshake_watch *handshake_watch_new(struct metrics *metrics) {
 }
 
 void handshake_watch_free(struct handshake_watch *watch) {
-        if (!watch)
-                return;
-        (void)pthread_mutex_destroy(&watch->lock);
         free(watch);
 }
 
@@ -53,7 +46,7 @@ void handshake_watch_failed(struct handshake_watch *watch, const struct tls_hand
                              : handshake->refusal[0]      ? CERTIFICATE
                                                           : OTHER;
         const char *why = handshake->refusal;
-        int64_t now_mono_ms = clock_mono_ms();
+        uint64_t unlogged;
 
         if (watch->failed[reason])
                 metrics_inc(watch->failed[reason]);
@@ -64,13 +57,7 @@ void handshake_watch_failed(struct handshake_watch *watch, const struct tls_hand
                                              "or protocol with us"
                                            : "not a TLS handshake";
 
-        pthread_mutex_lock(&watch->lock);
-        uint64_t unlogged = watch->unlogged;
-        (void)log_limit_minute_ends(&watch->limit, now_mono_ms);
-        bool is_due = log_limit_allows(&watch->limit, LINES_PER_MIN);
-        watch->unlogged = is_due ? 0 : unlogged + 1;
-        pthread_mutex_unlock(&watch->lock);
-        if (is_due)
+        if (log_limit_allows(&watch->limit, LINES_PER_MIN, clock_mono_ms(), &unlogged))
                 log_warn(MSG("TLS handshake failed"), STR("peer", peer),
                          STR("reason", reason_names[reason]), STR("error", why),
                          INT("unlogged", unlogged));

@@ -16,11 +16,10 @@
 
 enum {
         DEFAULT_MAX_IN_FLIGHT = 128,
-        HOSTS_PER_SHARD = 256,
-        /* Hosts are not distributed evenly: twice the mean, plus a constant for small numbers. */
-        CONNECTIONS_SPARE = 64,
-        CONNECTIONS_MIN = 4,   /* of a shard, however few descriptors there are */
-        SHARD_DESCRIPTORS = 2, /* curl's own */
+        SHARDS = 64,               /* of a pool; enough for 30,000 hosts, 6 kB each */
+        SHARD_DESCRIPTORS = 2,     /* curl's own */
+        SHARD_CONNECTIONS = 4096,  /* without a limit of descriptors: more than it has hosts */
+        SHARD_CONNECTIONS_MIN = 4, /* however few descriptors there are */
 };
 
 struct http_shard {
@@ -35,14 +34,13 @@ struct http_pool {
         struct call_list queue;  /* first come, first served */
         struct call_list active; /* at most max_in_flight */
         size_t queue_len, active_len;
-        struct http_shard **shards; /* NULL until a call needs them */
-        size_t shard_count;
+        struct http_shard *shards[SHARDS]; /* each NULL until a call needs it */
 };
 
 struct http_client {
         struct loop *loop;
         char *user_agent, *ca_bundle;
-        size_t shards_wanted, expected_hosts, max_in_flight, max_descriptors;
+        size_t max_in_flight, max_descriptors;
         struct http_pool pools[HTTP_POOLS];
         struct loop_timer pump_timer;
         struct body_pool bodies;
@@ -103,12 +101,13 @@ static void detach_call(struct http_call *call) {
 static void destroy_client(struct http_client *client) {
         for (size_t p = 0; p < HTTP_POOLS; p++) {
                 struct http_pool *pool = &client->pools[p];
-                for (size_t i = 0; i < pool->shard_count; i++) {
+                for (size_t i = 0; i < SHARDS; i++) {
+                        if (!pool->shards[i])
+                                continue;
                         (void)curl_multi_cleanup(pool->shards[i]->multi);
                         loop_timer_disarm(client->loop, &pool->shards[i]->timer);
                         free(pool->shards[i]);
                 }
-                free(pool->shards);
         }
         while (client->easies_len > 0)
                 curl_easy_cleanup(client->easies[--client->easies_len]);
@@ -384,6 +383,22 @@ static void start_queued_calls(void *userdata) {
         leave_callback(client);
 }
 
+/* How many idle connections a shard keeps. */
+static size_t max_connections(const struct http_client *client) {
+        size_t used = client->max_in_flight + (size_t)SHARD_DESCRIPTORS * SHARDS;
+
+        if (client->max_descriptors == 0)
+                return SHARD_CONNECTIONS;
+        if (client->max_descriptors <= used)
+                return SHARD_CONNECTIONS_MIN;
+        return size_max((client->max_descriptors - used) / SHARDS, SHARD_CONNECTIONS_MIN);
+}
+
+static void limit_connections(const struct http_client *client, struct http_shard *shard) {
+        if (curl_multi_setopt(shard->multi, CURLMOPT_MAXCONNECTS, (long)max_connections(client)))
+                mem_exhausted();
+}
+
 static struct http_shard *shard_new(struct http_client *client) {
         struct http_shard *shard = xcalloc(1, sizeof(*shard));
 
@@ -395,78 +410,33 @@ static struct http_shard *shard_new(struct http_client *client) {
             curl_multi_setopt(shard->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer) ||
             curl_multi_setopt(shard->multi, CURLMOPT_TIMERDATA, shard))
                 mem_exhausted();
+        limit_connections(client, shard);
         return shard;
 }
 
-/* Sets how many idle connections each shard keeps. */
-static void limit_connections(const struct http_client *client, const struct http_pool *pool) {
-        assert(pool->shard_count > 0);
-
-        size_t count = client->expected_hosts / pool->shard_count * 2 + CONNECTIONS_SPARE;
-
-        if (client->max_descriptors > 0) {
-                size_t used = client->max_in_flight + SHARD_DESCRIPTORS * pool->shard_count;
-                size_t left = client->max_descriptors > used ? client->max_descriptors - used : 0;
-                count = size_min(count, left / pool->shard_count);
-        }
-        count = size_max(count, CONNECTIONS_MIN);
-        for (size_t i = 0; i < pool->shard_count; i++)
-                if (curl_multi_setopt(pool->shards[i]->multi, CURLMOPT_MAXCONNECTS, (long)count))
-                        mem_exhausted();
-}
-
-static struct http_pool *get_pool(struct http_client *client, unsigned number) {
-        struct http_pool *pool = &client->pools[number];
-
-        if (pool->shards)
-                return pool;
-        pool->shard_count = number == 0 ? client->shards_wanted : 1;
-        pool->shards = xcalloc(pool->shard_count, sizeof(struct http_shard *));
-        for (size_t i = 0; i < pool->shard_count; i++)
-                pool->shards[i] = shard_new(client);
-        limit_connections(client, pool);
-        return pool;
-}
-
-static struct http_shard *choose_shard(const struct http_pool *pool,
+static struct http_shard *choose_shard(struct http_client *client, struct http_pool *pool,
                                        const struct http_request *request) {
         const char *authority = NULL;
         size_t authority_len = http_call_authority(request->url, &authority);
-        size_t index = request->has_turn ? (size_t)(request->turn_ratio * (double)pool->shard_count)
+        size_t index = request->has_turn ? (size_t)(request->turn_ratio * SHARDS)
                                          : strmap_hash(authority, authority_len);
+        struct http_shard **shard = &pool->shards[index % SHARDS];
 
-        return pool->shards[index % pool->shard_count];
+        if (!*shard)
+                *shard = shard_new(client);
+        return *shard;
 }
 
-/* Doubles the number of shards. Each keeps the first half of its turns, with their connections. The
- * connections of the other half are idle from now on, and curl closes them at CURLOPT_MAXAGE_CONN.
- */
-static void double_shards(struct http_client *client, struct http_pool *pool) {
-        struct http_shard **shards = xreallocarray(NULL, pool->shard_count * 2,
-                                                   sizeof(struct http_shard *));
-
-        for (size_t i = 0; i < pool->shard_count; i++) {
-                shards[2 * i] = pool->shards[i];
-                shards[2 * i + 1] = shard_new(client);
-        }
-        free(pool->shards);
-        pool->shards = shards;
-        pool->shard_count *= 2;
-}
-
-void http_client_expect(struct http_client *client, size_t hosts, size_t max_in_flight) {
+void http_client_allow(struct http_client *client, size_t max_in_flight) {
         assert(!client->is_inside_curl);
 
-        client->max_in_flight = size_max(client->max_in_flight, max_in_flight);
-        if (hosts <= client->shards_wanted * HOSTS_PER_SHARD)
+        if (max_in_flight <= client->max_in_flight)
                 return;
-        struct http_pool *pool = get_pool(client, 0);
-        while (hosts > pool->shard_count * HOSTS_PER_SHARD)
-                double_shards(client, pool);
-        client->shards_wanted = pool->shard_count;
-        /* As many as fit, so that the next few hosts change nothing. */
-        client->expected_hosts = pool->shard_count * HOSTS_PER_SHARD;
-        limit_connections(client, pool);
+        client->max_in_flight = max_in_flight;
+        for (size_t p = 0; p < HTTP_POOLS; p++)
+                for (size_t i = 0; i < SHARDS; i++)
+                        if (client->pools[p].shards[i])
+                                limit_connections(client, client->pools[p].shards[i]);
 }
 
 struct http_call *http_start(struct http_client *client, const struct http_request *request) {
@@ -479,8 +449,8 @@ struct http_call *http_start(struct http_client *client, const struct http_reque
                 client->last_tls = call->tls;
                 client->last_tls->refs++;
         }
-        call->pool = get_pool(client, request->pool);
-        call->shard = choose_shard(call->pool, request);
+        call->pool = &client->pools[request->pool];
+        call->shard = choose_shard(client, call->pool, request);
         call->state = HTTP_CALL_QUEUED;
         TAILQ_INSERT_TAIL(&call->pool->queue, call, entry);
         call->pool->queue_len++;
@@ -505,10 +475,8 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
         client->user_agent = xstrdup_or_null(options->user_agent);
         client->ca_bundle = xstrdup_or_null(
                 ca_bundle_find(getenv("SSL_CERT_FILE"), ca_bundle_places));
-        client->expected_hosts = size_max(options->expected_hosts, 1);
         client->max_in_flight = options->max_in_flight > 0 ? options->max_in_flight
                                                            : DEFAULT_MAX_IN_FLIGHT;
-        client->shards_wanted = (client->expected_hosts + HOSTS_PER_SHARD - 1) / HOSTS_PER_SHARD;
         client->max_descriptors = options->max_descriptors;
         for (size_t p = 0; p < HTTP_POOLS; p++) {
                 struct http_pool *pool = &client->pools[p];

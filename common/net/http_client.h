@@ -2,7 +2,7 @@
  * Asynchronous HTTP requests; the only user of libcurl. Everything runs on the loop's thread. Every
  * request has a deadline and a limit on its response body.
  *
- * Calls are distributed over several curl multi handles, by host or by turn, because one handle
+ * Calls are distributed over 64 curl multi handles, by host or by turn, because one handle
  * slows down with its number of connections. Connections are kept alive; redirects are not
  * followed, and the environment's proxies are not used.
  */
@@ -20,8 +20,6 @@ struct http_client;
 struct http_call;
 
 struct http_client_options {
-        size_t expected_hosts;  /* sizes connection caches, and how many multi handles there are;
-                                   see http_client_expect() */
         size_t max_in_flight;   /* per pool; further calls are queued; 0: 128 */
         size_t max_descriptors; /* of calls without a pool of their own; 0: no limit. Idle
                                    connections are closed to keep it, those of calls under way are
@@ -34,14 +32,8 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
 void http_client_free(struct http_client *client);
 DEFINE_FREEP(struct http_client, http_client_free);
 
-/**
- * http_client_expect() - there are @hosts now, of which @max_in_flight may be called at a time
- *
- * The number of multi handles is doubled as often as is needed for that many. Nothing becomes less
- * when hosts become fewer. Half of the connections that are kept then have to be made anew.
- * Not from within on_data.
- */
-void http_client_expect(struct http_client *client, size_t hosts, size_t max_in_flight);
+/** http_client_allow() - raise max_in_flight; a lower one is ignored. Not from within on_data */
+void http_client_allow(struct http_client *client, size_t max_in_flight);
 
 /*
  * TLS settings. Strings are borrowed for the duration of http_start(). PEM texts instead of paths:

@@ -4,27 +4,32 @@
 
 #include "base/log.h"
 
-void outage_log_tick(struct outage_log *log, int64_t now_mono_ms) {
-        if (!log_limit_minute_ends(&log->limit, now_mono_ms))
-                return;
-        if (log->unlogged_failed > 0 || log->unlogged_recovered > 0)
+static void log_summary(const struct outage_log *log, uint64_t unlogged) {
+        if (unlogged > 0)
                 log_warn(MSG("more nodes failed or recovered in the last minute"),
-                         STR("what", log->what), INT("failed", log->unlogged_failed),
-                         INT("recovered", log->unlogged_recovered), INT("failing", log->failing));
-        log->unlogged_failed = log->unlogged_recovered = 0;
+                         STR("what", log->what), INT("nodes", unlogged),
+                         INT("failing", log->failing));
+}
+
+void outage_log_tick(struct outage_log *log, int64_t now_mono_ms) {
+        log_summary(log, log_limit_summary(&log->limit, now_mono_ms));
 }
 
 static bool may_log(struct outage_log *log, int64_t now_mono_ms) {
-        outage_log_tick(log, now_mono_ms);
-        return log_limit_allows(&log->limit, OUTAGE_LOG_LINES_PER_MIN);
+        uint64_t unlogged = 0;
+        bool is_allowed = log_limit_allows(&log->limit, OUTAGE_LOG_LINES_PER_MIN, now_mono_ms,
+                                           &unlogged);
+
+        log_summary(log, unlogged);
+        return is_allowed;
 }
 
 void outage_log_failed(struct outage_log *log, int64_t now_mono_ms, const char *node,
                        const char *url, const char *reason, const char *detail) {
         log->failing++;
         if (!may_log(log, now_mono_ms))
-                log->unlogged_failed++;
-        else if (url)
+                return;
+        if (url)
                 log_warn(MSG("node is failing"), STR("what", log->what), STR("node", node),
                          STR("url", url), STR("reason", reason), STR("error", detail));
         else
@@ -36,8 +41,6 @@ void outage_log_recovered(struct outage_log *log, int64_t now_mono_ms, const cha
         log->failing--;
         if (may_log(log, now_mono_ms))
                 log_info(MSG("node recovered"), STR("what", log->what), STR("node", node));
-        else
-                log->unlogged_recovered++;
 }
 
 void outage_log_gone(struct outage_log *log) {

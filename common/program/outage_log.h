@@ -14,8 +14,7 @@ enum { OUTAGE_LOG_LINES_PER_MIN = 10 };
 struct outage_log {
         const char *what; /* the operation that fails: "scrape"; static text */
         struct log_limit limit;
-        size_t unlogged_failed, unlogged_recovered; /* in this minute */
-        size_t failing;                             /* nodes, now */
+        size_t failing; /* nodes, now */
 };
 
 /** outage_log_failed() - @node has begun to fail; @url may be NULL */

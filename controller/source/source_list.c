@@ -270,12 +270,3 @@ size_t source_list_in_flight(const struct source_list *list, size_t nodes) {
                         in_flight += list->specs[i].kind->in_flight(nodes);
         return in_flight;
 }
-
-size_t source_list_hosts(const struct source_list *list, size_t nodes) {
-        size_t hosts = 1;
-
-        for (size_t i = 0; i < list->count; i++)
-                if (list->specs[i].kind->in_flight)
-                        hosts += nodes;
-        return hosts;
-}

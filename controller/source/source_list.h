@@ -60,5 +60,3 @@ DEFINE_FREEP(struct source_list, source_list_free);
 
 /** source_list_in_flight() - how many requests all sources together may have in flight */
 size_t source_list_in_flight(const struct source_list *list, size_t nodes);
-/** source_list_hosts() - how many servers all sources together ask */
-size_t source_list_hosts(const struct source_list *list, size_t nodes);

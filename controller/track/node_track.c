@@ -1,30 +1,13 @@
 #include "controller/track/node_track.h"
 
 #include <assert.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
+#include "controller/track/node_track_parts.h"
 #include "controller/window/window_history.h"
-#include "policy/annotation.h"
 
 /* A metric that has less of its window than this gives way to another feed's that has more. */
 static const double FULL_ENOUGH = 0.5, ALMOST_FULL = 0.9;
-/* How far a maximum may be from its peak: each has five decimals, and a peak that moved by less
- * than the last of them is not written anew. */
-static const double PEAK_ERROR = 3e-5;
-
-enum { SETTLE_INTERVALS = 4 }; /* of each source in order; kubelets may repeat a sample */
-
-/* A source of which no metric is wanted never serves, nor does an exporter instead of a source. */
-static void settle_serving(struct node_track *track) {
-        const struct compiled_policy *compiled = track->compiled;
-        bool is_exporter = track->serving >= compiled->ordered_count;
-
-        if (compiled->first_asked < compiled->options.source_count &&
-            (is_exporter || !compiled->sources[track->serving].is_asked))
-                track->serving = compiled->first_asked;
-}
 
 /* The windows of a source on demand that stands behind another begin with its first reading: most
  * nodes never need them. */
@@ -46,7 +29,7 @@ void node_track_init(struct node_track *track, const struct compiled_policy *com
                 .unseen = UINT64_MAX,
         };
         open_feeds(track);
-        settle_serving(track);
+        node_track_settle_serving(track);
 }
 
 void node_track_done(struct node_track *track) {
@@ -76,187 +59,13 @@ void node_track_failed(struct node_track *track, size_t source, const char *reas
         feed_failed(&track->feeds[source], reason);
 }
 
-static bool is_feed_fresh(const struct node_track *track, size_t source, int64_t now_mono_ms) {
-        return feed_is_fresh(&track->feeds[source], track->compiled->sources[source].fresh_ms,
-                             now_mono_ms);
-}
-
-/* Of many nodes whose exporters do not answer at all, each is long in coming to its second failure:
- * one that was never heard is silent after a while, as one that was is. */
-static bool may_serve(const struct node_track *track, size_t source, int64_t now_mono_ms) {
-        const struct compiled_policy *compiled = track->compiled;
-        const struct feed *feed = &track->feeds[source];
-        int64_t fresh_ms = compiled->sources[source].fresh_ms;
-        bool is_silent = !feed->is_heard && !compiled->options.sources[source].is_on_demand &&
-                         now_mono_ms - track->begun_mono_ms > fresh_ms;
-
-        return compiled->sources[source].is_asked && !is_silent &&
-               feed_serves(feed, fresh_ms, now_mono_ms);
-}
-
-bool node_track_wants(const struct node_track *track, size_t source, int64_t now_mono_ms) {
-        if (!track->compiled->sources[source].is_asked)
-                return false;
-        for (size_t i = 0; track->compiled->options.sources[source].is_on_demand && i < source; i++)
-                if (may_serve(track, i, now_mono_ms))
-                        return false;
-        return true;
-}
-
-/* The number of sources in order: none serves, or none that has had a reading. */
-static size_t first_that_serves(const struct node_track *track, bool has_to_be_heard,
-                                int64_t now_mono_ms) {
-        size_t i = 0;
-
-        while (i < track->compiled->ordered_count &&
-               !(may_serve(track, i, now_mono_ms) &&
-                 (track->feeds[i].is_heard || !has_to_be_heard)))
-                i++;
-        return i;
-}
-
-bool node_track_switch(struct node_track *track, int64_t now_mono_ms, size_t *ret_from) {
-        size_t count = track->compiled->ordered_count;
-        size_t to = first_that_serves(track, false, now_mono_ms);
-
-        if (to == count) {
-                for (to = 0; to < count && !(track->compiled->sources[to].is_asked &&
-                                             is_feed_fresh(track, to, now_mono_ms));)
-                        to++;
-        } else if (to != track->serving && !track->feeds[to].is_heard) {
-                size_t heard = first_that_serves(track, true, now_mono_ms);
-                bool is_fresh = is_feed_fresh(track, track->serving, now_mono_ms);
-                to = heard < count ? heard : is_fresh ? track->serving : to;
-        }
-        if (to == count || to == track->serving)
-                return false;
-        *ret_from = track->serving;
-        track->serving = to;
-        return true;
-}
-
-static bool read_own_annotation(const struct node_track *track, const char *key,
-                                struct annotation *ret) {
-        const char *text = key ? kept_annotations_get(&track->annotations, key) : NULL;
-
-        return text && annotation_parse(text, strlen(text), track->compiled->options.style.zone,
-                                        ret, NULL) == 0;
-}
-
-/* Annotations have whole seconds, the record has milliseconds: only a later second is news. */
-static void note_written(struct plan_written *written, bool is_there,
-                         const struct annotation *annotation) {
-        if (is_there && written->stamp_unix_ms != PLAN_NEVER &&
-            annotation->at_unix_ms <= written->stamp_unix_ms)
-                return;
-        written->value = is_there ? annotation->value : 0;
-        written->stamp_unix_ms = is_there ? annotation->at_unix_ms : PLAN_NEVER;
-        written->at_unix_ms = written->stamp_unix_ms;
-        written->is_provisional = false;
-}
-
-/* Whether it is another than was there. */
-static bool note_peak(struct plan_written *written, bool is_there,
-                      const struct annotation *annotation) {
-        bool is_news = is_there && (written->peak_unix_ms != annotation->at_unix_ms ||
-                                    fabs(written->peak_ratio - annotation->value) > 0);
-
-        written->peak_ratio = is_there ? annotation->value : 0;
-        written->peak_unix_ms = is_there ? annotation->at_unix_ms : PLAN_NEVER;
-        return is_news;
-}
-
-static void learn_peak(struct node_track *track, const struct metric_query *query,
-                       const struct annotation *peak, int64_t now_mono_ms, int64_t now_unix_ms) {
-        for (size_t i = 0; i < track->compiled->options.source_count; i++)
-                if (track->feeds[i].windows)
-                        (void)window_store_seed(track->feeds[i].windows, query, peak->value,
-                                                now_unix_ms - peak->at_unix_ms, now_mono_ms);
-}
-
-/* A value above 1 is another program's percentage, and a timestamp far in the future says nothing
- * about the time of the peak. */
-static bool can_be_learned(const struct annotation *annotation, int64_t now_unix_ms) {
-        return annotation->value <= 1 && annotation->at_unix_ms <= now_unix_ms + ANNOTATION_SKEW_MS;
-}
-
-/* A maximum whose time is not known, only that of its annotation; or a mean. */
-static void learn_written(struct node_track *track, size_t metric_index,
-                          const struct annotation *annotation, int64_t now_mono_ms,
-                          int64_t now_unix_ms) {
-        const struct policy_metric *metric = &track->compiled->policy->metrics[metric_index];
-
-        if (!metric->is_query || !can_be_learned(annotation, now_unix_ms))
-                return;
-        for (size_t i = 0; i < track->compiled->options.source_count; i++)
-                if (track->feeds[i].windows &&
-                    ((track->unseen >> metric_index & 1) || !is_feed_fresh(track, i, now_mono_ms)))
-                        (void)window_store_seed(track->feeds[i].windows, &metric->query,
-                                                annotation->value,
-                                                now_unix_ms - annotation->at_unix_ms, now_mono_ms);
-}
-
-/* Does this peak belong to this maximum, or has a program that writes no peaks (crane, an older
- * version) overwritten the maximum? It has when the peak had left its window by then, or is
- * smaller. Ours is above its peak only while nothing is remembered (window.h), when the peak is 0
- * and new. */
-static bool is_peak_of(const struct annotation *peak, const struct policy_metric *metric,
-                       const struct annotation *written) {
-        int64_t slack_ms = 2 * window_resolution_ms(metric->query.window_ms);
-        int64_t age_ms = written->at_unix_ms - peak->at_unix_ms;
-
-        if (written->value < peak->value + PEAK_ERROR)
-                return age_ms < metric->query.window_ms + slack_ms;
-        return peak->value == 0 && age_ms < slack_ms;
-}
-
-/* Takes in the node's annotations. Maxima come first: where their peaks are known, the 5-minute
- * mean of the same resource adds nothing, and may cover only a few seconds. A peak that has been
- * there before says nothing new, and would have another age after a step of the wall clock.
- * @has_new_feed: which has to learn them all */
-static void learn_annotations(struct node_track *track, bool has_new_feed, int64_t now_mono_ms,
-                              int64_t now_unix_ms) {
-        const struct policy *policy = track->compiled->policy;
-        uint32_t known = 0; /* resources with a peak */
-
-        for (int pass = 0; pass < 2; pass++) {
-                for (size_t i = 0; i < policy->metric_count; i++) {
-                        const struct policy_metric *metric = &policy->metrics[i];
-                        struct annotation written, peak;
-                        if (compiled_policy_is_maximum(metric) != (pass == 0))
-                                continue;
-                        bool is_there = read_own_annotation(track, metric->name, &written);
-                        bool has_peak = read_own_annotation(track, track->compiled->peak_keys[i],
-                                                            &peak) &&
-                                        can_be_learned(&peak, now_unix_ms) &&
-                                        (!is_there || !can_be_learned(&written, now_unix_ms) ||
-                                         is_peak_of(&peak, metric, &written));
-                        note_written(&track->record->metrics[i], is_there, &written);
-                        bool is_news = note_peak(&track->record->metrics[i], has_peak, &peak);
-                        if (has_peak) {
-                                known |= UINT32_C(1) << metric->query.resource;
-                                if (is_news || has_new_feed)
-                                        learn_peak(track, &metric->query, &peak, now_mono_ms,
-                                                   now_unix_ms);
-                        } else if (is_there && (pass == 0 || !metric->is_query ||
-                                                !(known >> metric->query.resource & 1))) {
-                                learn_written(track, i, &written, now_mono_ms, now_unix_ms);
-                        }
-                }
-        }
-        struct annotation hot;
-        bool is_there = read_own_annotation(track, ANNOTATION_HOT_VALUE, &hot);
-        note_written(&track->record->hot, is_there, &hot);
-        track->unseen = 0;
-}
-
 void node_track_reading(struct node_track *track, size_t source,
                         const struct source_reading *reading, int64_t now_mono_ms) {
         struct feed *feed = &track->feeds[source];
 
         if (!feed->windows) {
                 feed_open(feed, track->compiled->sources[source].window_plan);
-                learn_annotations(track, true, now_mono_ms, now_mono_ms + track->unix_ahead_ms);
+                node_track_learn(track, true, now_mono_ms, now_mono_ms + track->unix_ahead_ms);
         }
         feed_reading(feed, reading, track->compiled->policy->metric_count,
                      track->compiled->sources[source].fresh_ms, now_mono_ms);
@@ -267,7 +76,7 @@ void node_track_annotations(struct node_track *track, const json_t *annotations,
         (void)kept_annotations_set(&track->annotations, annotations,
                                    track->compiled->options.style.prefix);
         track->unix_ahead_ms = now_unix_ms - now_mono_ms;
-        learn_annotations(track, false, now_mono_ms, now_unix_ms);
+        node_track_learn(track, false, now_mono_ms, now_unix_ms);
 }
 
 /* The feeds of sources that go are lost. A new source is given time, as that of a new node is. */
@@ -305,53 +114,11 @@ void node_track_replan(struct node_track *track, const struct compiled_policy *c
         track->compiled = compiled;
         open_feeds(track);
         track->record = plan_record_replan(track->record, old->policy, &compiled->plan);
-        settle_serving(track);
+        node_track_settle_serving(track);
         for (size_t i = 0; i < compiled->policy->metric_count; i++)
                 if (policy_metric_index(old->policy, compiled->policy->metrics[i].name) < 0)
                         track->unseen |= UINT64_C(1) << i;
-        learn_annotations(track, true, now_mono_ms, now_unix_ms);
-}
-
-int64_t node_track_settle_ms(const struct node_track *track) {
-        const struct compiled_policy *compiled = track->compiled;
-        int64_t interval_ms = compiled->options.sources[track->serving].interval_ms;
-
-        for (size_t i = track->serving + 1; i < compiled->ordered_count; i++)
-                if (compiled->sources[i].is_asked)
-                        interval_ms += compiled->options.sources[i].interval_ms;
-        return SETTLE_INTERVALS * interval_ms;
-}
-
-bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int64_t *ret_ms) {
-        const struct feed *feed = &track->feeds[track->serving];
-
-        if (!feed->is_heard)
-                return false;
-        *ret_ms = now_mono_ms - feed->heard_mono_ms;
-        return true;
-}
-
-bool node_track_is_fresh(const struct node_track *track, int64_t now_mono_ms) {
-        return is_feed_fresh(track, track->serving, now_mono_ms);
-}
-
-const char *node_track_failure(const struct node_track *track) {
-        return track->feeds[track->serving].failure;
-}
-
-const char *node_track_trouble(const struct node_track *track, size_t source) {
-        const char *failure = track->feeds[source].failure;
-
-        return failure ? failure : "silent";
-}
-
-uint32_t node_track_outcomes(const struct node_track *track, int64_t now_mono_ms) {
-        uint32_t least = UINT32_MAX;
-
-        for (size_t i = 0; i < track->compiled->options.source_count; i++)
-                if (node_track_wants(track, i, now_mono_ms) && track->feeds[i].outcomes < least)
-                        least = track->feeds[i].outcomes;
-        return least;
+        node_track_learn(track, true, now_mono_ms, now_unix_ms);
 }
 
 /* The feed at place @turn: the one in use, then the rest in order. */
@@ -389,7 +156,7 @@ static bool metric_value_now(const struct node_track *track, size_t index, int64
 
         for (size_t turn = 0; turn < end && !is_full; turn++) {
                 size_t source = feed_at_turn(track, turn);
-                if (!is_feed_fresh(track, source, now_mono_ms))
+                if (!node_track_is_source_fresh(track, source, now_mono_ms))
                         continue;
                 struct window_reading reading = feed_value(&track->feeds[source], metric, index,
                                                            now_mono_ms);
@@ -468,7 +235,8 @@ static const char *why_not_read(const struct node_track *track, unsigned resourc
 
         for (size_t turn = 0; turn < track->compiled->options.source_count && !why; turn++) {
                 size_t source = feed_at_turn(track, turn);
-                if (track->feeds[source].why && is_feed_fresh(track, source, now_mono_ms))
+                if (track->feeds[source].why &&
+                    node_track_is_source_fresh(track, source, now_mono_ms))
                         why = track->feeds[source].why[resource];
         }
         return why;

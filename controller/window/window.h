@@ -112,11 +112,8 @@ struct window_renumbering {
  * window_store_replan() - the same history under another plan
  * @renumbering: NULL: every channel has its old number
  *
- * Each window of the new plan is filled from the closest one of its kind (means, peaks, quantiles)
- * that the old plan has for the channel: itself if it is there, else the shortest that is long
- * enough, else the longest. Cells are added anew, so that their edges may shift; of a channel whose
- * own window is another than its neighbours', sums are taken over their cells by share of the time.
- * The result does not use the old plan.
+ * A window that both plans have keeps its history, channel by channel. Others begin with the next
+ * step. The result does not use the old plan.
  * @store: consumed
  */
 struct window_store *window_store_replan(struct window_store *store, const struct window_plan *plan,

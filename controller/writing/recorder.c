@@ -215,6 +215,13 @@ static void forget_held(struct held *held) {
         *held = (struct held){0};
 }
 
+static bool is_allowed(struct recorder *recorder) {
+        uint64_t held; /* counted for each reason */
+
+        return log_limit_allows(&recorder->limit, EVENTS_PER_MIN,
+                                loop_now_mono_ms(recorder->daemon->loop), &held);
+}
+
 static void enqueue_held(struct recorder *recorder, enum event_reason reason) {
         struct held *held = &recorder->held[reason];
         _cleanup_(freep) char *message = held->count > 1
@@ -222,7 +229,7 @@ static void enqueue_held(struct recorder *recorder, enum event_reason reason) {
                                                              held->message, held->count - 1)
                                                  : xstrdup(held->message);
 
-        (void)log_limit_allows(&recorder->limit, EVENTS_PER_MIN);
+        (void)is_allowed(recorder);
         enqueue(recorder, &(struct event){.reason = reason,
                                           .name = held->name,
                                           .uid = held->uid,
@@ -233,7 +240,7 @@ static void enqueue_held(struct recorder *recorder, enum event_reason reason) {
 static void on_minute(void *userdata) {
         struct recorder *recorder = userdata;
 
-        if (!log_limit_minute_ends(&recorder->limit, loop_now_mono_ms(recorder->daemon->loop)))
+        if (log_limit_summary(&recorder->limit, loop_now_mono_ms(recorder->daemon->loop)) == 0)
                 return;
         for (size_t i = 0; i < EVENT_REASON_COUNT; i++)
                 if (recorder->held[i].count > 0)
@@ -258,7 +265,7 @@ void recorder_write(struct recorder *recorder, const struct event *event) {
         if (!recorder->is_writer)
                 return;
         on_minute(recorder);
-        if (log_limit_allows(&recorder->limit, EVENTS_PER_MIN))
+        if (is_allowed(recorder))
                 enqueue(recorder, event);
         else
                 hold(recorder, event);

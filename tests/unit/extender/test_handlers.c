@@ -1,5 +1,5 @@
 /* Requests of a scheduler, from the path to the reply, and what is counted and logged of them.
- * Linked with --wrap=log_fields too. */
+ * Linked with --wrap=log_fields and --wrap=request_parse too. */
 #include "tests/unit/fixture/policy.h"
 
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/strmap.h"
 #include "codec/json.h"
+#include "extender/answer/request.h"
 #include "extender/handlers.h"
 #include "tests/unit/fixture/clock.h"
 
@@ -17,7 +18,7 @@
 enum { PADDING_BYTES = 64, MANY = (1 << 16) + 1, AT_A_TIME = 100 };
 
 static struct buf log_lines;
-static void (*on_log)(void); /* NULL: nothing happens meanwhile */
+static void (*on_read)(void); /* after a request was read; NULL: nothing happens meanwhile */
 
 void __wrap_log_fields(enum log_level level, const struct log_field *fields, size_t count);
 
@@ -29,8 +30,17 @@ void __wrap_log_fields(enum log_level level, const struct log_field *fields, siz
                         (void)buf_printf(&log_lines, "%s=%lld ", fields[i].key,
                                          (long long)fields[i].num);
         (void)buf_puts(&log_lines, "\n");
-        if (on_log)
-                on_log();
+}
+
+int __real_request_parse(struct request *request, const char *text, size_t len, struct error *err);
+int __wrap_request_parse(struct request *request, const char *text, size_t len, struct error *err);
+
+int __wrap_request_parse(struct request *request, const char *text, size_t len, struct error *err) {
+        int r = __real_request_parse(request, text, len, err);
+
+        if (on_read)
+                on_read();
+        return r;
 }
 
 struct fixture {
@@ -182,7 +192,7 @@ TEST(all_over) {
         stop(&f);
 }
 
-/* A line a minute of either kind. */
+/* One line a minute, with the number of those before it that had none. */
 TEST(refusals) {
         struct fixture f = {0};
 
@@ -191,17 +201,17 @@ TEST(refusals) {
                 call(&f, "/filter", "{");
         assert_int_equal(f.status, 400);
         assert_string_equal(f.reply.data, "");
-        assert_non_null(strstr(log_lines.data, "request refused refused=1 /filter body_bytes=1 "));
+        assert_non_null(strstr(log_lines.data, "request refused /filter body_bytes=1 "));
+        assert_non_null(strstr(log_lines.data, "unlogged=0 \n"));
         assert_null(strstr(strchr(log_lines.data, '\n') + 1, "refused"));
         check_log(log_lines.data);
-        call(&f, "/filter", BOTH);
-        check_log(LINE("filter", "1"));
         standing_ms += MS_PER_MIN;
         call(&f, "/filter", BOTH);
-        check_log("requests are accepted again refused=2 \n" LINE("filter", "1"));
-        call(&f, "/filter", BOTH);
         check_log(LINE("filter", "1"));
-        assert_true(answered(&f, "filter", "400") == 3);
+        call(&f, "/filter", "{");
+        assert_non_null(strstr(log_lines.data, "unlogged=2 \n"));
+        check_log(log_lines.data);
+        assert_true(answered(&f, "filter", "400") == 4);
         stop(&f);
 }
 
@@ -209,7 +219,7 @@ static struct node_table *estimated;
 
 /* The loop's thread sees that the pod was bound to "a". */
 static void show_binding(void) {
-        on_log = NULL;
+        on_read = NULL;
         estimator_bind(node_table_estimator(estimated), &(struct estimator_pod){
                                                                 .id = strmap_hash("1", 1),
                                                                 .node = "a",
@@ -237,14 +247,12 @@ TEST(published_meanwhile) {
         }
         estimator_list_ended(node_table_estimator(f.table), standing_ms, standing_ms);
         node_table_publish(f.table, standing_ms);
-        call(&f, "/prioritize", "{");
-        standing_ms += MS_PER_MIN - MS_PER_S;
         call(&f, "/prioritize", ASKED("1"));
         assert_string_equal(f.reply.data, SCORES("10", "10"));
         standing_ms += MS_PER_S;
-        on_log = show_binding; /* "requests are accepted again", when it was read */
+        on_read = show_binding;
         call(&f, "/prioritize", ASKED("2"));
-        assert_null(on_log);
+        assert_null(on_read);
         assert_string_equal(f.reply.data, SCORES("0", "10"));
         stop(&f);
 }
@@ -356,7 +364,7 @@ TEST(unread_replies) {
         assert_int_equal(exchanges[count - 1].status, 503);
         assert_int_equal(exchanges[count - 1].reply_count, 0);
         assert_true(count > 3 && answered(&f, "prioritize", "503") == 1);
-        assert_non_null(strstr(log_lines.data, "request refused refused=1 /prioritize "));
+        assert_non_null(strstr(log_lines.data, "request refused /prioritize "));
         call(&f, "/filter", BOTH);
         assert_int_equal(f.status, 200);
         struct node_snapshot *snapshot = node_table_acquire(f.table);

@@ -46,10 +46,10 @@ TEST(sums) {
         } rows[] = {
                 {10, 0, 10, NULL},
                 {0, 0, 0, NULL},
-                {13, 0, 10, "failed=3 recovered=0 failing=23\n"},
-                {0, 12, 10, "failed=0 recovered=2 failing=11\n"},
-                {9, 5, 10, "failed=0 recovered=4 failing=15\n"},
-                {11, 11, 10, "failed=1 recovered=11 failing=15\n"},
+                {13, 0, 10, "what=scrape nodes=3 failing=23\n"},
+                {0, 12, 10, "what=scrape nodes=2 failing=11\n"},
+                {9, 5, 10, "what=scrape nodes=4 failing=15\n"},
+                {11, 11, 10, "what=scrape nodes=12 failing=15\n"},
         };
         struct outage_log outages = {.what = "scrape"};
         struct log_pipe log;
