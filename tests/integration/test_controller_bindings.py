@@ -36,7 +36,7 @@ def test_without_a_watch_there_is_none(cluster):
     standin, controller = cluster
     standin.fault("status", resource="pods", status=403, count=-1)
     standin.admin("watches/cut", {"resource": "pods"})
-    wait_until(lambda: "403" in controller.ready()[1], what="the watch to be refused")
+    wait_until(lambda: ": 403 " in controller.ready()[1], what="the watch to be refused")
     lost = standin.stats()["now_unix"]
     wait_until(lambda: standin.patches(since=lost + 12), what="patches when the pods are old")
     for row in standin.patches(since=lost + 1):

@@ -173,7 +173,7 @@ def test_pods_forbidden(start):
     hammer.wait_rejected(BUSY)
     standin.fault("status", resource="pods", status=403, count=-1)
     standin.admin("watches/cut", {"resource": "pods"})
-    wait_until(lambda: "403" in extender.ready()[1], what="the reason")
+    wait_until(lambda: ": 403 " in extender.ready()[1], what="the reason")
     ready, text = extender.ready()
     assert ready and "list and watch on pods" in text, text
     catches_up(standin, hammer)
@@ -200,7 +200,7 @@ def test_nodes_forbidden(start):
     hammer.wait_rejected(BUSY)
     standin.fault("status", resource="nodes", status=403, count=-1)
     standin.admin("watches/cut", {})
-    wait_until(lambda: "403" in extender.ready()[1], what="the reason")
+    wait_until(lambda: ": 403 " in extender.ready()[1], what="the reason")
     hammer.goes_on()
     standin.clear_faults()
     catches_up(standin, hammer)
