@@ -160,14 +160,16 @@ static void read_interval(const struct policy_map *map, int64_t *ret_ms) {
                 policy_expected(map, "interval", "%s", what);
 }
 
-/* One entry of the list. */
-static void read_spec(struct policy_map *map, const struct source_list_rules *rules,
-                      struct source_list *list) {
-        const char *known[ARRAY_LEN(fields) + 1] = {"kind", NULL}, *wrong;
+/* One entry of the list. @known: room for the names of its fields, as long as @map lives */
+static void read_spec(struct policy_map *map, const char *known[static ARRAY_LEN(fields) + 1],
+                      const struct source_list_rules *rules, struct source_list *list) {
         const struct source_kind *kind = NULL;
         struct error err = ERROR_NULL;
+        const char *wrong = NULL;
         size_t count = 0;
 
+        known[0] = "kind";
+        known[1] = NULL;
         map->fields = known;
         read_kind(map, rules->kinds, &kind);
         if (!kind)
@@ -175,6 +177,7 @@ static void read_spec(struct policy_map *map, const struct source_list_rules *ru
         for (size_t i = 0; i < ARRAY_LEN(fields); i++)
                 if (fields[i].of == 0 || (kind->fields & fields[i].of))
                         known[count++] = fields[i].name;
+        known[count] = NULL;
 
         struct source_spec spec = default_spec(kind);
         if (kind->fields & SOURCE_HAS_NAME)
@@ -205,10 +208,11 @@ static int read_document(const struct source_list_rules *rules, struct source_li
                          struct error *err) {
         struct policy_reader reader = {.is_strict = true};
         struct policy_map root = {.fields = (const char *const[]){"sources", NULL}}, item = {0};
+        const char *known[ARRAY_LEN(fields) + 1];
 
         if (policy_map_root(&reader, tree_root(list->document), &root)) {
                 for (size_t i = 0; policy_map_item(&root, "sources", SOURCE_MAX, i, &item); i++)
-                        read_spec(&item, rules, list);
+                        read_spec(&item, known, rules, list);
                 if (policy_map_end(&root) && list->ordered_count == 0)
                         policy_refuse(&root, "sources", "needs a source that is no exporter");
         }
