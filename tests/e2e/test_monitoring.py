@@ -15,8 +15,8 @@ from prometheus_kit import RealPrometheus
 from tools import build
 
 KINDS = ("podmonitors", "servicemonitors", "prometheusrules")
-# The extender of this test serves HTTP.
-WITHOUT_DATA = {"plimsoll_tls_certificate_expiry_timestamp_seconds"}
+# The extender of this test serves HTTP, and its controller has no file of sources.
+WITHOUT_DATA = {"plimsoll_tls_certificate_expiry_timestamp_seconds", "plimsoll_sources_failed"}
 METRIC = "cpu_usage_avg_5s"
 
 

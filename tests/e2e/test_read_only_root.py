@@ -14,6 +14,9 @@ CHANGES = re.compile(
     r"\b(?:creat|mkdir|mknod|unlink|rmdir|rename|link|symlink|truncate|chmod|chown|utimens)\w*\(.*"
     r"|\bopen(?:at2?)?\(.*\bO_(?:WRONLY|RDWR|CREAT|TRUNC|TMPFILE)\b.*"
 )
+# Files that a program opens once it is running. It forbids others to read its memory, strace too, which
+# therefore shows the address of a name.
+OWN_FILES = re.compile(r"\bopenat\(AT_FDCWD, 0x[0-9a-f]+, O_RDONLY")
 
 
 def test_nothing_is_written(plane, fleet, exporters, make_plimsoll, figure):
@@ -36,5 +39,5 @@ def test_nothing_is_written(plane, fleet, exporters, make_plimsoll, figure):
         assert program.stop() == 0
         trace = program.stderr()
         changes = [found[0] for found in CHANGES.finditer(trace) if "/dev/null" not in found[0]]
-        assert "token" in trace and not changes, changes
+        assert OWN_FILES.search(trace) and not changes, changes
     figure("both work with a read-only root, and open no file to write it")
