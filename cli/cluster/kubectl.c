@@ -286,7 +286,7 @@ char *kubectl_namespace(const struct kubectl_flags *flags) {
         if (pipe2(output, O_CLOEXEC) < 0)
                 return NULL;
         pid_t pid = fork();
-        /* Without a context, as with --server alone, it fails: nobody need see that. */
+        /* Without a context, as with --server alone, kubectl fails. That is not an error. */
         if (pid == 0)
                 run(&command, output[1], true);
         (void)close(output[1]);

@@ -214,7 +214,8 @@ static int read_document(const struct source_list_rules *rules, struct source_li
                 for (size_t i = 0; policy_map_item(&root, "sources", SOURCE_MAX, i, &item); i++)
                         read_spec(&item, known, rules, list);
                 if (policy_map_end(&root) && list->ordered_count == 0)
-                        policy_refuse(&root, "sources", "needs a source that is no exporter");
+                        policy_refuse(&root, "sources",
+                                      "needs at least one source other than an exporter");
         }
         *err = reader.error;
         return err->code;
