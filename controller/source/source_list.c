@@ -5,19 +5,43 @@
 
 #include "base/mem.h"
 #include "base/name.h"
+#include "base/nearest.h"
 #include "codec/tree.h"
 
 enum {
         OTHERS_IN_FLIGHT = 16, /* of sources that ask a server about all nodes */
         INTERVAL_MIN_MS = 1000,
         INTERVAL_MAX_MS = 300000,
+        KINDS_TEXT_MAX_BYTES = 512,
 };
 
-static const struct source_kind *find_kind(const struct source_kind *const *kinds, const char *name,
-                                           size_t len) {
-        while (*kinds && !(strlen((*kinds)->name) == len && memcmp((*kinds)->name, name, len) == 0))
+static const struct source_kind *find_kind(const struct source_kind *const *kinds,
+                                           const char *name) {
+        while (*kinds && strcmp((*kinds)->name, name) != 0)
                 kinds++;
         return *kinds;
+}
+
+/* Kinds with any of the fields @without cannot stand where @name does. Return: "a, b or c (did you
+ * mean b?)", owned by the caller */
+static char *expected_kinds(const struct source_kind *const *kinds, unsigned without,
+                            const char *name) {
+        struct buf text = BUF_INIT(KINDS_TEXT_MAX_BYTES);
+        struct nearest nearest = NEAREST_TO(name);
+        const char *last = NULL;
+
+        for (; *kinds; kinds++) {
+                if ((*kinds)->fields & without)
+                        continue;
+                nearest_offer(&nearest, (*kinds)->name);
+                if (last)
+                        buf_printf(&text, "%s%s", text.len > 0 ? ", " : "", last);
+                last = (*kinds)->name;
+        }
+        buf_printf(&text, " or %s", last);
+        if (nearest.candidate)
+                buf_printf(&text, " (did you mean %s?)", nearest.candidate);
+        return buf_take(&text);
 }
 
 static const struct source_spec *find_name(const struct source_list *list, const char *name) {
@@ -72,10 +96,11 @@ int source_list_order(const char *text, const struct source_kind *const *kinds,
 
         for (const char *at = text;; at++) {
                 size_t len = strcspn(at, ",");
-                const struct source_kind *kind = find_kind(kinds, at, len);
+                _cleanup_(freep) char *name = xmemdup0(at, len);
+                const struct source_kind *kind = find_kind(kinds, name);
+                _cleanup_(freep) char *expected = expected_kinds(kinds, SOURCE_HAS_NAME, name);
                 if (!kind || (kind->fields & SOURCE_HAS_NAME))
-                        return error_set(err, EINVAL, "\"%.*s\": unknown source",
-                                         (int)size_min(len, 64), at);
+                        return error_set(err, EINVAL, "'%.64s': expected %s", name, expected);
                 if (find_name(list, kind->name))
                         return error_set(err, EINVAL, "\"%s\" is given twice", kind->name);
                 const struct source_spec spec = default_spec(kind);
@@ -122,17 +147,11 @@ static const struct {
 static void read_kind(const struct policy_map *map, const struct source_kind *const *kinds,
                       const struct source_kind **ret) {
         const char *name = policy_read_text(map, "kind", POLICY_REQUIRED, "a kind of source");
-        _cleanup_(buf_done) struct buf all = BUF_INIT(256);
 
-        *ret = name ? find_kind(kinds, name, strlen(name)) : NULL;
-        for (size_t i = 0; kinds[i]; i++)
-                buf_printf(&all, "%s%s",
-                           i == 0         ? ""
-                           : kinds[i + 1] ? ", "
-                                          : " or ",
-                           kinds[i]->name);
+        *ret = name ? find_kind(kinds, name) : NULL;
+        _cleanup_(freep) char *expected = name ? expected_kinds(kinds, 0, name) : NULL;
         if (name && !*ret)
-                policy_expected(map, "kind", "%s", all.data);
+                policy_expected(map, "kind", "%s", expected);
 }
 
 /* The name of an exporter, by which policies call it. */
@@ -145,7 +164,7 @@ static void read_name(const struct policy_map *map, const struct source_list_rul
         if (!name_is_made_of(name, strlen(name), POLICY_RESOURCE_NAME_MAX, NAME_LOWER "-", "", ""))
                 policy_expected(map, "name", "at most %d of a-z, 0-9 and '-'",
                                 POLICY_RESOURCE_NAME_MAX);
-        else if (find_kind(rules->kinds, name, strlen(name)) || find_name(list, name))
+        else if (find_kind(rules->kinds, name) || find_name(list, name))
                 policy_refuse(map, "name", "\"%s\" is taken", name);
         spec->name = spec->traits.scope.exporter = name;
 }
