@@ -278,14 +278,6 @@ void source_list_free(struct source_list *list) {
 
 /* ---- A list in use. */
 
-const char *source_hint(const struct source_kind *kind, const char *reason) {
-        const struct source_hint *hint = kind->hints;
-
-        while (hint->reason && strcmp(hint->reason, reason) != 0)
-                hint++;
-        return hint->see;
-}
-
 size_t source_list_in_flight(const struct source_list *list, size_t nodes) {
         size_t in_flight = OTHERS_IN_FLIGHT;
 

@@ -7,8 +7,6 @@
 #include "controller/source/prometheus/prometheus_api.h"
 #include "controller/source/prometheus/prometheus_round.h"
 
-#define SOURCE_NAME "prometheus"
-
 enum {
         INTERVAL_MS = 30000,
         FIRST_ROUND_MS = 300,         /* after the last node, for more may follow, */
@@ -43,10 +41,7 @@ enum phase {
 enum { LOGGED_UNIT = 1, LOGGED_WARNING = 2, LOGGED_SLOW = 4, LOGGED_CONTRADICTION = 8 };
 
 struct prometheus {
-        struct source source;
-        struct source_parts parts;
-        const struct source_spec *spec;
-        struct source_sink sink;
+        struct source head;
         struct prometheus_api *api;
 
         size_t node_count;
@@ -62,7 +57,7 @@ struct prometheus {
 
         const char *trouble; /* why no query can be sent; NULL: none */
         unsigned logged;     /* LOGGED_* */
-        struct metrics_series *failing, *cut_rounds, *warnings, *fates[PROMETHEUS_FATE_COUNT];
+        struct metrics_series *cut_rounds, *warnings, *fates[PROMETHEUS_FATE_COUNT];
 };
 
 static struct prometheus *prometheus_of(struct source *source) {
@@ -96,13 +91,13 @@ static void note_silence(struct prometheus *source, const struct node *node, con
         slot->is_silent = why != NULL;
         if (why)
                 outage_log_failed(
-                        &source->source.outages, loop_now_mono_ms(source->parts.loop), node->name,
+                        &source->head.outages, loop_now_mono_ms(source->head.loop), node->name,
                         NULL, why,
                         strcmp(why, "no_data") == 0
                                 ? "Prometheus has no series for the node's name or address"
                                 : "Prometheus has contradicting series for the node");
         else
-                outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->parts.loop),
+                outage_log_recovered(&source->head.outages, loop_now_mono_ms(source->head.loop),
                                      node->name);
 }
 
@@ -113,13 +108,13 @@ static const char *hand_in_node(struct prometheus *source, struct node *node) {
         struct source_reading reading = {.values_ratio = values};
 
         const char *why = prometheus_round_read(&source->round, node->slot,
-                                                loop_now_mono_ms(source->parts.loop), &step, values,
+                                                loop_now_mono_ms(source->head.loop), &step, values,
                                                 &reading.ready);
         if (why)
                 return why;
         reading.step = step.means != 0 ? &step : NULL;
         note_silence(source, node, NULL);
-        source->sink.on_reading(&source->sink, node, &reading);
+        source->head.sink.on_reading(&source->head.sink, node, &reading);
         return NULL;
 }
 
@@ -135,16 +130,16 @@ static void hand_in(struct prometheus *source, const char *failure) {
                 failing++;
                 if (!failure)
                         note_silence(source, node, why);
-                source->sink.on_failure(&source->sink, node, failure ? failure : why);
+                source->head.sink.on_failure(&source->head.sink, node, failure ? failure : why);
         }
-        metrics_set(source->failing, (double)failing);
+        metrics_set(source->head.failing, (double)failing);
 }
 
 /* Rounds */
 
 static void note_trouble(struct prometheus *source, const char *reason, const struct error *err) {
         if (!source->trouble)
-                log_warn(MSG("cannot query Prometheus"), STR("address", source->spec->url),
+                log_warn(MSG("cannot query Prometheus"), STR("address", source->head.spec->url),
                          STR("reason", reason), ERR(err));
         source->trouble = reason;
 }
@@ -152,7 +147,7 @@ static void note_trouble(struct prometheus *source, const char *reason, const st
 static void note_well(struct prometheus *source) {
         if (source->trouble)
                 log_info(MSG("Prometheus queries succeed again"),
-                         STR("address", source->spec->url));
+                         STR("address", source->head.spec->url));
         source->trouble = NULL;
 }
 
@@ -281,7 +276,7 @@ static void begin_query_round(struct prometheus *source) {
 }
 
 static int64_t until_round_ms(const struct prometheus *source) {
-        return source->parts.is_once ? ONCE_ROUND_MS : source->spec->traits.interval_ms;
+        return source->head.is_once ? ONCE_ROUND_MS : source->head.spec->traits.interval_ms;
 }
 
 static void on_round_due(void *userdata) {
@@ -291,11 +286,10 @@ static void on_round_due(void *userdata) {
                 source->phase = PHASE_BETWEEN_ROUNDS;
         do
                 source->due_mono_ms += until_round_ms(source);
-        while (source->due_mono_ms <= loop_now_mono_ms(source->parts.loop));
-        loop_timer_arm(source->parts.loop, &source->turn, source->due_mono_ms, on_round_due,
-                       source);
+        while (source->due_mono_ms <= loop_now_mono_ms(source->head.loop));
+        loop_timer_arm(source->head.loop, &source->turn, source->due_mono_ms, on_round_due, source);
         /* With --once a round may take longer; each query has its deadline. */
-        if (source->parts.is_once && source->phase == PHASE_IN_ROUND)
+        if (source->head.is_once && source->phase == PHASE_IN_ROUND)
                 return;
         if (source->phase == PHASE_IN_ROUND) {
                 metrics_inc(source->cut_rounds);
@@ -343,13 +337,12 @@ static void prometheus_add_node(struct source *base, struct node *node) {
         if (source->phase != PHASE_BEFORE_FIRST)
                 return;
         if (!loop_timer_is_armed(&source->turn))
-                source->first_latest_mono_ms = loop_now_mono_ms(source->parts.loop) +
+                source->first_latest_mono_ms = loop_now_mono_ms(source->head.loop) +
                                                FIRST_ROUND_LATEST_MS;
-        source->due_mono_ms = loop_now_mono_ms(source->parts.loop) + FIRST_ROUND_MS;
+        source->due_mono_ms = loop_now_mono_ms(source->head.loop) + FIRST_ROUND_MS;
         if (source->due_mono_ms > source->first_latest_mono_ms)
                 source->due_mono_ms = source->first_latest_mono_ms;
-        loop_timer_arm(source->parts.loop, &source->turn, source->due_mono_ms, on_round_due,
-                       source);
+        loop_timer_arm(source->head.loop, &source->turn, source->due_mono_ms, on_round_due, source);
 }
 
 static void prometheus_remove_node(struct source *base, struct node *node) {
@@ -360,7 +353,7 @@ static void prometheus_remove_node(struct source *base, struct node *node) {
         struct prometheus_slot *slot = &source->round.slots[node->slot];
         source->node_count--;
         if (slot->is_silent)
-                outage_log_gone(&source->source.outages);
+                outage_log_gone(&source->head.outages);
         slot->is_silent = false;
         prometheus_round_remove_node(&source->round, node->slot);
 }
@@ -369,17 +362,13 @@ static void prometheus_free(struct source *base) {
         struct prometheus *source = prometheus_of(base);
 
         cancel_asks(source, NULL);
-        metrics_set(source->failing, 0);
-        loop_timer_disarm(source->parts.loop, &source->turn);
+        loop_timer_disarm(source->head.loop, &source->turn);
         prometheus_round_done(&source->round);
         prometheus_api_free(source->api);
         free(source);
 }
 
 static void register_query_metrics(struct prometheus *source, struct metrics *metrics) {
-        source->failing = metrics_gauge(metrics, "plimsoll_targets_failing",
-                                        "Targets whose last scrape failed.",
-                                        LABELS("source", SOURCE_NAME));
         source->cut_rounds = metrics_counter(
                 metrics, "plimsoll_prometheus_rounds_cut_total",
                 "Rounds of queries that did not finish before the next was due.", NULL);
@@ -394,22 +383,17 @@ static void register_query_metrics(struct prometheus *source, struct metrics *me
                         LABELS("fate", fate_names[i]));
 }
 
-static struct source *prometheus_new(const struct source_parts *parts,
-                                     const struct source_spec *spec,
-                                     const struct source_sink *sink) {
+static struct source *prometheus_new(const struct source *head) {
         struct prometheus *source = xcalloc(1, sizeof(*source));
 
-        source->source.kind = spec->kind;
-        source->parts = *parts;
-        source->spec = spec;
-        source->sink = *sink;
-        source->round.promql.network = parts->network;
-        source->round.promql.selector = spec->match;
-        source->round.is_percent = !spec->is_ratio;
-        source->source.outages.what = "query Prometheus";
-        source->api = prometheus_api_new(&source->parts, spec);
-        register_query_metrics(source, parts->metrics);
-        return &source->source;
+        source->head = *head;
+        source->round.promql.network = head->network;
+        source->round.promql.selector = head->spec->match;
+        source->round.is_percent = !head->spec->is_ratio;
+        source->head.outages.what = "query Prometheus";
+        source->api = prometheus_api_new(&source->head);
+        register_query_metrics(source, head->metrics);
+        return &source->head;
 }
 
 static int prometheus_check(const struct source_spec *spec, const char **ret_field,
@@ -431,7 +415,7 @@ static const struct source_hint hints[] = {
 };
 
 const struct source_kind prometheus_kind = {
-        .name = SOURCE_NAME,
+        .name = "prometheus",
         .fields = SOURCE_HAS_URL | SOURCE_HAS_HTTP | SOURCE_HAS_QUERY,
         .traits = {.interval_ms = INTERVAL_MS, .scope.has_every_exporter = true},
         .hints = hints,

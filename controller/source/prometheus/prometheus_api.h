@@ -30,10 +30,9 @@ _must_check_ int prometheus_address_check(const char *address, struct error *err
 
 struct prometheus_api;
 
-/** prometheus_api_new() - @parts and @spec are borrowed; the URL of @spec has been checked, and may
- * have a path: "https://proxy/prometheus/" */
-struct prometheus_api *prometheus_api_new(const struct source_parts *parts,
-                                          const struct source_spec *spec);
+/** prometheus_api_new() - @source is borrowed. Its URL has been checked, and may have a path:
+ * "https://proxy/prometheus/" */
+struct prometheus_api *prometheus_api_new(const struct source *source);
 /** prometheus_api_free() - every call has come to its end or was cancelled */
 void prometheus_api_free(struct prometheus_api *api);
 

@@ -30,8 +30,7 @@ enum {
         .remove_node = scraper_remove_node, .free = scraper_free
 
 int scraper_check(const struct source_spec *spec, const char **ret_field, struct error *err);
-struct source *scraper_new(const struct source_parts *parts, const struct source_spec *spec,
-                           const struct source_sink *sink);
+struct source *scraper_new(const struct source *head);
 size_t scraper_in_flight(size_t targets);
 void scraper_set_policy(struct source *base, const struct policy *policy);
 void scraper_add_node(struct source *base, struct node *node);
