@@ -9,7 +9,7 @@
 #include "codec/tree.h"
 
 enum {
-        OTHERS_IN_FLIGHT = 16, /* of sources that ask a server about all nodes */
+        OTHERS_IN_FLIGHT = 16, /* for sources that ask one server about all nodes */
         INTERVAL_MIN_MS = 1000,
         INTERVAL_MAX_MS = 300000,
         KINDS_TEXT_MAX_BYTES = 512,
@@ -56,7 +56,7 @@ static struct source_spec default_spec(const struct source_kind *kind) {
                 .kind = kind, .name = kind->name, .url = kind->url, .traits = kind->traits};
 }
 
-/* Exporters stand behind the sources in order. */
+/* Exporters come after the ordered sources. */
 static void add_spec(struct source_list *list, const struct source_spec *spec) {
         size_t at = spec->traits.scope.exporter ? list->count : list->ordered_count++;
 
@@ -65,7 +65,7 @@ static void add_spec(struct source_list *list, const struct source_spec *spec) {
         list->count++;
 }
 
-/* A kubelet is asked with the account of the pod, unless it has other credentials. */
+/* Without other credentials, a kubelet is read with the pod's service account. */
 static void settle_credentials(struct source_spec *spec) {
         const char **files = spec->credentials.files;
 
@@ -130,7 +130,7 @@ int source_list_check(struct source_list *list, const struct source_list_rules *
 
 static const struct {
         const char *name;
-        unsigned of; /* enum source_field; 0: every source has it */
+        unsigned needs; /* enum source_field; 0: every source has the field */
 } fields[] = {
         {"kind", 0},
         {"interval", 0},
@@ -154,7 +154,7 @@ static void read_kind(const struct policy_map *map, const struct source_kind *co
                 policy_expected(map, "kind", "%s", expected);
 }
 
-/* The name of an exporter, by which policies call it. */
+/* The name of an exporter, which policies refer to. */
 static void read_name(const struct policy_map *map, const struct source_list_rules *rules,
                       const struct source_list *list, struct source_spec *spec) {
         const char *name = policy_read_text(map, "name", POLICY_REQUIRED, "a name");
@@ -179,7 +179,7 @@ static void read_interval(const struct policy_map *map, int64_t *ret_ms) {
                 policy_expected(map, "interval", "%s", what);
 }
 
-/* One entry of the list. @known: room for the names of its fields, as long as @map lives */
+/* Read one entry of the list. @known: room for the names of its fields, as long as @map lives */
 static void read_spec(struct policy_map *map, const char *known[static ARRAY_LEN(fields) + 1],
                       const struct source_list_rules *rules, struct source_list *list) {
         const struct source_kind *kind = NULL;
@@ -194,7 +194,7 @@ static void read_spec(struct policy_map *map, const char *known[static ARRAY_LEN
         if (!kind)
                 return;
         for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-                if (fields[i].of == 0 || (kind->fields & fields[i].of))
+                if (fields[i].needs == 0 || (kind->fields & fields[i].needs))
                         known[count++] = fields[i].name;
         known[count] = NULL;
 

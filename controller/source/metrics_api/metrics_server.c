@@ -11,7 +11,7 @@
 enum {
         INTERVAL_MS = 15000,
         FIRST_ROUND_MS = 1000, /* after the first node: nodes are listed page by page */
-        /* Of a list. An item has 300 bytes, with the node's labels up to 2 kB. */
+        /* Of a list. An item has 300 bytes, or up to 2 kB with the node's labels. */
         MAX_BODY_BYTES = 64 << 20,
 };
 
@@ -39,7 +39,7 @@ struct metrics_server {
         int64_t begun_mono_ms; /* the round */
         uint32_t round;        /* from 1 on */
         const char *trouble;   /* why the last list failed, static text; NULL: it did not */
-        bool is_idle;          /* the policy wants nothing of it */
+        bool is_idle;          /* the policy needs nothing from this source */
         struct metrics_series *items_new, *items_repeated, *items_unknown;
         struct metrics_series *listed;
 };
@@ -91,13 +91,13 @@ static struct sample_reading read_sample(const struct metrics_server *s,
 
 /* Outcomes */
 
-/* When the list failed, every node did. */
+/* If the list failed, every node failed. */
 static void show_failing(struct metrics_server *s) {
         metrics_set(s->head.failing,
                     (double)(s->trouble ? s->entries.len : s->head.outages.failing));
 }
 
-/* The node's sample of this round; returns why it has none, or NULL. */
+/* Read the node's sample of this round. Return: NULL, or why it has none. */
 static const char *read_entry(struct metrics_server *s, struct entry *entry,
                               struct sample_reading *ret) {
         const struct metrics_api_sample_time time = sample_time(s);
@@ -133,7 +133,7 @@ static void deliver_sample(struct metrics_server *s, struct entry *entry) {
                         &(struct source_reading){.step = &reading.step, .why = reading.why});
 }
 
-/* What the reader of the log should check. */
+/* What to check. */
 static const char *advice(enum kube_outcome outcome) {
         if (outcome == KUBE_FORBIDDEN)
                 return "the ClusterRole needs " RBAC_RULE;
@@ -142,7 +142,6 @@ static const char *advice(enum kube_outcome outcome) {
         return "does metrics-server run? " APISERVICE;
 }
 
-/* The list of this round has failed. */
 static void fail_round(struct metrics_server *s, enum kube_outcome outcome,
                        const struct error *cause) {
         const char *reason = kube_outcome_name(outcome);
@@ -178,7 +177,7 @@ static void end_list_round(struct metrics_server *s) {
 
 static void begin_list_round(void *userdata);
 
-/* Nothing is handed in before the end of the list: it may be incomplete. */
+/* Readings wait for the end of the list, which may be incomplete. */
 static void on_node_metrics(void *userdata, const char *node,
                             const struct metrics_api_item *metrics) {
         struct metrics_server *s = userdata;
@@ -208,7 +207,7 @@ static void on_list(void *userdata, const struct kube_answer *answer) {
                 end_list_round(s);
 }
 
-/* Nobody looks any more. */
+/* Nodes are not read any more. */
 static void forget_failures(struct metrics_server *s) {
         struct strmap_entry *found;
 
@@ -247,7 +246,6 @@ static void begin_list_round(void *userdata) {
 
 /* The source */
 
-/* A list has both resources, whichever the policy needs. */
 static void metrics_server_set_policy(struct source *base, const struct policy *policy) {
         metrics_server_of(base)->is_idle = !source_scope_has_any(&base->spec->traits.scope, policy);
 }

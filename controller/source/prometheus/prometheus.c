@@ -9,10 +9,10 @@
 
 enum {
         INTERVAL_MS = 30000,
-        FIRST_ROUND_MS = 300,         /* after the last node, for more may follow, */
-        FIRST_ROUND_LATEST_MS = 5000, /* but not later than this after the first */
+        FIRST_ROUND_MS = 300,         /* after the last node: more may follow */
+        FIRST_ROUND_LATEST_MS = 5000, /* after the first node */
         ONCE_ROUND_MS = 1000,
-        ROUNDS_TO_RECOVER = 3, /* in a row, until the log has that a query succeeds again */
+        ROUNDS_TO_RECOVER = 3, /* in a row, before the recovery of a query is logged */
 };
 
 static const char *const fate_names[] = {
@@ -23,12 +23,12 @@ static const char *const fate_names[] = {
         [PROMETHEUS_UNUSABLE] = "unusable",
 };
 
-/* A query of the round, on the wire. */
+/* A query of the round. */
 struct ask {
         struct prometheus *source;
-        struct prometheus_call *call; /* under way */
-        const char *failure;          /* of this round */
-        unsigned rounds_to_recover;   /* > 0: that it fails has been logged */
+        struct prometheus_call *call; /* in flight; NULL: none */
+        const char *failure;          /* in this round */
+        unsigned rounds_to_recover;   /* > 0: its failure has been logged */
 };
 
 enum phase {
@@ -37,7 +37,7 @@ enum phase {
         PHASE_BETWEEN_ROUNDS,
 };
 
-/* What is logged once, a bit each. */
+/* Messages that are logged once, a bit each. */
 enum { LOGGED_UNIT = 1, LOGGED_WARNING = 2, LOGGED_SLOW = 4, LOGGED_CONTRADICTION = 8 };
 
 struct prometheus {
@@ -51,11 +51,11 @@ struct prometheus {
         enum phase phase;
         struct loop_timer turn;
         int64_t due_mono_ms, first_latest_mono_ms;
-        size_t first_ask; /* of the round: a cut round ended before this one */
+        size_t first_ask; /* of the round: the first that the last round did not send */
         size_t next_ask;  /* counted from first_ask */
         size_t in_flight;
 
-        const char *trouble; /* why no query can be sent; NULL: none */
+        const char *trouble; /* why no query can be sent; NULL: queries can be sent */
         unsigned logged;     /* LOGGED_* */
         struct metrics_series *cut_rounds, *warnings, *fates[PROMETHEUS_FATE_COUNT];
 };
@@ -82,7 +82,7 @@ static bool log_once(struct prometheus *source, unsigned what) {
 
 /* Readings */
 
-/* @why: the last round had no value of the node; NULL: it had one. */
+/* @why: why the last round had no value for the node; NULL: it had one. */
 static void note_silence(struct prometheus *source, const struct node *node, const char *why) {
         struct prometheus_slot *slot = &source->round.slots[node->slot];
 
@@ -101,7 +101,7 @@ static void note_silence(struct prometheus *source, const struct node *node, con
                                      node->name);
 }
 
-/* Return: NULL, or why there is no value of the node. */
+/* Return: NULL, or why there is no value for the node. */
 static const char *hand_in_node(struct prometheus *source, struct node *node) {
         double values[POLICY_MAX_METRICS];
         struct window_step step;
@@ -118,7 +118,7 @@ static const char *hand_in_node(struct prometheus *source, struct node *node) {
         return NULL;
 }
 
-/* @failure: why some or all queries of the round failed; NULL: none did. */
+/* @failure: why some or all queries of the round failed; NULL: none failed. */
 static void hand_in(struct prometheus *source, const char *failure) {
         size_t failing = 0;
 
@@ -166,7 +166,7 @@ static void cancel_asks(struct prometheus *source, const char *reason) {
         source->next_ask = query_count(source);
 }
 
-/* Values below a hundredth on every node are those of an idle cluster, or no percentages. */
+/* Values below 1 on every node come from an idle cluster, or are not percentages. */
 static void hint_at_unit(struct prometheus *source) {
         double largest = (double)source->round.largest_recorded;
 
@@ -174,7 +174,7 @@ static void hint_at_unit(struct prometheus *source) {
             !log_once(source, LOGGED_UNIT))
                 return;
         log_warn(MSG("no recorded value exceeds 1 percent; if the rules record ratios, set "
-                     "unit: ratio of the source"),
+                     "unit: ratio for the source"),
                  F64("largest", largest));
 }
 
@@ -182,8 +182,8 @@ static void hint_at_selector(struct prometheus *source) {
         const struct prometheus_contradiction *found = &source->round.contradiction;
 
         if (found->query && log_once(source, LOGGED_CONTRADICTION))
-                log_warn(MSG("Prometheus has series for one node that contradict each other; see "
-                             "match of the source"),
+                log_warn(MSG("Prometheus has contradicting series for one node; set match for the "
+                             "source"),
                          STR("metric", found->query->name), STR("node", found->node->name),
                          F64("least", (double)found->value.least_ratio),
                          F64("most", (double)found->value.most_ratio));
@@ -288,7 +288,7 @@ static void on_round_due(void *userdata) {
                 source->due_mono_ms += until_round_ms(source);
         while (source->due_mono_ms <= loop_now_mono_ms(source->head.loop));
         loop_timer_arm(source->head.loop, &source->turn, source->due_mono_ms, on_round_due, source);
-        /* With --once a round may take longer; each query has its deadline. */
+        /* With --once, a round may take longer: each query has its own timeout. */
         if (source->head.is_once && source->phase == PHASE_IN_ROUND)
                 return;
         if (source->phase == PHASE_IN_ROUND) {

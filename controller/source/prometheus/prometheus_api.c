@@ -10,11 +10,11 @@
 #include "controller/node/target_url.h"
 
 enum {
-        BODY_MAX_BYTES = 64 << 10, /* the longest query, percent-encoded, and its parameters */
+        BODY_MAX_BYTES = 64 << 10, /* the longest percent-encoded query and its parameters */
         CONNECT_TIMEOUT_MS = 3000,
         STATUS_METHOD_NOT_ALLOWED = 405,
         STATUS_NOT_IMPLEMENTED = 501,
-        STATUS_GATEWAY_TIMEOUT = 504, /* a proxy did not wait for the query any longer */
+        STATUS_GATEWAY_TIMEOUT = 504, /* a proxy gave up waiting for the query */
 };
 
 struct prometheus_api {
@@ -28,7 +28,7 @@ struct prometheus_api {
 struct prometheus_call {
         struct prometheus_api *api;
         struct http_call *http;
-        struct loop_timer failed; /* armed in place of a call that could not be made */
+        struct loop_timer failed; /* armed if the request could not be sent */
         struct prometheus_answer answer;
         struct buf form;
         bool is_get;
@@ -45,7 +45,7 @@ int prometheus_address_check(const char *address, struct error *err) {
 
         if (target_url_has_user(address))
                 return error_set(err, EINVAL,
-                                 "must not contain a user or password, URLs are logged");
+                                 "must not contain a user or password, because URLs are logged");
         if (scheme_len == 0)
                 return error_set(err, EINVAL, "expected http://... or https://..., got \"%s\"",
                                  address);
@@ -112,7 +112,7 @@ static bool refuses_post(int status) {
         return status == STATUS_METHOD_NOT_ALLOWED || status == STATUS_NOT_IMPLEMENTED;
 }
 
-/* An answer came, and it isn't 200: a query that failed (400, 422, 503) says why in its body. */
+/* The status is not 200. The body of a failed query (400, 422, 503) has the reason. */
 static void take_status(struct prometheus_answer *answer, const struct http_response *response) {
         int r = prometheus_reply_open(response->body, response->body_bytes, &answer->reply,
                                       &answer->err);
@@ -214,8 +214,8 @@ struct prometheus_call *prometheus_ask(struct prometheus_api *api, const char *q
         call->form = BUF_INIT(BODY_MAX_BYTES);
         buf_puts(&call->form, "query=");
         buf_percent_encode(&call->form, query);
-        /* The server gives up first: its answer says which query was too slow, and it does not go
-         * on with one that nobody waits for. */
+        /* The server's timeout comes first: its reply names the query that was too slow, and it
+         * does not continue a query that nobody waits for. */
         buf_printf(&call->form, "&timeout=%.3f",
                    (double)source_timeout_ms(api->source) * 0.9 / 1000);
         start(call);

@@ -11,21 +11,21 @@
 #include "controller/source/scrape/scrape_reader.h"
 
 enum {
-        CONNECT_TIMEOUT_MS = 3000, /* a node that is gone must not hold a place */
-        SPREAD_SALT = 1,           /* scrapes are not at the instants of syncs */
-        BATCHES = 60,              /* in an interval, at least; scrapes of a batch begin together */
-        BATCH_TARGETS = 256,       /* more of them together cost no less each */
+        CONNECT_TIMEOUT_MS = 3000, /* a node that is gone must not occupy a place */
+        SPREAD_SALT = 1,           /* so that scrapes and syncs do not coincide */
+        BATCHES = 60,              /* the minimum per interval; a batch begins together */
+        BATCH_TARGETS = 256,       /* larger batches save no more time per target */
 };
 
 struct target {
         struct scraper *source;
         struct node *node;
         struct loop_timer timer;
-        int64_t due_mono_ms; /* its instant, before it is rounded down to that of a batch */
-        int64_t whole_page_until_mono_ms; /* it refused collect[]; 0: it did not */
-        bool is_at_second_address;        /* of the node: where it was reached last */
+        int64_t due_mono_ms;              /* before it is rounded down to the time of a batch */
+        int64_t whole_page_until_mono_ms; /* it rejected collect[]; 0: it did not */
+        bool is_at_second_address;        /* the node was last reached there */
         struct scrape scrape;
-        const char *failure; /* of the last scrape; NULL: it went well, or none was */
+        const char *failure; /* of the last scrape; NULL: it succeeded, or there was none */
         struct scrape_state state;
 };
 
@@ -56,7 +56,7 @@ static enum scrape_lane lane_of(const struct target *target) {
 
 static const char no_address[] = "no_address";
 
-/* The URL of the target's page, in source->url. NULL: it is there; else why it cannot be. */
+/* Put the URL of the target's page into source->url. Return: NULL, or why there is none. */
 static const char *build_url(struct target *target, bool with_collectors) {
         struct scraper *source = target->source;
         const struct node *node = target->node;
@@ -120,7 +120,7 @@ static void target_succeeded(struct target *target) {
         show_failing_targets(source);
 }
 
-/* Nobody looks any more. */
+/* The node is not read any more. */
 static void forget_failure(struct target *target) {
         if (target->failure)
                 outage_log_gone(&target->source->head.outages);
@@ -147,7 +147,7 @@ static void take_page(struct target *target, const struct scrape *scrape) {
 }
 
 static void fail_over_budget(struct target *target) {
-        target_failed(target, "over_budget", "the pages being received exceed their memory budget");
+        target_failed(target, "over_budget", "the pages in flight exceed their memory budget");
 }
 
 static bool on_data(void *userdata, const char *data, size_t len) {
@@ -169,7 +169,7 @@ static bool on_data(void *userdata, const char *data, size_t len) {
         return true;
 }
 
-/* Of the first target. */
+/* Only for the first target. */
 static void log_fallback(struct target *target) {
         struct scraper *source = target->source;
 
@@ -203,7 +203,7 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
         } else if (response->failure != HTTP_OK) {
                 target_failed(target, http_failure_name(response->failure), response->err.msg);
         } else if (is_refused) {
-                /* A collector is switched off there. Its whole page, at once and for a while. */
+                /* A collector is disabled. Scrape the whole page, now and for a while. */
                 target->whole_page_until_mono_ms = loop_now_mono_ms(source->head.loop) +
                                                    SCRAPE_WHOLE_PAGE_MS;
                 metrics_inc(source->fallbacks);
@@ -223,14 +223,14 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
         start_waiting(source);
 }
 
-/* When in the interval, in [0, 1). */
+/* The node's time in the interval, in [0, 1). */
 static double phase_ratio(const struct scraper *source, const struct node *node) {
         int64_t interval_ms = source->head.spec->traits.interval_ms;
 
         return (double)spread_phase_ms(node->name, SPREAD_SALT, interval_ms) / (double)interval_ms;
 }
 
-/* A scrape that cannot be made. */
+/* The scrape cannot be sent. */
 static void refuse_scrape(struct target *target, const char *reason, const char *detail) {
         scrape_pool_end(&target->source->pool, &target->scrape);
         target_failed(target, reason, detail);
@@ -288,10 +288,10 @@ static void start_waiting(struct scraper *source) {
                 start_scrape(source, scrape->owner);
 }
 
-/* Turns */
+/* Schedule */
 
-/* The instant at which the batch of this one begins; an interval of a second has milliseconds for
- * all batches of NODE_SET_MAX targets. */
+/* The time at which the batch begins. Even an interval of one second has a millisecond for each
+ * batch of NODE_SET_MAX targets. */
 static int64_t batch_mono_ms(const struct scraper *source, int64_t due_mono_ms) {
         size_t batches = size_max(BATCHES, source->pool.targets / BATCH_TARGETS);
         int64_t grid_ms = source->head.spec->traits.interval_ms / (int64_t)batches;
@@ -358,7 +358,7 @@ static void reset_target(struct target *target) {
         target->is_at_second_address = target->scrape.is_to_other_address = false;
 }
 
-/* A node's instant in every interval is the same whenever it was added. */
+/* A node's time in every interval does not depend on when it was added. */
 static int64_t first_due_mono_ms(const struct scraper *source, const struct node *node) {
         int64_t interval_ms = source->head.spec->traits.interval_ms;
         int64_t now_mono_ms = loop_now_mono_ms(source->head.loop);
@@ -380,7 +380,7 @@ void scraper_add_node(struct source *base, struct node *node) {
                 source->target_cap = cap;
         }
         struct target *target = source->targets[node->slot];
-        if (target) { /* it has moved: what was known belongs to the old place */
+        if (target) { /* the node has moved: the state belongs to the old address */
                 reset_target(target);
                 start_waiting(source);
                 return;
@@ -413,7 +413,7 @@ void scraper_remove_node(struct source *base, struct node *node) {
 
         if (node->slot < source->target_cap && source->targets[node->slot]) {
                 drop_target(source, node->slot);
-                start_waiting(source); /* it may have held a place */
+                start_waiting(source); /* it may have occupied a place */
         }
 }
 
@@ -452,8 +452,8 @@ static void register_scrape_metrics(struct scraper *source) {
                 LABELS("source", source->head.spec->name));
 }
 
-/* A target that fails and has no page before is waited for only where another node answers in its
- * place: then its page may be the one in question. */
+/* A failing target without a previous page is awaited only if another node answers for it: then the
+ * page may be the one in question. */
 static const struct scrape_state *scraped_state_of(void *userdata, const struct node *node) {
         const struct scraper *source = userdata;
         const struct target *target = node->slot < source->target_cap ? source->targets[node->slot]
