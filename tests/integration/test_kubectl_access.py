@@ -208,8 +208,7 @@ def watching(cluster, binary, tmp_path):
     pipe = subprocess.PIPE
     env = {**os.environ, **NO_CONFIG, "TMPDIR": str(temporary)}
     with subprocess.Popen(argv, env=env, stdout=pipe, stderr=pipe, text=True) as process:
-        while "4 nodes" not in process.stdout.readline():
-            pass
+        assert any("4 nodes" in line for line in iter(process.stdout.readline, ""))
         ((keeper, _),) = children(process.pid)
         ((kubectl, _),) = children(keeper)
         (folder,) = temporary.iterdir()
