@@ -9,6 +9,7 @@
 #include "controller/source/scrape/scrape_kinds.h"
 #include "controller/source_kinds.h"
 #include "kube/kube_path.h"
+#include "net/http_server.h"
 #include "policy/live/policy_options.h"
 
 /* Where the rows put their values; read once by settings_parse(). */
@@ -128,6 +129,9 @@ static int check_together(struct error *err) {
                                   "--leader-elect-retry-period");
         if (!parsed.controller.lease.name[0] || strchr(parsed.controller.lease.name, '/'))
                 return error_set(err, EINVAL, "--leader-elect-resource-name: not a name");
+        r = http_server_check(parsed.bind_address, &(struct http_server_tls){0}, err);
+        if (r < 0)
+                return error_wrap(err, r, "--bind-address");
         if (parsed.is_cleanup && (parsed.controller.is_once || parsed.controller.targets.count > 0))
                 return error_set(err, EINVAL,
                                  "--cleanup cannot be combined with --once or --target");
@@ -252,16 +256,17 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
 }
 
 void settings_help(FILE *out) {
-        (void)fputs(
-                "Usage: plimsoll-controller [OPTION...]\n\n"
-                "Scrapes the node_exporter of every node and writes its usage windows as\n"
-                "annotations on the Node, for plimsoll-extender or crane's scheduler plugin.\n\n"
-                "Examples, the second of which prints the windows of one exporter, without a\n"
-                "cluster:\n"
-                "  plimsoll-controller --kubeconfig=admin.conf --dry-run --once\n"
-                "  plimsoll-controller --dry-run --scrape-interval=1s \\\n"
-                "      --target web-1=http://127.0.0.1:9100/metrics\n\n",
-                out);
+        (void)fputs("Usage: plimsoll-controller [OPTION...]\n\n"
+                    "Scrapes the node_exporter of every node and writes its usage windows as\n"
+                    "annotations on the Node, for plimsoll-extender or crane's scheduler plugin.\n"
+                    "Every flag can also be given in the environment: --log-level as\n"
+                    "PLIMSOLL_LOG_LEVEL.\n\n"
+                    "Examples, the second of which prints the windows of one exporter, without a\n"
+                    "cluster:\n"
+                    "  plimsoll-controller --kubeconfig=admin.conf --dry-run --once\n"
+                    "  plimsoll-controller --dry-run --scrape-interval=1s \\\n"
+                    "      --target web-1=http://127.0.0.1:9100/metrics\n\n",
+                    out);
         options_help(rows, ARRAY_LEN(rows), out);
 }
 
