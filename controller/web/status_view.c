@@ -82,7 +82,7 @@ static void count_node(struct status_view *view, const struct status_node *node,
         if (node_track_is_fresh(track, view->head.now_mono_ms))
                 view->served[track->serving]++;
         for (size_t i = 0; i < compiled->options.source_count; i++)
-                if (track->feeds[i].failure && node_track_wants(track, i, view->head.now_mono_ms))
+                if (track->feeds[i].failure && node_track_needs(track, i, view->head.now_mono_ms))
                         note_failure(view, i, track->feeds[i].failure, node->name);
 }
 
