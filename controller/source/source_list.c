@@ -1,10 +1,13 @@
 #include "controller/source/source_list.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/name.h"
+#include "base/nearest.h"
 #include "codec/tree.h"
 
 enum {
@@ -66,6 +69,25 @@ static int check_spec(const struct source_spec *spec, const struct source_list_r
 
 /* ---- Flags. */
 
+static int refuse_kind(const struct source_kind *const *kinds, const char *name, size_t len,
+                       struct error *err) {
+        char wrong[65];
+        struct nearest nearest = NEAREST_TO(wrong);
+        _cleanup_(buf_done) struct buf all = BUF_INIT(256);
+
+        (void)snprintf(wrong, sizeof(wrong), "%.*s", (int)size_min(len, sizeof(wrong) - 1), name);
+        for (size_t i = 0; kinds[i]; i++) {
+                if (kinds[i]->fields & SOURCE_HAS_NAME)
+                        continue;
+                buf_printf(&all, "%s%s", all.len > 0 ? ", " : "", kinds[i]->name);
+                nearest_offer(&nearest, kinds[i]->name);
+        }
+        const char *meant = nearest.candidate;
+        return error_set(err, EINVAL, "\"%s\": unknown source%s%s%s; expected one of %s", wrong,
+                         meant ? " (did you mean " : "", meant ? meant : "", meant ? "?)" : "",
+                         all.data);
+}
+
 int source_list_order(const char *text, const struct source_kind *const *kinds,
                       struct source_list **ret, struct error *err) {
         _cleanup_(source_list_freep) struct source_list *list = xcalloc(1, sizeof(*list));
@@ -74,8 +96,7 @@ int source_list_order(const char *text, const struct source_kind *const *kinds,
                 size_t len = strcspn(at, ",");
                 const struct source_kind *kind = find_kind(kinds, at, len);
                 if (!kind || (kind->fields & SOURCE_HAS_NAME))
-                        return error_set(err, EINVAL, "\"%.*s\": unknown source",
-                                         (int)size_min(len, 64), at);
+                        return refuse_kind(kinds, at, len, err);
                 if (find_name(list, kind->name))
                         return error_set(err, EINVAL, "\"%s\" is given twice", kind->name);
                 const struct source_spec spec = default_spec(kind);
