@@ -1,4 +1,5 @@
 /* kubectl-plimsoll: the kubectl plugin that shows what Plimsoll does in a cluster. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,9 +58,11 @@ static int find_verb(int argc, char **argv) {
 }
 
 static int misuse(const char *what, const char *word, const char *nearest) {
-        (void)fprintf(stderr, PROGRAM ": %s%.64s%s%s%s\nSee 'kubectl plimsoll --help'.\n", what,
-                      word, nearest ? "; did you mean " : "", nearest ? nearest : "",
-                      nearest ? "?" : "");
+        struct error err = ERROR_NULL;
+
+        (void)error_set(&err, EINVAL, "%s%.64s%s%s%s", what, word, nearest ? "; did you mean " : "",
+                        nearest ? nearest : "", nearest ? "?" : "");
+        program_usage_error("kubectl plimsoll", &err);
         return VERB_EXIT_FAILURE;
 }
 

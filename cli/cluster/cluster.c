@@ -155,7 +155,7 @@ static void ask_for_address(struct error *err) {
         const struct error cause = *err;
 
         if (strncmp(cause.msg, "500 dial ", strlen("500 dial ")) == 0)
-                (void)error_set(err, cause.code, "%s - did you specify the right host or port?",
+                (void)error_set(err, cause.code, "%s; are the API server's host and port right?",
                                 cause.msg);
 }
 

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/timestamp.h"
+#include "program/program_options.h"
 
 int verb_main(const struct verb *verb, int argc, char **argv) {
         enum options_outcome outcome;
@@ -27,9 +29,11 @@ int verb_main(const struct verb *verb, int argc, char **argv) {
         options_done(verb->rows, verb->row_count);
         if (r >= 0)
                 return r;
-        (void)fprintf(stderr, "kubectl plimsoll %s: %s\n", verb->name, err.msg);
+        _cleanup_(freep) char *program = xasprintf("kubectl plimsoll %s", verb->name);
         if (r == -EX_USAGE)
-                (void)fprintf(stderr, "See 'kubectl plimsoll %s --help'.\n", verb->name);
+                program_usage_error(program, &err);
+        else
+                (void)fprintf(stderr, "%s: %s\n", program, err.msg);
         return VERB_EXIT_FAILURE;
 }
 

@@ -10,9 +10,9 @@
 #include "base/attributes.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "codec/reader.h"
 #include "kube/secret.h"
 #include "net/http_client.h"
-#include "policy/policy_reader.h"
 
 /* The pod's service account. */
 #define CREDENTIALS_ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -48,7 +48,7 @@ struct credentials_options {
  * @opens_files: also check the files' content, for --check-config
  * @ret:         the document owns the strings
  */
-void credentials_read(const struct policy_map *map, bool opens_files,
+void credentials_read(const struct reader_map *map, bool opens_files,
                       struct credentials_options *ret);
 
 struct credentials {

@@ -12,13 +12,11 @@
  *   they are fresh.
  *
  * Every attempt on a node ends in a reading or a failure. A node that is missing from a server's
- * response has failed. After failures the loop tries the next source. --once ends when every node
- * has had an attempt.
+ * response has failed.
  *
- * Most sources are kept *warm*: they are read all the time, so that their windows are filled when
- * the source before them fails. A source that costs somebody else is read *on demand*: a kubelet
- * sometimes makes the API server review the token. Such a source is asked about a node only while
- * no source before it serves the node, and less often by a replica that does not write.
+ * Sources have an order of preference. A source is asked about a node only while no source before
+ * it serves the node (track/node_track.h). A source that asks one server about all nodes does so
+ * while at least one node needs it. Exporters are not part of the order: they are always asked.
  *
  * Everything happens on the loop's thread.
  */
@@ -56,6 +54,11 @@ struct source_reading {
         const char *const *why;
 };
 
+/** source_reading_is_news() - false: the page was served before */
+static inline bool source_reading_is_news(const struct source_reading *reading) {
+        return reading->step || reading->ready != 0;
+}
+
 /* What a source calls. The pointers are borrowed for the call. None of these functions may call the
  * source. */
 struct source_sink {
@@ -63,8 +66,8 @@ struct source_sink {
                            const struct source_reading *reading);
         /* An attempt without a result. @reason: short static text, a label of metrics. */
         void (*on_failure)(const struct source_sink *sink, struct node *node, const char *reason);
-        /* Is @node to be read now? Sources that are read on demand call this. */
-        bool (*is_wanted)(const struct source_sink *sink, const struct node *node);
+        /* Does @node need the source now? NULL: does any node? */
+        bool (*is_needed)(const struct source_sink *sink, const struct node *node);
         void *userdata;
         size_t source; /* the index of the calling source */
 };
@@ -75,7 +78,8 @@ enum { SOURCE_MAX = 16 };
 struct source_traits {
         int64_t interval_ms;       /* between two readings of a node, > 0 */
         bool is_ready_made;        /* it hands in values, but no steps for windows */
-        bool is_on_demand;         /* otherwise it is kept warm; see the top of this file */
+        bool is_costly;            /* each question also costs the API server something: a replica
+                                    * that does not write asks less often */
         struct source_scope scope; /* a scope with an exporter comes after all without one */
 };
 

@@ -1,6 +1,6 @@
 /*
- * The sources that run. Each reports with its index in the source_list. feed.h decides which one a
- * node uses, and source.h which ones are read.
+ * The sources that run. Each reports with its index in the source_list. track/node_track.h decides
+ * which one serves a node, and which ones are asked.
  */
 #pragma once
 

@@ -313,7 +313,7 @@ def test_refused_words(plimsoll, cluster, tmp_path):
         "tip": "unknown verb tip; did you mean top?",
     }.items():
         lines = plimsoll(*words.split(), status=2).splitlines()
-        assert lines == [f"kubectl-plimsoll: {said}", "See 'kubectl plimsoll --help'."]
+        assert lines == [f"kubectl plimsoll: {said}", "See 'kubectl plimsoll --help'."]
     for words, said in {
         "top --nothing": "unknown flag --nothing",
         "top -o xml": "--output: 'xml': ",

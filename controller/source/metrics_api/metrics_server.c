@@ -226,7 +226,7 @@ static void begin_list_round(void *userdata) {
 
         s->begun_mono_ms = loop_now_mono_ms(s->head.loop);
         s->round++;
-        if (s->is_idle) {
+        if (s->is_idle || !s->head.sink.is_needed(&s->head.sink, NULL)) {
                 forget_failures(s);
                 loop_timer_arm(s->head.loop, &s->timer, s->begun_mono_ms + interval_of(s),
                                begin_list_round, s);

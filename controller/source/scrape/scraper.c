@@ -310,8 +310,7 @@ static void on_target_due(void *userdata) {
         } while (next_mono_ms <= now_mono_ms);
         loop_timer_arm(source->head.loop, &target->timer, next_mono_ms, on_target_due, target);
         if (source->reader.is_idle ||
-            (source->head.spec->traits.is_on_demand &&
-             !source->head.sink.is_wanted(&source->head.sink, target->node))) {
+            !source->head.sink.is_needed(&source->head.sink, target->node)) {
                 forget_failure(target);
                 return;
         }
