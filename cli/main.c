@@ -26,7 +26,7 @@ static const struct option_row common_rows[] = {CLUSTER_ROWS(common)};
 static void print_help(FILE *out) {
         (void)fputs("Usage: kubectl plimsoll VERB [FLAG...]\n"
                     "\n"
-                    "Shows what Plimsoll does in a cluster. It changes nothing.\n"
+                    "Show what Plimsoll does in a cluster, without changing anything.\n"
                     "\n"
                     "Verbs:\n",
                     out);
