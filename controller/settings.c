@@ -9,6 +9,7 @@
 #include "controller/source/scrape/scrape_kinds.h"
 #include "controller/source_kinds.h"
 #include "kube/kube_path.h"
+#include "net/http_server.h"
 #include "policy/live/policy_options.h"
 
 /* The values of the rows, read once by settings_parse(). */
@@ -126,6 +127,9 @@ static int check_together(struct error *err) {
                                   "--leader-elect-retry-period");
         if (!parsed.controller.lease.name[0] || strchr(parsed.controller.lease.name, '/'))
                 return error_set(err, EINVAL, "--leader-elect-resource-name: not a name");
+        r = http_server_check(parsed.bind_address, &(struct http_server_tls){0}, err);
+        if (r < 0)
+                return error_wrap(err, r, "--bind-address");
         if (parsed.is_cleanup && (parsed.controller.is_once || parsed.controller.targets.count > 0))
                 return error_set(err, EINVAL,
                                  "--cleanup cannot be combined with --once or --target");
@@ -252,7 +256,8 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
 void settings_help(FILE *out) {
         (void)fputs("Usage: plimsoll-controller [OPTION...]\n\n"
                     "Measure the usage of every node and write it as annotations on the Node, for\n"
-                    "plimsoll-extender or crane's scheduler plugin.\n\n"
+                    "plimsoll-extender or crane's scheduler plugin. Every flag can also be given in\n"
+                    "the environment: --log-level as PLIMSOLL_LOG_LEVEL.\n\n"
                     "Print what would be written on a cluster, or what one exporter says:\n"
                     "  plimsoll-controller --kubeconfig=admin.conf --dry-run --once\n"
                     "  plimsoll-controller --dry-run --scrape-interval=1s \\\n"
