@@ -38,7 +38,7 @@ NOT_RUN = {
         "score100 =",
     ): "a formula; tests/data/crane-verdicts.jsonl holds us to it",
     (
-        "docs/policy.md",
+        "docs/estimate.md",
         "usage    =",
     ): "a formula; tests/unit/policy/estimate/test_tracked_node.c holds us to it",
     ("docs/policy.md", "(1 - t) * u"): "a formula; tests/unit/policy/test_verdict.c holds us to it",

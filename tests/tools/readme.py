@@ -26,7 +26,7 @@ import policy_reference  # noqa: E402
 from harness import Process, fetch, wait_until  # noqa: E402
 
 READMES = [TOP / "controller" / "README.md", TOP / "extender" / "README.md"]
-RESOURCE_PAGE = TOP / "docs" / "policy.md"
+RESOURCE_PAGE = TOP / "docs" / "policy-metrics.md"
 RESOURCE_ROWS = TOP / "policy" / "metric_resource.h"
 CRD = TOP / "deploy" / "base" / "crd.yaml"
 CHART = TOP / "deploy" / "chart"
@@ -128,7 +128,7 @@ def resources():
 
 
 def bring_resources_up_to_date(is_applied):
-    """The table in docs/policy.md, and the names that the CRD reserves."""
+    """The table in docs/policy-metrics.md, and the names that the CRD reserves."""
     rows = [f"| `{name}` | {what} |" for name, what in resources()]
     table = "\n".join(["| resource | usage |", "| --- | --- |", *rows])
     names = ", ".join(f"'{name}'" for name, _ in resources())
