@@ -1,6 +1,6 @@
 /*
  * What the status page shows, as one JSON object: the policy in force, the nodes, the sources and
- * what fails. Pure: the state and the clocks are arguments. docs/status-page.md describes the
+ * what fails. Pure: the state and the clocks are arguments. docs/http-api.md describes the
  * members.
  *
  *     status_view_begin(&view, &head, out);

@@ -24,7 +24,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 REFERENCE = "docs/policy.md"
 METRICS = "docs/policy-metrics.md"
 BLOCK = re.compile(
-    r"(?:^ *<!-- (?P<mark>\w+): (?P<name>[\w-]+) -->\n+)?"
+    r"(?:^ *<!-- (?P<mark>\w+): (?P<name>[\w -]+) -->\n+)?"
     r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=indent)```$",
     re.M | re.S,
 )

@@ -46,6 +46,11 @@ NOT_RUN = {
         "docs/status-page.md",
         "kubectl -n kube-system port-forward",
     ): "holds the terminal, for a browser",
+    ("docs/http-api.md", "kubectl -n kube-system port-forward"): "holds the terminal",
+    (
+        "docs/http-api.md",
+        "curl",
+    ): "needs the forwarded port; test_controller_node_series.py asks this",
     ("docs/install.md", "docker build"): "needs docker and a registry to push to",
     ("docs/install.md", "kube-scheduler-arg"): "of k3s' and RKE2's servers",
     ("docs/install.md", "make build"): "installs on this machine; test_plugin.py runs the plugin",
@@ -156,6 +161,8 @@ def test_links_resolve():
 def test_the_index_has_every_page():
     there = {path.name for path in (TOP / "docs").glob("*.md")} - {"README.md"}
     assert there <= {target for _, target in links("docs/README.md")}
+    verbs = {f"kubectl/{path.name}" for path in (TOP / "docs/kubectl").iterdir()}
+    assert verbs <= {target.partition("#")[0] for _, target in links("docs/kubectl-plugin.md")}
 
 
 def measured_row(name):
