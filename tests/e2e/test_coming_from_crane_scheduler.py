@@ -139,7 +139,9 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
         follow(bare, block(PAGE, "scheduler"))
         assert extender.is_running()
         generation = metrics(extender)["plimsoll_policy_generation"]
-        assert "in place of DynamicSchedulerPolicy default" in follow(bare, block(PAGE, "recommended"))
+        assert "in place of DynamicSchedulerPolicy default" in follow(
+            bare, block(PAGE, "recommended")
+        )
         wait_until(
             lambda: metrics(extender)["plimsoll_policy_generation"] > generation, 60, "the policy"
         )

@@ -346,7 +346,9 @@ UNDONE = {
     "`urlPrefix` has https instead of http": configured("http:", "https:"),
     "`urlPrefix` has another port": configured(":8010", ":8011"),
     "`urlPrefix` has another host": configured("CLUSTER_IP", "10.0.0.99"),
-    "`filterVerb` is not the extender's": configured("filterVerb: filter", "filterVerb: predicates"),
+    "`filterVerb` is not the extender's": configured(
+        "filterVerb: filter", "filterVerb: predicates"
+    ),
     "your kubeconfig is for another cluster": own_kubeconfig,
     "the extender uses a file as its policy, the controller the object": two_policies,
     "the policy object is deleted": deleted,

@@ -32,7 +32,8 @@ PAGES = {
     "docs/metrics.md": 2,
     "docs/kubectl-plugin.md": 1,
     **{
-        f"docs/kubectl/{verb}.md": 1 for verb in ("doctor", "explain", "simulate", "top", "workloads")
+        f"docs/kubectl/{verb}.md": 1
+        for verb in ("doctor", "explain", "simulate", "top", "workloads")
     },
 }
 RESOURCE_PAGE = TOP / "docs" / "policy-metrics.md"
