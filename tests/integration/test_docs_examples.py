@@ -28,8 +28,8 @@ def test_explained_node():
     node = json.dumps(yaml.safe_load(block("docs/annotations.md", "annotations")))
     flags = ("--now=2026-07-23T11:26:30Z", "-f", f"{TOP}/policy/crane.yaml")
     shown = complete("kubectl-plimsoll", "explain", "-", *flags, input=node).stdout
-    assert shown == block("docs/troubleshooting.md", "explained")
-    assert flags[0] in (TOP / "docs/troubleshooting.md").read_text("utf-8")
+    assert shown == block("docs/kubectl/explain.md", "explained")
+    assert flags[0] in (TOP / "docs/kubectl/explain.md").read_text("utf-8")
 
 
 def test_images_of_kustomize():
