@@ -26,6 +26,7 @@ static const struct algorithm *const peers[] = {
 static const struct algorithm *const variants[] = {
         &algorithm_koordinator_p95,
         &algorithm_tlp_prometheus,
+        &algorithm_estimate_rebalance,
 };
 
 struct job {
