@@ -43,15 +43,17 @@ static_assert((int)NODE_MAX_READY >= (int)POLICY_MAX_METRICS && NODE_MAX_READY <
          NODE_RESOURCE_BIT(METRIC_NET_TX))
 
 struct node_wants_options {
-        uint32_t resources;       /* NODE_RESOURCE_BIT()s; unknown ones are ignored */
-        const char *const *ready; /* ready-made metrics, without "node_"; copied. A repeated name */
-        size_t ready_count;       /* reads only its first place; at most NODE_MAX_READY */
-        const struct policy_resource
-                *own;         /* the policy's; borrowed for the life of the wants. Read */
-        size_t own_count;     /* are those whose bit is in `resources` */
+        uint32_t resources; /* NODE_RESOURCE_BIT()s; unknown ones are ignored */
+        /* Ready-made metrics without "node_"; copied. Only the first of equal names is read. */
+        const char *const *ready;
+        size_t ready_count; /* at most NODE_MAX_READY */
+        /* Resources that the policy declares; those in `resources` are read. Borrowed for the life
+         * of the wants. */
+        const struct policy_resource *own;
+        size_t own_count;
         bool wants_host_name; /* see struct node_reading */
-        const struct node_network_options *network; /* copied; NULL: physical devices, their own
-                                                       speeds */
+        /* Copied; NULL: physical devices, with the speeds that they report. */
+        const struct node_network_options *network;
 };
 
 struct node_family {

@@ -7,12 +7,6 @@
 #include "controller/node/spread.h"
 #include "policy/annotation.h"
 
-enum {
-        RETRY_MIN_MS = 1000,
-        RETRY_MAX_MS = 30000,
-        RETRY_SALT = 2,
-};
-
 void plan_init(struct plan *plan, const struct policy *policy) {
         int64_t sync_ms = INT64_MAX;
         uint64_t means = 0;
@@ -67,16 +61,6 @@ int64_t plan_turn_unix_ms(const struct plan *plan, const char *node, int64_t tak
         return now_unix_ms - since > taken_unix_ms ? now_unix_ms - since : PLAN_NEVER;
 }
 
-int64_t plan_retry_ms(const struct plan *plan, const char *node) {
-        int64_t wait_ms = plan->sync_ms / 8;
-
-        if (wait_ms < RETRY_MIN_MS)
-                wait_ms = RETRY_MIN_MS;
-        if (wait_ms > RETRY_MAX_MS)
-                wait_ms = RETRY_MAX_MS;
-        return wait_ms + spread_phase_ms(node, RETRY_SALT, wait_ms);
-}
-
 size_t plan_due_count(const struct plan_due *due) {
         return (size_t)__builtin_popcountll(due->metrics) +
                (size_t)__builtin_popcountll(due->peaks) + (due->has_hot ? 1 : 0) +
@@ -85,13 +69,13 @@ size_t plan_due_count(const struct plan_due *due) {
 
 static void append_entry(struct buf *out, bool *is_first, const struct plan_style *style,
                          const char *key, const char *suffix, const char *text) {
-        /* All are validated: none needs escaping in JSON. */
+        /* Keys and values have been validated: nothing needs escaping. */
         buf_printf(out, "%s\"%s%s%s\":\"%s\"", *is_first ? "" : ",", style->prefix, key, suffix,
                    text);
         *is_first = false;
 }
 
-/* Where the means that are written end. */
+/* The time of the newest sample of these means. */
 static int64_t newest_stamp_unix_ms(uint64_t means, const struct plan_values *values,
                                     int64_t now_unix_ms) {
         int64_t newest_unix_ms = INT64_MIN;

@@ -12,7 +12,6 @@
 #include "kube/kube_proto.h"
 
 enum {
-        FIRST_RETRY_MS = 5000,
         MAX_RETRY_MS = 300000,
         MAX_IN_FLIGHT = 4,
         MAX_CARRIED_MILLI = 1000000000,
@@ -20,7 +19,7 @@ enum {
         URGENCY_TO_FALL = 1,
 };
 
-/* Jobs are first members of the nodes that they are embedded in. */
+/* A job is the first member of its node. */
 static struct idle_node *idle_of_job(struct publisher_job *job) {
         return (struct idle_node *)job;
 }
@@ -61,21 +60,12 @@ int64_t idle_writer_carried(const json_t *status, bool *ret_is_odd) {
         return *ret_is_odd ? 0 : (int64_t)milli;
 }
 
-static void await_node(struct idle_node *idle) {
-        idle->awaited_mono_ms = publisher_now(idle->job.kind) + node_track_settle_ms(idle->track);
-}
-
 static void delay_rise(struct idle_node *idle) {
-        idle->rises_mono_ms = publisher_now(idle->job.kind) + idle->track->compiled->plan.sync_ms;
+        idle->next_rise_mono_ms = publisher_now(idle->job.kind) +
+                                  idle->track->compiled->plan.sync_ms;
 }
 
-static void await_readings(struct idle_node *idle) {
-        idle->offer.room_milli = IDLE_OFFER_NONE;
-        await_node(idle);
-        delay_rise(idle);
-}
-
-/* Whichever replica has raised it, the next rise is a period later. */
+/* The next rise is a period later, whichever replica has raised the offer. */
 static void note_carried(struct idle_node *idle, int64_t milli) {
         if (milli > idle->carried_milli)
                 delay_rise(idle);
@@ -90,15 +80,15 @@ static int64_t next_offer(const struct idle_node *idle, int64_t now_mono_ms) {
 
         if (!is_read || taken_milli < 0) {
                 bool has_room = is_read && idle->offer.room_milli >= idle->carried_milli;
-                bool stays = has_room || now_mono_ms < idle->awaited_mono_ms;
+                bool stays = has_room || now_mono_ms < idle->grace_until_mono_ms;
                 return stays ? idle->carried_milli : IDLE_OFFER_NONE;
         }
         return idle_offer_next(&idle->offer, idle->carried_milli,
-                               now_mono_ms >= idle->rises_mono_ms, taken_milli);
+                               now_mono_ms >= idle->next_rise_mono_ms, taken_milli);
 }
 
 static bool is_offer_wanted(const struct idle_node *idle, int64_t next_milli) {
-        return idle->is_seen && (idle->is_odd || next_milli != idle->carried_milli);
+        return idle->is_odd || next_milli != idle->carried_milli;
 }
 
 static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
@@ -113,39 +103,32 @@ static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf 
 
 static void on_offer_done(void *userdata, struct publisher_job *job, enum patch_outcome outcome) {
         struct idle_node *idle = idle_of_job(job);
-        int64_t now_mono_ms = publisher_now(job->kind);
 
         (void)userdata;
-        if (outcome == PATCH_WRITTEN) {
-                note_carried(idle, idle->next_milli);
-                idle->is_odd = false;
-        }
-        if (outcome == PATCH_WRITTEN || outcome == PATCH_GONE)
-                idle->backoff.failures = 0;
-        else
-                idle->rests_mono_ms = now_mono_ms + backoff_next_ms(&idle->backoff, now_mono_ms);
+        if (outcome != PATCH_WRITTEN)
+                return;
+        note_carried(idle, idle->next_milli);
+        idle->is_odd = false;
 }
 
 struct patch_kind *idle_writer_new(struct publisher *publisher) {
         return publisher_add_kind(publisher,
                                   &(struct patch_kind_options){.what = "idle CPU",
                                                                .max_in_flight = MAX_IN_FLIGHT,
+                                                               .max_retry_ms = MAX_RETRY_MS,
                                                                .on_turn = on_offer_turn,
                                                                .on_done = on_offer_done});
 }
 
-void idle_writer_replan(struct patch_kind *offers) {
-        struct publisher_job *job;
-
-        TAILQ_FOREACH (job, &offers->jobs, link)
-                await_readings(idle_of_job(job));
+void idle_writer_replan(struct idle_node *idle) {
+        idle->offer.room_milli = IDLE_OFFER_NONE;
+        idle_writer_lead(idle);
+        delay_rise(idle);
 }
 
-void idle_writer_lead(struct patch_kind *offers) {
-        struct publisher_job *job;
-
-        TAILQ_FOREACH (job, &offers->jobs, link)
-                await_node(idle_of_job(job));
+void idle_writer_lead(struct idle_node *idle) {
+        idle->grace_until_mono_ms = publisher_now(idle->job.kind) +
+                                    node_track_settle_ms(idle->track);
 }
 
 void idle_writer_add(struct patch_kind *offers, struct idle_node *idle, const struct node *node,
@@ -155,15 +138,13 @@ void idle_writer_add(struct patch_kind *offers, struct idle_node *idle, const st
                 .node = node,
                 .track = track,
                 .carried_milli = IDLE_OFFER_NONE,
-                .backoff = {.first_ms = FIRST_RETRY_MS, .max_ms = MAX_RETRY_MS},
         };
         publisher_add(offers, &idle->job, node->name);
-        await_readings(idle);
+        idle_writer_replan(idle);
 }
 
 void idle_writer_seen(struct idle_node *idle, const json_t *status) {
         note_carried(idle, idle_writer_carried(status, &idle->is_odd));
-        idle->is_seen = true;
 }
 
 void idle_writer_update(struct idle_node *idle, const struct plan_values *values) {
@@ -172,7 +153,7 @@ void idle_writer_update(struct idle_node *idle, const struct plan_values *values
         idle->offer = idle_offer_of(idle->track->compiled->policy, values,
                                     idle->node->kubelet.capacity.cpu_cores);
         if (was_known && idle->offer.room_milli == IDLE_OFFER_NONE)
-                await_readings(idle);
+                idle_writer_replan(idle);
 }
 
 void idle_writer_tick(struct patch_kind *offers, bool may_write) {
@@ -186,7 +167,7 @@ void idle_writer_tick(struct patch_kind *offers, bool may_write) {
                 int64_t next_milli = next_offer(idle, now_mono_ms);
                 if (!is_offer_wanted(idle, next_milli))
                         publisher_unwanted(job);
-                else if (now_mono_ms >= idle->rests_mono_ms)
+                else
                         publisher_push(job, next_milli < idle->carried_milli ? URGENCY_TO_FALL
                                                                              : URGENCY_TO_RISE);
         }

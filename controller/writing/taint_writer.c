@@ -3,14 +3,13 @@
 #include "base/mem.h"
 
 enum {
-        FIRST_RETRY_MS = 5000,
         MAX_RETRY_MS = 300000,
         MAX_IN_FLIGHT = 4,
-        /* While more than one of so many nodes is awaited, nothing is decided. */
-        NODES_PER_AWAITED = 10,
+        /* Nothing is decided while more than one of so many nodes has not settled. */
+        NODES_PER_UNSETTLED = 10,
 };
 
-/* Jobs are first members of the nodes that they are embedded in. */
+/* A job is the first member of its node. */
 static struct taint_node *tainted_of_job(struct publisher_job *job) {
         return (struct taint_node *)job;
 }
@@ -19,18 +18,19 @@ static bool has_taints(const struct taint_node *node) {
         return node->track->compiled->policy->level_count > 0;
 }
 
-/* Between two readings by the source in use. */
+/* Between two readings from the source in use. */
 static int64_t reading_interval_ms(const struct taint_node *node) {
         return node->track->compiled->options.sources[node->track->serving].interval_ms;
 }
 
-static void await_load(struct taint_node *node) {
-        node->awaited_mono_ms = publisher_now(node->job.kind) + node_track_settle_ms(node->track);
+static void grant_grace(struct taint_node *node) {
+        node->grace_until_mono_ms = publisher_now(node->job.kind) +
+                                    node_track_settle_ms(node->track);
 }
 
 static void forget_load(struct taint_node *node) {
         load_level_forget(&node->level, node_taints_count(&node->taints));
-        node->sampled_mono_ms = INT64_MIN / 2;
+        node->last_sample_mono_ms = INT64_MIN / 2;
 }
 
 static unsigned shown_level(const struct taint_node *node) {
@@ -45,19 +45,11 @@ static bool on_taints_turn(void *userdata, struct publisher_job *job, struct buf
         return node_taints_patch(&node->taints, shown_level(node), job->uid, patch);
 }
 
-/* Also when somebody else was faster (422): then the watch shows it before the next attempt. */
+/* After a 422, somebody else has changed the taints: the watch shows it before the next attempt. */
 static void on_taints_done(void *userdata, struct publisher_job *job, enum patch_outcome outcome) {
-        struct taint_node *node = tainted_of_job(job);
-        int64_t now_mono_ms = publisher_now(node->job.kind);
-
         (void)userdata;
-        if (outcome == PATCH_WRITTEN || outcome == PATCH_GONE) {
-                load_level_changed(&node->level, now_mono_ms);
-                node->backoff.failures = 0;
-        } else {
-                node->level.rest_until_mono_ms = now_mono_ms + FIRST_RETRY_MS +
-                                                 backoff_next_ms(&node->backoff, now_mono_ms);
-        }
+        if (outcome == PATCH_WRITTEN || outcome == PATCH_GONE)
+                load_level_changed(&tainted_of_job(job)->level, publisher_now(job->kind));
 }
 
 struct taint_writer *taint_writer_new(struct publisher *publisher, struct metrics *metrics) {
@@ -66,13 +58,15 @@ struct taint_writer *taint_writer_new(struct publisher *publisher, struct metric
         writer->kind = publisher_add_kind(
                 publisher, &(struct patch_kind_options){.what = "taints",
                                                         .max_in_flight = MAX_IN_FLIGHT,
+                                                        .max_retry_ms = MAX_RETRY_MS,
                                                         .on_turn = on_taints_turn,
                                                         .on_done = on_taints_done});
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++) {
                 const char level[] = {(char)('1' + i), '\0'};
-                writer->shown[i] = metrics_gauge(metrics, "plimsoll_taint_level_nodes",
-                                                 "Nodes by the number of our taints on them.",
-                                                 LABELS("level", level));
+                writer->level_gauges[i] = metrics_gauge(
+                        metrics, "plimsoll_taint_level_nodes",
+                        "Nodes by the number of Plimsoll's taints on them.",
+                        LABELS("level", level));
         }
         return writer;
 }
@@ -81,20 +75,13 @@ void taint_writer_free(struct taint_writer *writer) {
         free(writer);
 }
 
-void taint_writer_replan(struct taint_writer *writer) {
-        struct publisher_job *job;
-
-        TAILQ_FOREACH (job, &writer->kind->jobs, link) {
-                forget_load(tainted_of_job(job));
-                await_load(tainted_of_job(job));
-        }
+void taint_writer_replan(struct taint_node *node) {
+        forget_load(node);
+        grant_grace(node);
 }
 
-void taint_writer_lead(struct taint_writer *writer) {
-        struct publisher_job *job;
-
-        TAILQ_FOREACH (job, &writer->kind->jobs, link)
-                await_load(tainted_of_job(job));
+void taint_writer_lead(struct taint_node *node) {
+        grant_grace(node);
 }
 
 void taint_writer_add(struct taint_writer *writer, struct taint_node *node, const char *name,
@@ -103,22 +90,19 @@ void taint_writer_add(struct taint_writer *writer, struct taint_node *node, cons
                 .job.content_type = NODE_TAINTS_PATCH_TYPE,
                 .writer = writer,
                 .track = track,
-                .backoff = {.first_ms = FIRST_RETRY_MS, .max_ms = MAX_RETRY_MS},
         };
         publisher_add(writer->kind, &node->job, name);
-        forget_load(node);
-        await_load(node);
+        taint_writer_replan(node);
 }
 
 void taint_writer_seen(struct taint_node *node, const json_t *taints) {
         unsigned before = node_taints_count(&node->taints);
 
         node->taints = node_taints_read(taints);
-        if (!node->is_seen)
-                forget_load(node);
-        else if (node_taints_count(&node->taints) != before) /* by whichever replica */
+        if (!node->level.has_load)
+                forget_load(node); /* continues from what the node carries */
+        else if (node_taints_count(&node->taints) != before) /* by any replica */
                 load_level_changed(&node->level, publisher_now(node->job.kind));
-        node->is_seen = true;
 }
 
 void taint_writer_update(struct taint_node *node, const struct plan_values *values) {
@@ -130,32 +114,30 @@ void taint_writer_update(struct taint_node *node, const struct plan_values *valu
         if (!has_taints(node))
                 return;
         if (!load_level_ratio(policy, values, &load_ratio, &is_provisional)) {
-                if (node->level.has_load) {
-                        forget_load(node);
-                        await_load(node);
-                }
+                if (node->level.has_load)
+                        taint_writer_replan(node);
                 return;
         }
         if (!node->level.has_load)
-                await_load(node);
+                grant_grace(node);
         if (is_provisional) {
                 load_level_hold(&node->level);
                 return;
         }
-        /* Readings come at nearly equal times, and those of another source in between. */
-        if (now_mono_ms - node->sampled_mono_ms < reading_interval_ms(node) * 3 / 4)
+        /* Readings come at nearly equal distances; one from another source may lie between. */
+        if (now_mono_ms - node->last_sample_mono_ms < reading_interval_ms(node) * 3 / 4)
                 return;
-        node->sampled_mono_ms = now_mono_ms;
+        node->last_sample_mono_ms = now_mono_ms;
         load_level_sample(&node->level, policy, load_ratio);
 }
 
-/* A reading or more is missing: meanwhile the load may have risen. */
+/* Readings are missing, so the load may have risen meanwhile. */
 static bool is_late(const struct taint_node *node, int64_t now_mono_ms) {
-        return now_mono_ms - node->sampled_mono_ms > 2 * reading_interval_ms(node);
+        return now_mono_ms - node->last_sample_mono_ms > 2 * reading_interval_ms(node);
 }
 
-static bool is_awaited(const struct taint_node *node, int64_t now_mono_ms) {
-        return !load_level_is_settled(&node->level) && now_mono_ms < node->awaited_mono_ms;
+static bool has_grace(const struct taint_node *node, int64_t now_mono_ms) {
+        return !load_level_is_settled(&node->level) && now_mono_ms < node->grace_until_mono_ms;
 }
 
 static void compare_node_levels(struct taint_writer *writer) {
@@ -164,7 +146,7 @@ static void compare_node_levels(struct taint_writer *writer) {
         struct publisher_job *job;
 
         writer->least = LOAD_LEVEL_NONE;
-        writer->awaited = 0;
+        writer->unsettled_count = 0;
         TAILQ_FOREACH (job, &writer->kind->jobs, link) {
                 struct taint_node *node = tainted_of_job(job);
                 if (!has_taints(node) ||
@@ -173,19 +155,19 @@ static void compare_node_levels(struct taint_writer *writer) {
                 if (load_level_is_settled(&node->level) && !node->taints.is_closed)
                         load_level_compare(&node->level, is_late(node, now_mono_ms),
                                            &writer->least);
-                writer->awaited += is_awaited(node, now_mono_ms);
+                writer->unsettled_count += has_grace(node, now_mono_ms);
                 carried[node_taints_count(&node->taints)]++;
         }
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++)
-                metrics_set(writer->shown[i], carried[i + 1]);
+                metrics_set(writer->level_gauges[i], carried[i + 1]);
 }
 
-/* A load that is known, but not well enough, leaves the node as it is. */
+/* A node whose level has not settled is left as it is. */
 static bool is_taint_due(const struct taint_node *node, int64_t now_mono_ms) {
         bool is_known = load_level_is_settled(&node->level) ||
-                        (!node->level.has_load && !is_awaited(node, now_mono_ms));
+                        (!node->level.has_load && !has_grace(node, now_mono_ms));
 
-        return node->is_seen && is_known && load_level_may_change(&node->level, now_mono_ms) &&
+        return is_known && load_level_may_change(&node->level, now_mono_ms) &&
                !node_taints_match(&node->taints, shown_level(node));
 }
 
@@ -196,7 +178,7 @@ void taint_writer_tick(struct taint_writer *writer, bool may_write) {
         if (!publisher_may_look(writer->kind))
                 return;
         compare_node_levels(writer);
-        if (writer->awaited * NODES_PER_AWAITED > writer->kind->job_count || !may_write)
+        if (writer->unsettled_count * NODES_PER_UNSETTLED > writer->kind->job_count || !may_write)
                 return;
         TAILQ_FOREACH (job, &writer->kind->jobs, link) {
                 const struct taint_node *node = tainted_of_job(job);

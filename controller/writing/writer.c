@@ -9,9 +9,11 @@
 #include "controller/track/plan_due.h"
 #include "controller/track/stale_annotations.h"
 
+enum { MAX_RETRY_MS = 30000 }; /* values expire a few minutes after they were due */
+
 static_assert((int)PLAN_DUE_URGENCIES <= (int)PATCH_QUEUE_URGENCIES, "every urgency has its list");
 
-/* What a patch in flight contains; recorded once the API server has accepted it. */
+/* The content of a patch in flight; recorded when the API server has accepted it. */
 struct writer_patch {
         struct plan_due due;
         struct plan_values values;
@@ -21,8 +23,8 @@ struct writer_patch {
 struct writer {
         struct writer_options options;
         const struct compiled_policy *compiled;
-        struct plan plan;    /* of the compiled policy, and is_short of these nodes */
-        struct lease *lease; /* NULL: there is no election */
+        struct plan plan;    /* of the compiled policy, with is_short for these nodes */
+        struct lease *lease; /* NULL: no leader election */
         struct health_check *leader_check;
         struct publisher *publisher;
         struct patch_kind *annotations;
@@ -42,7 +44,7 @@ static int64_t writer_now_unix(const struct writer *writer) {
         return loop_now_unix_ms(writer->options.daemon->loop);
 }
 
-/* Jobs are first members of the nodes that they are embedded in. */
+/* A job is the first member of its node. */
 static struct writer_node *node_of_job(struct publisher_job *job) {
         return (struct writer_node *)job;
 }
@@ -63,7 +65,7 @@ static struct plan_due due_on(const struct writer_node *node, const struct plan_
                         writer_now_unix(writer));
 }
 
-/* Nothing is to be written until the next turn. */
+/* Nothing is due until the next turn. */
 static void pass_turn(struct writer_node *node) {
         struct writer *writer = node->writer;
 
@@ -78,7 +80,7 @@ static void write_patch(const struct writer *writer, struct publisher_job *job,
 
         json_write_object(text, NULL);
         json_write_object(text, "metadata");
-        /* With it the API server refuses a node that was made anew: these are not its values. */
+        /* The API server then refuses the patch if the node was deleted and created again. */
         if (job->uid)
                 json_write_text(text, "uid", job->uid);
         json_write_key(text, "annotations");
@@ -116,21 +118,18 @@ static bool on_annotations_turn(void *userdata, struct publisher_job *job, struc
 
 static void on_annotations_done(void *userdata, struct publisher_job *job,
                                 enum patch_outcome outcome) {
-        struct writer *writer = userdata;
         struct writer_node *node = node_of_job(job);
         _cleanup_(freep) struct writer_patch *patch = TAKE_PTR(node->pending);
 
+        (void)userdata;
         if (outcome == PATCH_WRITTEN && patch)
                 plan_confirm(node->track->record, &patch->due, &patch->values, patch->at_unix_ms);
         /* The watch will report a node that was not found. */
-        if (outcome == PATCH_WRITTEN || outcome == PATCH_GONE)
-                return;
-        node->taken_unix_ms = PLAN_NEVER;
-        node->not_before_mono_ms = writer_now_mono(writer) +
-                                   plan_retry_ms(&writer->plan, job->node);
+        if (outcome != PATCH_WRITTEN && outcome != PATCH_GONE)
+                node->taken_unix_ms = PLAN_NEVER;
 }
 
-/* Once only: the publisher may report more than once that it is idle. */
+/* Once: the publisher may call repeatedly when it is idle. */
 static void resign(struct writer *writer) {
         lease_released_fn *on_stopped = TAKE_PTR(writer->on_stopped);
 
@@ -149,8 +148,8 @@ static void on_publisher_idle(void *userdata) {
 
 /* Leadership */
 
-/* Turns from before the last leader was last known to be alive are not taken again: each replica
- * computes values of its own, so a turn without a patch is no sign of a missed one. */
+/* Older turns are not repeated: each replica computes its own values, so a turn without a patch
+ * does not mean that the leader has missed it. */
 static void on_started_leading(void *userdata) {
         struct writer *writer = userdata;
         const struct lease_timing *timing = &writer->options.lease.timing;
@@ -158,16 +157,16 @@ static void on_started_leading(void *userdata) {
         struct publisher_job *job;
 
         writer->options.on_active(writer->options.userdata);
-        taint_writer_lead(writer->taints);
-        idle_writer_lead(writer->offers);
         TAILQ_FOREACH (job, &writer->annotations->jobs, link) {
                 struct writer_node *node = node_of_job(job);
+                taint_writer_lead(&node->taints);
+                idle_writer_lead(&node->idle);
                 if (node->taken_unix_ms > since_unix_ms)
                         node->taken_unix_ms = since_unix_ms;
         }
 }
 
-/* Nothing is sent from here on. A patch in flight may still have arrived: the watch will show. */
+/* From here on nothing is sent. A patch in flight may have been applied: the watch will show it. */
 static void on_stopped_leading(void *userdata) {
         struct writer *writer = userdata;
         struct publisher_job *job;
@@ -222,8 +221,8 @@ static void show_leader(const struct writer *writer) {
         const char *between = *trouble ? "; " : "";
         if (!lease_is_settled(lease))
                 health_fail(writer->leader_check,
-                            "lease %s/%s: %s; see --leader-elect and the RBAC rules (create, get, "
-                            "update leases)",
+                            "lease %s/%s: %s; see --leader-elect and the RBAC rule for leases "
+                            "(create, get, update)",
                             writer->options.lease.namespace, writer->options.lease.name,
                             *trouble ? trouble : "waiting for an answer");
         else if (lease_is_leading(lease))
@@ -236,14 +235,14 @@ static void show_leader(const struct writer *writer) {
 
 /* Nodes */
 
-void writer_add(struct writer *writer, struct writer_node *node, const struct node *of,
+void writer_add(struct writer *writer, struct writer_node *node, const struct node *target,
                 struct node_track *track) {
         *node = (struct writer_node){
                 .writer = writer, .track = track, .taken_unix_ms = writer_now_unix(writer)};
-        publisher_add(writer->annotations, &node->job, of->name);
-        taint_writer_add(writer->taints, &node->taints, of->name, track);
-        idle_writer_add(writer->offers, &node->idle, of, track);
-        node->job.uid = node->taints.job.uid = node->idle.job.uid = of->uid;
+        publisher_add(writer->annotations, &node->job, target->name);
+        taint_writer_add(writer->taints, &node->taints, target->name, track);
+        idle_writer_add(writer->offers, &node->idle, target, track);
+        node->job.uid = node->taints.job.uid = node->idle.job.uid = target->uid;
 }
 
 void writer_remove(struct writer_node *node) {
@@ -263,7 +262,7 @@ void writer_update(struct writer_node *node, const struct plan_values *values) {
 
         taint_writer_update(&node->taints, values);
         idle_writer_update(&node->idle, values);
-        if (!writer->options.has_turns || writer_now_mono(writer) < node->not_before_mono_ms)
+        if (!writer->options.has_turns)
                 return;
         struct plan_due due = due_on(node, values);
         if (plan_due_is_empty(&due) || !writer_is_active(writer))
@@ -285,20 +284,21 @@ static void register_writer_metrics(struct writer *writer, struct metrics *metri
         static const double age_bounds_s[] = {1, 2.5, 5, 10, 15, 20, 30, 45, 60, 120, 300};
         static const struct metrics_bounds age_bounds = {age_bounds_s, ARRAY_LEN(age_bounds_s)};
 
-        writer->sample_age = metrics_histogram(metrics, "plimsoll_sample_age_seconds",
-                                               "Age of a node's newest sample when it is written.",
-                                               NULL, &age_bounds);
+        writer->sample_age = metrics_histogram(
+                metrics, "plimsoll_sample_age_seconds",
+                "Age of a node's newest sample when its annotations are written.", NULL,
+                &age_bounds);
         writer->waiting = metrics_gauge(metrics, "plimsoll_patches_waiting",
-                                        "Nodes whose annotations wait for their patch.", NULL);
+                                        "Nodes that wait for a patch of their annotations.", NULL);
         writer->patch_keys = metrics_counter(metrics, "plimsoll_patch_keys_total",
-                                             "Annotations carried by patches.", NULL);
+                                             "Annotations in patches.", NULL);
         writer->unchanged = metrics_counter(metrics, "plimsoll_syncs_unchanged_total",
-                                            "Turns of nodes at which there was nothing to write.",
-                                            NULL);
-        writer->budget = metrics_gauge(metrics, "plimsoll_patch_budget_nodes",
-                                       "Nodes that --patch-qps carries at one patch per node and "
-                                       "shortest period.",
-                                       NULL);
+                                            "Turns of nodes without anything to write.", NULL);
+        writer->budget = metrics_gauge(
+                metrics, "plimsoll_patch_budget_nodes",
+                "Nodes that --patch-qps is enough for, at one patch per node in "
+                "the shortest period of the policy.",
+                NULL);
 }
 
 struct writer *writer_new(const struct writer_options *options,
@@ -326,6 +326,7 @@ struct writer *writer_new(const struct writer_options *options,
                 &(struct patch_kind_options){
                         .what = "patch",
                         .max_in_flight = publisher_in_flight(options->patches_per_s),
+                        .max_retry_ms = MAX_RETRY_MS,
                         .on_turn = on_annotations_turn,
                         .on_done = on_annotations_done,
                         .userdata = writer});
@@ -346,10 +347,12 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
 
         writer->compiled = compiled;
         writer->plan = compiled->plan;
-        taint_writer_replan(writer->taints);
-        idle_writer_replan(writer->offers);
-        TAILQ_FOREACH (job, &writer->annotations->jobs, link) /* the indices are the old policy's */
-                free(TAKE_PTR(node_of_job(job)->pending));
+        TAILQ_FOREACH (job, &writer->annotations->jobs, link) {
+                struct writer_node *node = node_of_job(job);
+                taint_writer_replan(&node->taints);
+                idle_writer_replan(&node->idle);
+                free(TAKE_PTR(node->pending)); /* the indices are the old policy's */
+        }
 }
 
 void writer_tick(struct writer *writer, bool is_policy_settled) {

@@ -3,6 +3,7 @@ name exists. These tests run no program, and take seconds."""
 
 import ast
 import importlib
+import ipaddress
 import itertools
 import re
 
@@ -11,6 +12,7 @@ import sys
 import growth
 import yaml
 from pages import TOP, anchors, block, blocks, links, pages
+from programs import complete
 
 sys.path[:0] = (str(TOP / "tests" / folder) for folder in ("demo", "bench", "tools", "e2e"))
 # pylint: disable=wrong-import-position
@@ -25,6 +27,7 @@ UNITS = {
     "S": ("s", 1), "MS": ("ms", 1), "KIB": ("KiB", 1), "MIB": ("MiB", 1), "MB": ("MB", 1), "SHARE": ("%", 100),
 }  # fmt: skip
 
+QUICK_START = "docs/quick-start.md"
 # (page, how it begins): why no test runs it.
 NOT_RUN = {
     ("ARCHITECTURE.md", "node_exporter x N --scrape-->"): "a drawing",
@@ -32,13 +35,12 @@ NOT_RUN = {
         "CONTRIBUTING.md",
         "CC=clang meson setup build",
     ): "builds and formats the tree, as make check does",
-    ("README.md", "make test"): "runs these tests",
     (
         "docs/crane-compatibility.md",
         "score100 =",
     ): "a formula; tests/data/crane-verdicts.jsonl holds us to it",
     (
-        "docs/policy.md",
+        "docs/estimate.md",
         "usage    =",
     ): "a formula; tests/unit/policy/estimate/test_tracked_node.c holds us to it",
     ("docs/policy.md", "(1 - t) * u"): "a formula; tests/unit/policy/test_verdict.c holds us to it",
@@ -46,10 +48,22 @@ NOT_RUN = {
         "docs/status-page.md",
         "kubectl -n kube-system port-forward",
     ): "holds the terminal, for a browser",
+    ("docs/http-api.md", "kubectl -n kube-system port-forward"): "holds the terminal",
+    (
+        "docs/http-api.md",
+        "curl",
+    ): "needs the forwarded port; test_controller_node_series.py asks this",
     ("docs/install.md", "docker build"): "needs docker and a registry to push to",
+    (
+        "docs/install.md",
+        "kubectl get --raw",
+    ): "asks a pod through its Service; the pods of kwok serve nothing",
     ("docs/install.md", "kube-scheduler-arg"): "of k3s' and RKE2's servers",
-    ("docs/install.md", "make build"): "installs on this machine; test_plugin.py runs the plugin",
     ("docs/managed-clouds.md", "docker build"): "needs docker and a registry to push to",
+    ("docs/quick-start.md", "kwokctl create"): "downloads Kubernetes; e2e starts the same programs",
+    ("docs/quick-start.md", "kind create"): "needs Docker and kind",
+    ("docs/quick-start.md", "helm test"): "needs pods that run; test_chart.py runs the same",
+    ("docs/quick-start.md", "kubectl create deployment"): "needs the cluster of kind",
     ("docs/releasing.md", "REPOSITORY="): "makes a release; tests/release looks at two of them",
     ("deploy/README.md", "buildah bud"): "fetches its base from a registry; see test_image.py",
     ("tests/e2e/README.md", "make e2e"): "runs the tests with a real cluster",
@@ -127,11 +141,38 @@ def commands(text):
 
 
 def test_the_readme_repeats_what_is_run():
-    """Its commands in a cluster are those of docs/install.md, which the tests with a cluster run."""
+    """Its commands are those of docs/install.md, which the tests with a cluster run, and of the quick start."""
     installing = commands(block("docs/install.md", "installing"))
     assert [line for line in installing if "rollout status" not in line] == commands(
         block("README.md", "installing")
     )
+    quick = block(QUICK_START, "kind-configuration") + block(QUICK_START, "kind-install")
+    creating = "kind create cluster --config deploy/kind/cluster.yaml\n"
+    (created,) = (row.text for row in blocks(QUICK_START) if row.text.startswith(creating))
+    assert sorted((quick + created).splitlines()) == sorted(block("README.md", "kind").splitlines())
+
+
+def test_the_quick_start_fits_the_manifests(tmp_path):
+    """The scheduler of the kind cluster finds its configuration, and in it the extender's address."""
+    *images, folder, sed = block(QUICK_START, "kind-configuration").splitlines()
+    tags = re.findall(r"--target (\w+) -t (plimsoll-\1:\S+)", "\n".join(images))
+    loaded = f"kind load docker-image {' '.join(tag for _, tag in tags)}\n"
+    assert len(tags) == 2 and loaded in "".join(row.text for row in blocks(QUICK_START))
+    complete("bash", "-euc", f"{folder}\ncp -r {TOP}/deploy .\n{sed}", cwd=tmp_path)
+    (written,) = (tmp_path / "build-kind").iterdir()
+    (extender,) = yaml.safe_load(written.read_text("utf-8"))["extenders"]
+    address = re.search(r"--set extender.clusterIP=(\S+)", block(QUICK_START, "kind-install"))[1]
+    assert extender["urlPrefix"] == f"http://{address}:8010/v1"
+    assert ipaddress.ip_address(address) in ipaddress.ip_network("10.96.0.0/16"), "kind's default"
+
+    cluster = yaml.safe_load((TOP / "deploy/kind/cluster.yaml").read_text("utf-8"))
+    control_plane = cluster["nodes"][0]
+    mounts = {row["hostPath"]: row["containerPath"] for row in control_plane["extraMounts"]}
+    patches, configuration = mounts["deploy/scheduler/kubeadm-patches"], mounts["build-kind"]
+    (init,) = map(yaml.safe_load, control_plane["kubeadmConfigPatches"])
+    assert init == {"kind": "InitConfiguration", "patches": {"directory": patches}}
+    (patch,) = (TOP / "deploy/scheduler/kubeadm-patches").iterdir()
+    assert f"--config={configuration}/{written.name}" in patch.read_text("utf-8")
 
 
 def test_the_recommended_policy_is_shown():
@@ -156,6 +197,8 @@ def test_links_resolve():
 def test_the_index_has_every_page():
     there = {path.name for path in (TOP / "docs").glob("*.md")} - {"README.md"}
     assert there <= {target for _, target in links("docs/README.md")}
+    verbs = {f"kubectl/{path.name}" for path in (TOP / "docs/kubectl").iterdir()}
+    assert verbs <= {target.partition("#")[0] for _, target in links("docs/kubectl-plugin.md")}
 
 
 def measured_row(name):
@@ -185,16 +228,21 @@ def test_the_readme_has_the_figures_of_its_pages():
     ]
     nodes, interval = measured_row("nodes")[0], measured_row("scraped every")[0]
     assert (
-        f"For {nodes} nodes, each read every {interval}, the controller takes {programs[0]}, "
-        f"the extender {programs[1]} (" in readme
+        f"With {nodes} nodes, each read every {interval}, the controller takes {programs[0]}, "
+        f"and the extender {programs[1]}." in readme
     )
+    (pods,) = re.findall(
+        r"for each bound pod: (\d+ MiB) for 150,000",
+        plain((TOP / "docs/performance.md").read_text("utf-8")),
+    )
+    assert f"the extender needs {pods} more for 150,000 of them" in readme
     performance = (TOP / "docs/performance.md").read_text("utf-8")
     (spent,) = re.findall(
         r"^\| scheduler's CPU, 1,000 nodes, sampling default \| (.*?) \| no extender: (.*?) \|",
         performance,
         re.M,
     )
-    assert f"takes {spent[0]} of CPU, and {spent[1]} without an extender" in readme
+    assert f"spends {spent[0]} of CPU on a pod, and {spent[1]} without an extender" in readme
     concluded = plain((TOP / "docs/placement.md").read_text("utf-8"))
     unseen, _, families = concluded.partition("nothing was tuned on")[2].partition("families")
     figures = re.findall(r"\*\*[\d.]+ ± [\d.]+\*\* at \d+%", unseen)
@@ -203,7 +251,7 @@ def test_the_readme_has_the_figures_of_its_pages():
 
 
 def test_sizing_is_what_was_measured():
-    """The rows of docs/sizing.md that `tests/tools/bench scale` measures, by docs/performance.md."""
+    """The rows of sizing that other tables of docs/performance.md have, those of `tests/tools/bench`."""
     row, cores = measured_row, measured_cores
     patches = [cell.partition("; ")[2] for cell in row("`--patch-qps`; patches a second")]
     wanted = [
@@ -214,8 +262,14 @@ def test_sizing_is_what_was_measured():
             cores("extender, CPU"), row("extender, memory"), patches,
         )
     ]  # fmt: skip
-    page = (TOP / "docs/sizing.md").read_text("utf-8")
+    page = (TOP / "docs/performance.md").read_text("utf-8")
     assert wanted and [line for line in page.splitlines() if ", every 60 s |" in line] == wanted
+    (ms,) = re.findall(r"^\| controller, 1,000 nodes every 15 s, CPU \| ([\d.]+) ms/s", page, re.M)
+    (mib,) = re.findall(
+        r"^\| controller, 1,000 nodes every 15 s, memory \| ([\d.]+) MiB", page, re.M
+    )
+    measured = f"{float(ms) / 1000:.2f} CPU, {float(mib):.0f} MiB"
+    assert f"\n| 1,000, every 15 s | {measured} |" in page
 
 
 def test_named_files_exist():
@@ -276,8 +330,8 @@ def test_figures_are_those_of_the_tests():
 
 
 def test_every_figure_is_of_a_test():
-    """docs/robustness.md has no figure that no test asserts, and no test that is not there."""
-    page = (TOP / "docs/robustness.md").read_text("utf-8")
+    """The faults of docs/high-availability.md have no figure that no test asserts, and no test that is not there."""
+    page = (TOP / "docs/high-availability.md").read_text("utf-8").partition("## Tested faults")[2]
     assert not re.findall(r".*\n?.*(?<![\w.])\d.*", re.sub(r"`[^`]*`", "", FIGURE.sub("", page)))
     files = {
         path.name for group in ("integration", "e2e") for path in (TOP / "tests" / group).iterdir()

@@ -1,4 +1,4 @@
-#include "policy/policy_reader.h"
+#include "codec/reader.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,10 +11,10 @@
 #include "base/nearest.h"
 #include "base/number.h"
 
-enum { QUOTED_MAX = 60, FIELD_MAX = 64 }; /* how much of a document's text a message repeats */
+enum { QUOTED_MAX = 60, FIELD_MAX = 64 }; /* bytes of the document that a message repeats */
 
-/* "line 12: spec.priority[2].weight: @what"; an API object has no lines. */
-static void describe_place(struct error *err, const struct policy_map *map, const char *field,
+/* "line 12: spec.priority[2].weight: @what"; nodes of an API object have no line. */
+static void describe_place(struct error *err, const struct reader_map *map, const char *field,
                            unsigned line, const char *what) {
         char where[32] = "";
 
@@ -28,23 +28,23 @@ static void describe_place(struct error *err, const struct policy_map *map, cons
                                 map->path[0] ? "." : "", FIELD_MAX, field, what);
 }
 
-static bool has_failed(const struct policy_map *map) {
+static bool has_failed(const struct reader_map *map) {
         return map->reader->error.code != 0;
 }
 
 /* The field's value, or NULL; the object itself without a field. */
-static const struct tree_node *node_of(const struct policy_map *map, const char *field) {
+static const struct tree_node *node_of(const struct reader_map *map, const char *field) {
         return field ? tree_get(map->node, field) : map->node;
 }
 
-static unsigned line_of(const struct policy_map *map, const char *field) {
+static unsigned line_of(const struct reader_map *map, const char *field) {
         const struct tree_node *node = node_of(map, field);
 
         assert(map->node);
         return node ? node->line : map->node->line;
 }
 
-static bool is_known(const struct policy_map *map, const char *key) {
+static bool is_known(const struct reader_map *map, const char *key) {
         for (const char *const *field = map->fields; *field; field++)
                 if (strcmp(*field, key) == 0)
                         return true;
@@ -52,7 +52,7 @@ static bool is_known(const struct policy_map *map, const char *key) {
 }
 
 /* The field that an unknown key may have meant, or NULL. */
-static const char *nearest_field(const struct policy_map *map, const char *key) {
+static const char *nearest_field(const struct reader_map *map, const char *key) {
         struct nearest nearest = NEAREST_TO(key);
 
         for (const char *const *field = map->fields; *field; field++)
@@ -60,10 +60,10 @@ static const char *nearest_field(const struct policy_map *map, const char *key) 
         return nearest.candidate;
 }
 
-/* An unknown key that may be a misspelling of the field that is missing, or NULL. */
-static const char *misspelling_of(const struct policy_map *map, const char *missing) {
+/* An unknown key that may be a misspelling of the @missing field, or NULL. */
+static const char *misspelling_of(const struct reader_map *map, const char *missing) {
         assert(map->node);
-        for (size_t i = 0; i < map->node->count; i++) {
+        for (size_t i = 0; map->fields && i < map->node->count; i++) {
                 const char *key = map->node->items[i].key;
                 const char *meant = is_known(map, key) ? NULL : nearest_field(map, key);
                 if (meant && strcmp(meant, missing) == 0)
@@ -72,27 +72,20 @@ static const char *misspelling_of(const struct policy_map *map, const char *miss
         return NULL;
 }
 
-static void add_warning(struct policy *policy, const struct error *warning) {
-        if (policy->warning_count < POLICY_MAX_WARNINGS)
-                policy->warnings[policy->warning_count] = xstrdup(warning->msg);
-        policy->warning_count++;
-}
-
-/* @line: 0: not known. What is said is bounded, and free of control characters, as an error's text
- */
-static void report_at(const struct policy_map *map, enum policy_severity severity, unsigned line,
+/* @line: 0: unknown. A warning is built like an error: bounded, and without control characters. */
+static void report_at(const struct reader_map *map, enum reader_severity severity, unsigned line,
                       const char *field, const char *what) {
-        struct policy_reader *reader = map->reader;
+        struct reader *reader = map->reader;
         struct error report;
 
         describe_place(&report, map, field, line, what);
-        if (severity == POLICY_WARNING || (severity == POLICY_SUSPICION && !reader->is_strict))
-                add_warning(reader->policy, &report);
+        if (severity == READER_WARNING || (severity == READER_SUSPICION && !reader->is_strict))
+                reader->on_warning(reader->userdata, report.msg);
         else if (!has_failed(map))
                 reader->error = report;
 }
 
-void policy_report(const struct policy_map *map, enum policy_severity severity, const char *field,
+void reader_report(const struct reader_map *map, enum reader_severity severity, const char *field,
                    const char *fmt, ...) {
         char what[ERROR_MSG_MAX];
         va_list args;
@@ -103,7 +96,7 @@ void policy_report(const struct policy_map *map, enum policy_severity severity, 
         report_at(map, severity, line_of(map, field), field, what);
 }
 
-void policy_expected(const struct policy_map *map, const char *field, const char *fmt, ...) {
+void reader_expected(const struct reader_map *map, const char *field, const char *fmt, ...) {
         const struct tree_node *node = node_of(map, field);
         const char *misspelling = node ? NULL : misspelling_of(map, field);
         char what[ERROR_MSG_MAX];
@@ -113,84 +106,83 @@ void policy_expected(const struct policy_map *map, const char *field, const char
         (void)vsnprintf(what, sizeof(what), fmt, args);
         va_end(args);
         if (misspelling)
-                policy_refuse(map, field,
+                reader_refuse(map, field,
                               "expected %s, got nothing (unknown field %.*s: did you mean %s?)",
                               what, QUOTED_MAX, misspelling, field);
         else if (!node || tree_is_null(node))
-                policy_refuse(map, field, "expected %s, got nothing", what);
+                reader_refuse(map, field, "expected %s, got nothing", what);
         else if (node->kind != TREE_SCALAR)
-                policy_refuse(map, field, "expected %s, got a %s", what,
+                reader_refuse(map, field, "expected %s, got a %s", what,
                               node->kind == TREE_MAP ? "map" : "list");
         else
-                policy_refuse(map, field, "expected %s, got %s%.*s%s%s", what,
+                reader_refuse(map, field, "expected %s, got %s%.*s%s%s", what,
                               node->is_quoted ? "\"" : "", QUOTED_MAX, node->text,
                               node->text_len > QUOTED_MAX ? "..." : "",
                               node->is_quoted ? "\"" : "");
 }
 
-/* The value of a field; NULL: there is none, or an error, which has been set. */
-static const struct tree_node *value_of(const struct policy_map *map, const char *field,
-                                        enum policy_need need, const char *what) {
+/* The value of a field; NULL: it is absent, or an error was reported. */
+static const struct tree_node *value_of(const struct reader_map *map, const char *field,
+                                        enum reader_need need, const char *what) {
         const struct tree_node *node = node_of(map, field);
 
         if (has_failed(map))
                 return NULL;
         if (node && !tree_is_null(node))
                 return node;
-        if (need == POLICY_REQUIRED)
-                policy_expected(map, field, "%s", what);
+        if (need == READER_REQUIRED)
+                reader_expected(map, field, "%s", what);
         return NULL;
 }
 
-bool policy_map_root(struct policy_reader *reader, const struct tree_node *node,
-                     struct policy_map *map) {
+bool reader_map_root(struct reader *reader, const struct tree_node *node, struct reader_map *map) {
         map->reader = reader;
         map->node = node;
         if (node->kind != TREE_MAP)
-                policy_expected(map, NULL, "a map");
+                reader_expected(map, NULL, "a map");
         return !has_failed(map);
 }
 
-bool policy_map_field(const struct policy_map *parent, const char *field, enum policy_need need,
-                      struct policy_map *map) {
+bool reader_map_field(const struct reader_map *parent, const char *field, enum reader_need need,
+                      struct reader_map *map) {
         const struct tree_node *node = value_of(parent, field, need, "a map");
 
         if (!node)
                 return false;
         int len = snprintf(map->path, sizeof(map->path), "%s%s%s", parent->path,
                            parent->path[0] ? "." : "", field);
-        assert(len > 0 && len < POLICY_PATH_MAX);
+        assert(len > 0 && len < READER_PATH_MAX);
         (void)len;
-        return policy_map_root(parent->reader, node, map);
+        return reader_map_root(parent->reader, node, map);
 }
 
-bool policy_list_item(const struct policy_map *parent, const char *field, size_t max, size_t index,
-                      struct policy_map *map) {
-        const struct tree_node *list = value_of(parent, field, POLICY_OPTIONAL, "");
+bool reader_list_item(const struct reader_map *parent, const char *field, size_t max, size_t index,
+                      struct reader_map *map) {
+        const struct tree_node *list = value_of(parent, field, READER_OPTIONAL, "");
 
         if (list && list->kind != TREE_LIST)
-                policy_expected(parent, field, "a list");
+                reader_expected(parent, field, "a list");
         else if (list && list->count > max)
-                policy_refuse(parent, field, "expected at most %zu entries, got %zu", max,
+                reader_refuse(parent, field, "expected at most %zu entries, got %zu", max,
                               list->count);
         if (!list || has_failed(parent) || index >= list->count)
                 return false;
         int len = snprintf(map->path, sizeof(map->path), "%s%s%s[%zu]", parent->path,
                            parent->path[0] ? "." : "", field, index);
-        assert(len > 0 && len < POLICY_PATH_MAX);
+        assert(len > 0 && len < READER_PATH_MAX);
         (void)len;
         map->reader = parent->reader;
         map->node = &list->items[index];
         return true;
 }
 
-bool policy_map_item(const struct policy_map *parent, const char *field, size_t max, size_t index,
-                     struct policy_map *map) {
-        return policy_list_item(parent, field, max, index, map) &&
-               policy_map_root(map->reader, map->node, map);
+bool reader_map_item(const struct reader_map *parent, const char *field, size_t max, size_t index,
+                     struct reader_map *map) {
+        return reader_list_item(parent, field, max, index, map) &&
+               reader_map_root(map->reader, map->node, map);
 }
 
-bool policy_map_end(const struct policy_map *map) {
+bool reader_map_end(const struct reader_map *map) {
         for (size_t i = 0; !has_failed(map) && i < map->node->count; i++) {
                 const char *key = map->node->items[i].key;
                 char what[128];
@@ -200,32 +192,32 @@ bool policy_map_end(const struct policy_map *map) {
                 (void)snprintf(what, sizeof(what), "unknown field%s%s%s",
                                meant ? " (did you mean " : "", meant ? meant : "",
                                meant ? "?)" : "");
-                report_at(map, POLICY_SUSPICION, map->node->items[i].key_line, key, what);
+                report_at(map, READER_SUSPICION, map->node->items[i].key_line, key, what);
         }
         return !has_failed(map);
 }
 
-const char *policy_read_text(const struct policy_map *map, const char *field, enum policy_need need,
-                             const char *what) {
+const char *reader_text(const struct reader_map *map, const char *field, enum reader_need need,
+                        const char *what) {
         const struct tree_node *node = value_of(map, field, need, what);
 
         if (node && node->kind != TREE_SCALAR)
-                policy_expected(map, field, "%s", what);
+                reader_expected(map, field, "%s", what);
         return node && node->kind == TREE_SCALAR ? node->text : NULL;
 }
 
-void policy_read_name(const struct policy_map *map, const char *field, enum policy_need need,
-                      bool (*is_valid)(const char *text), const char *what, char *ret) {
-        const char *text = policy_read_text(map, field, need, what);
+void reader_name(const struct reader_map *map, const char *field, enum reader_need need,
+                 bool (*is_valid)(const char *text), const char *what, char *ret) {
+        const char *text = reader_text(map, field, need, what);
 
         if (text && is_valid(text))
                 memcpy(ret, text, strlen(text) + 1);
         else if (text)
-                policy_expected(map, field, "%s", what);
+                reader_expected(map, field, "%s", what);
 }
 
-int policy_read_choice(const struct policy_map *map, const char *field, enum policy_need need,
-                       const char *const *words) {
+int reader_choice(const struct reader_map *map, const char *field, enum reader_need need,
+                  const char *const *words) {
         char what[64] = "";
 
         for (size_t i = 0; words[i]; i++) {
@@ -233,19 +225,19 @@ int policy_read_choice(const struct policy_map *map, const char *field, enum pol
                 size_t len = strlen(what);
                 (void)snprintf(what + len, sizeof(what) - len, "%s%s", separator, words[i]);
         }
-        const char *text = policy_read_text(map, field, need, what);
+        const char *text = reader_text(map, field, need, what);
         for (int i = 0; text && words[i]; i++)
                 if (strcmp(words[i], text) == 0)
                         return i;
         if (text)
-                policy_expected(map, field, "%s", what);
+                reader_expected(map, field, "%s", what);
         return 0;
 }
 
-/* A scalar to be read as a number. YAML 1.1 takes 010 for eight, JSON refuses it, and people mean
- * ten: it is refused. */
-static const struct tree_node *number_of(const struct policy_map *map, const char *field,
-                                         enum policy_need need, const char *what) {
+/* The scalar of a number. 010 is refused: YAML 1.1 reads eight, people mean ten, and JSON has no
+ * such number. */
+static const struct tree_node *number_of(const struct reader_map *map, const char *field,
+                                         enum reader_need need, const char *what) {
         const struct tree_node *node = value_of(map, field, need, what);
 
         if (!node)
@@ -254,12 +246,12 @@ static const struct tree_node *number_of(const struct policy_map *map, const cha
         digits += digits[0] == '-' || digits[0] == '+';
         if (digits[0] != '0' || digits[1] < '0' || digits[1] > '9')
                 return node;
-        policy_expected(map, field, "%s", what);
+        reader_expected(map, field, "%s", what);
         return NULL;
 }
 
-void policy_read_number(const struct policy_map *map, const char *field, enum policy_need need,
-                        const char *what, double min, double max, double *ret) {
+void reader_number(const struct reader_map *map, const char *field, enum reader_need need,
+                   const char *what, double min, double max, double *ret) {
         const struct tree_node *node = number_of(map, field, need, what);
         double value = 0;
 
@@ -267,32 +259,32 @@ void policy_read_number(const struct policy_map *map, const char *field, enum po
                 return;
         bool is_number = number_parse(node->text, node->text_len, &value);
         if (is_number && node->is_quoted)
-                policy_expected(map, field, "%s, without quotes", what);
+                reader_expected(map, field, "%s, without quotes", what);
         else if (!is_number || value < min || value > max)
-                policy_expected(map, field, "%s", what);
+                reader_expected(map, field, "%s", what);
         else
                 *ret = value == 0 ? 0 : value; /* -0 is 0 */
 }
 
-void policy_read_integer(const struct policy_map *map, const char *field, const char *what,
-                         int64_t min, int64_t max, int64_t *ret) {
-        const struct tree_node *node = number_of(map, field, POLICY_REQUIRED, what);
+void reader_integer(const struct reader_map *map, const char *field, const char *what, int64_t min,
+                    int64_t max, int64_t *ret) {
+        const struct tree_node *node = number_of(map, field, READER_REQUIRED, what);
         int64_t value = 0;
 
         if (!node)
                 return;
         bool is_number = number_parse_i64(node->text, node->text_len, &value);
         if (is_number && node->is_quoted)
-                policy_expected(map, field, "%s, without quotes", what);
+                reader_expected(map, field, "%s, without quotes", what);
         else if (!is_number || value < min || value > max)
-                policy_expected(map, field, "%s", what);
+                reader_expected(map, field, "%s", what);
         else
                 *ret = value;
 }
 
-void policy_read_duration(const struct policy_map *map, const char *field, const char *what,
-                          int64_t min_ms, int64_t *ret_ms) {
-        const char *text = policy_read_text(map, field, POLICY_REQUIRED, what);
+void reader_duration(const struct reader_map *map, const char *field, const char *what,
+                     int64_t min_ms, int64_t *ret_ms) {
+        const char *text = reader_text(map, field, READER_REQUIRED, what);
         int64_t value_ms = 0;
         double number = 0;
 
@@ -300,13 +292,13 @@ void policy_read_duration(const struct policy_map *map, const char *field, const
                 return;
         int r = duration_parse(text, strlen(text), &value_ms);
         if (r == 0 && value_ms == 0 && strpbrk(text, "123456789"))
-                policy_expected(map, field, "%s, at least 1ms", what);
+                reader_expected(map, field, "%s, at least 1ms", what);
         else if (r == -ERANGE)
-                policy_expected(map, field, "%s, at most 292 years", what);
+                reader_expected(map, field, "%s, at most 292 years", what);
         else if (r < 0 && number_parse(text, strlen(text), &number))
-                policy_expected(map, field, "%s, with a unit", what);
+                reader_expected(map, field, "%s, with a unit", what);
         else if (r < 0 || value_ms < min_ms)
-                policy_expected(map, field, "%s", what);
+                reader_expected(map, field, "%s", what);
         else
                 *ret_ms = value_ms;
 }
