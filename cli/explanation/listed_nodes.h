@@ -10,9 +10,10 @@
 #include "extender/table/node_table.h"
 
 struct listed_node {
-        char *closed_by; /* as node_closed_by() */
-        int taint_level; /* the number of its taints of load */
-        int64_t pods;    /* on the node, as an extender counts them; -1: not known */
+        char *closed_by;             /* as node_closed_by() */
+        int taint_level;             /* the number of its taints of load */
+        int64_t pods;                /* on the node, as an extender counts them; -1: not known */
+        struct pod_load allocatable; /* cores and bytes */
 };
 
 /* Zero-initialised: empty. */

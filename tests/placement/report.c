@@ -21,6 +21,8 @@ static const struct {
         [PENDING_PODS] = {"pendingPods", "pending", 0},
         [PATCHES_PER_NODE_MINUTE] = {"patchesPerNodeMinute", "patches", 2},
         [ESTIMATE_ERROR_PERCENT] = {"estimateErrorPercent", "est. err", 2},
+        [EVICTIONS_PER_1000_POD_HOURS] = {"evictionsPer1000PodHours", "evicted", 2},
+        [REPEATED_EVICTIONS_RATIO] = {"repeatedEvictionsRatio", "again", 2},
 };
 
 static const char *const idle_metrics[] = {

@@ -24,6 +24,8 @@ enum metric {
          * what is in use on average), mean over decisions: what is wrong by the same everywhere
          * misleads nobody. Far less noisy than hot minutes. */
         ESTIMATE_ERROR_PERCENT,
+        EVICTIONS_PER_1000_POD_HOURS, /* by an evictor */
+        REPEATED_EVICTIONS_RATIO,     /* of those: of pods that took the place of an evicted one */
         METRIC_KINDS,
 };
 
