@@ -81,7 +81,7 @@ static const struct option_row rows[] = {
         {.name = "dry-run", .type = OPTION_BOOL, .value = &parsed.controller.is_dry_run,
          .help = "Print every node's values once per interval, and write nothing."},
         {.name = "target", .type = OPTION_LIST, .value = &parsed.controller.targets, .metavar = "NAME=URL", .hides_query = true,
-         .help = "With --dry-run: read this page instead of a cluster's nodes. Can be repeated."},
+         .help = "With --dry-run: read this page instead of the cluster's nodes."},
         {.name = "once", .type = OPTION_BOOL, .value = &parsed.controller.is_once,
          .help = "Read every node twice, write or print once, and exit."},
         {.name = "output", .type = OPTION_ENUM, .value = &parsed.controller.output, .fallback = "table", .choices = outputs,
@@ -254,16 +254,15 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
 }
 
 void settings_help(FILE *out) {
-        (void)fputs(
-                "Usage: plimsoll-controller [OPTION...]\n\n"
-                "Measure the usage of every node and write it as annotations on the Node, for\n"
-                "plimsoll-extender or crane's scheduler plugin. Every flag can also be given in\n"
-                "the environment: --log-level as PLIMSOLL_LOG_LEVEL.\n\n"
-                "Print what would be written on a cluster, or what one exporter says:\n"
-                "  plimsoll-controller --kubeconfig=admin.conf --dry-run --once\n"
-                "  plimsoll-controller --dry-run --scrape-interval=1s \\\n"
-                "      --target web-1=http://127.0.0.1:9100/metrics\n\n",
-                out);
+        (void)fputs("Usage: plimsoll-controller [OPTION...]\n\n"
+                    "Measure the usage of every node and write it as annotations on the Node, for\n"
+                    "plimsoll-extender or crane's scheduler plugin. Every flag can also be set in\n"
+                    "the environment: --log-level as PLIMSOLL_LOG_LEVEL.\n\n"
+                    "Print what would be written on a cluster, or what one exporter says:\n"
+                    "  plimsoll-controller --kubeconfig=admin.conf --dry-run --once\n"
+                    "  plimsoll-controller --dry-run --scrape-interval=1s \\\n"
+                    "      --target web-1=http://127.0.0.1:9100/metrics\n\n",
+                    out);
         options_help(rows, ARRAY_LEN(rows), out);
 }
 
