@@ -284,7 +284,6 @@ def test_doctor_may_only_look(plane):
         "nodes": {"list"},
         "pods": {"list"},
         "configmaps": {"list"},
-        "leases of their own": {"get"},
         "policies": {"get"},
     }
     try:
