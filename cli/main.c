@@ -9,6 +9,7 @@
 #include "cli/completion.h"
 #include "cli/doctor/doctor.h"
 #include "cli/explain/explain_verb.h"
+#include "cli/rebalance/rebalance.h"
 #include "cli/simulate/simulate.h"
 #include "cli/top/top.h"
 #include "cli/workloads/workloads.h"
@@ -16,20 +17,23 @@
 
 #define PROGRAM "kubectl-plimsoll"
 
-static const struct verb *const verbs[] = {&top_verb,    &explain_verb,  &workloads_verb,
-                                           &doctor_verb, &simulate_verb, &completion_verb};
+static const struct verb *const verbs[] = {
+        &top_verb,      &explain_verb,   &workloads_verb,  &doctor_verb,
+        &simulate_verb, &rebalance_verb, &completion_verb,
+};
 
 /* For --help; each verb has its own copy. */
 static struct cluster_options common;
 static const struct option_row common_rows[] = {CLUSTER_ROWS(common)};
 
 static void print_help(FILE *out) {
-        (void)fputs("Usage: kubectl plimsoll VERB [FLAG...]\n"
-                    "\n"
-                    "Show what Plimsoll does in a cluster, without changing anything.\n"
-                    "\n"
-                    "Verbs:\n",
-                    out);
+        (void)fputs(
+                "Usage: kubectl plimsoll VERB [FLAG...]\n"
+                "\n"
+                "Show what Plimsoll does in a cluster. Only rebalance --apply changes anything.\n"
+                "\n"
+                "Verbs:\n",
+                out);
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
                 (void)fprintf(out, "  %-12s %s\n", verbs[i]->name, verbs[i]->summary);
         (void)fputs("\n`kubectl plimsoll VERB --help` lists the flags of a verb. Each flag except\n"

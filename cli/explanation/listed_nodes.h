@@ -10,9 +10,10 @@
 #include "extender/table/node_table.h"
 
 struct listed_node {
-        char *closed_by; /* from node_closed_by() */
-        int taint_level; /* the number of load taints */
-        int64_t pods;    /* on the node, from an extender; -1: unknown */
+        char *closed_by;             /* from node_closed_by() */
+        int taint_level;             /* the number of load taints */
+        int64_t pods;                /* on the node, from an extender; -1: unknown */
+        struct pod_load allocatable; /* cores and bytes */
 };
 
 /* Zero-initialised: empty. */

@@ -307,14 +307,14 @@ def test_flags_are_the_programs():
 
 
 def test_the_page(cluster, doctor):
-    """docs/kubectl-plugin.md has a row for every check, and its commands run."""
-    page_text = (TOP / "docs" / "kubectl-plugin.md").read_text("utf-8")
+    """docs/kubectl/doctor.md has a row for every check, and its commands run."""
+    page_text = (TOP / "docs/kubectl/doctor.md").read_text("utf-8")
     ids = {row["id"] for row in json.loads(doctor("-o", "json").stdout)["checks"]}
     rows = page_text.partition("<!-- checks -->")[2].partition("\n\n## ")[0].splitlines()
     named = [name for row in rows for name in re.findall(r"`([a-z-]+)`", row.split(" | ")[0])]
     assert sorted(named) == sorted(ids)
     env = {"PLIMSOLL_SERVER": cluster.url}
-    run_commands(block("docs/kubectl-plugin.md", "doctor"), env=env)
+    run_commands(block("docs/kubectl/doctor.md", "doctor"), env=env)
     deny("plimsoll-controller", "patch", "nodes")(cluster)
     bare(cluster)
-    assert doctor(status=2).stdout == block("docs/kubectl-plugin.md", "doctor-picture")
+    assert doctor(status=2).stdout == block("docs/kubectl/doctor.md", "doctor-picture")

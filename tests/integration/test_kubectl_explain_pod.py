@@ -244,12 +244,12 @@ def test_a_pod_that_waits(cluster, explain):
 
 
 def test_the_page(cluster):
-    """Its commands run, and print the decision of the troubleshooting page as the picture is."""
-    answer = json.loads(block("docs/troubleshooting.md", "decision"))
+    """Its commands run, and print the decision of docs/http-api.md as the picture is."""
+    answer = json.loads(block("docs/http-api.md", "decision"))
     cluster.objects[WEB] = web(node="node-a")
     cluster.objects[WEB]["metadata"]["uid"] = answer["uid"]
     cluster.objects[proxy(EXTENDERS[0])] = answer
-    picture = block("docs/kubectl-plugin.md", "explain-pod-picture")
-    shown = run_commands(block("docs/kubectl-plugin.md", "explain-pod"), f"-s {cluster.url}")
+    picture = block("docs/kubectl/explain.md", "explain-pod-picture")
+    shown = run_commands(block("docs/kubectl/explain.md", "explain-pod"), f"-s {cluster.url}")
     assert shown.startswith(picture * 2)
     assert json.loads(shown[2 * len(picture) :])["decision"] == answer

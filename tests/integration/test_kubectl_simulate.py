@@ -236,7 +236,7 @@ def test_the_page(cluster, tmp_path):
     write(tmp_path / "policy.yaml", STRICT)
     flags = f"-s {cluster.url} || test $? = 1"
     (tmp_path / "saved").write_text(json.dumps({"items": cluster.nodes()}))
-    commands = block("docs/kubectl-plugin.md", "simulate")
+    commands = block("docs/kubectl/simulate.md", "simulate")
     commands = commands.replace("kubectl get nodes -o json", "cat saved")
     shown = run_commands(commands, flags, cwd=tmp_path)
-    assert shown.startswith(block("docs/kubectl-plugin.md", "simulate-picture")), shown
+    assert shown.startswith(block("docs/kubectl/simulate.md", "simulate-picture")), shown

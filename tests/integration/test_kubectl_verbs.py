@@ -169,7 +169,7 @@ def timeless(row):
 def test_the_page_of_explain(cluster, tmp_path):
     shutil.copy(TOP / "policy" / "policy.yaml", tmp_path / "policy.yaml")
     (tmp_path / "nodes.json").write_text(json.dumps(cluster.get("/api/v1/nodes")))
-    commands = block("docs/kubectl-plugin.md", "explain")
+    commands = block("docs/kubectl/explain.md", "explain")
     commands = commands.replace("kubectl get nodes -o json", "cat nodes.json")
     shown = run_commands(commands, env={"KUBECONFIG": cluster.kubeconfig}, cwd=tmp_path)
     assert shown.startswith("node-0001: rejected") and "node-0003: passes" in shown
@@ -388,7 +388,7 @@ def test_verbs(plimsoll, binary, tmp_path):
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     said = complete(TOP / "cli" / "kubectl_complete-plimsoll", "top", "-o", "", env=path)
     assert said.stdout == "table\nwide\njson\nyaml\n:4\n"
-    script = block("docs/kubectl-plugin.md", "completion") + (
+    script = block("docs/kubectl/completion.md", "completion") + (
         "COMP_WORDS=(kubectl-plimsoll top --sor); COMP_CWORD=2; _kubectl_plimsoll\n"
         'echo "${COMPREPLY[@]}"\n'
     )

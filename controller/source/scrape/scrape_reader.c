@@ -215,10 +215,9 @@ static void take_exporter(struct scrape_reader *reader, struct scrape_state *sta
         if (!parse_exporter(reader, body, ret))
                 return;
         if (is_of_another(reader, node, now_mono_ms)) {
-                (void)snprintf(
-                        ret->text, sizeof(ret->text),
-                        "the page belongs to another node: node_uname_info has nodename=\"%s\"",
-                        reading->host_name);
+                (void)snprintf(ret->text, sizeof(ret->text),
+                               "the page belongs to another node: its nodename is \"%s\"",
+                               reading->host_name);
                 fail_reading(ret, scrape_reader_other_node, ret->text);
                 return;
         }
