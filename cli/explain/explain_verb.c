@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/name.h"
+#include "cli/cluster/cluster_extenders.h"
 #include "cli/cluster/cluster_policy.h"
-#include "cli/explain/explain_ask.h"
 #include "cli/explain/explain_decision.h"
 #include "cli/explain/explain_place.h"
 #include "cli/explanation/explain_input.h"
@@ -150,6 +151,29 @@ static char *full_name_of(struct cluster *cluster, const char *pod) {
         return strchr(pod, '/') ? xstrdup(pod) : xasprintf("%s/%s", namespace, pod);
 }
 
+/* "namespace/name" with valid names, which can be part of a path and a query. */
+static bool is_full_name(const char *text) {
+        size_t space = strspn(text, NAME_LOWER "-");
+        const char *name = text + space + 1;
+
+        return space > 0 && text[space] == '/' && name[0] != '\0' && name[0] != '.' &&
+               name[strspn(name, NAME_LOWER "-.")] == '\0';
+}
+
+/* Ask every extender, and take the newest answers. @ret_why_not: why an extender did not answer;
+ * owned by the caller; NULL: all did. Return: NULL: no extender has a decision */
+static json_t *ask_extenders(const struct cluster_extenders *extenders, const char *full_name,
+                             char **ret_why_not) {
+        _cleanup_(freep) char *page = xasprintf("decisions?pod=%s", full_name);
+        struct cluster_question question = {extenders, page};
+        json_t *decision = NULL, *answer;
+
+        while ((answer = cluster_question_next(&question)))
+                decision = explain_decision_newer(decision, answer);
+        *ret_why_not = question.why_not;
+        return decision;
+}
+
 static void find_place(struct cluster *cluster, const char *full_name, struct explain_place *ret) {
         size_t len = strcspn(full_name, "/");
         _cleanup_(freep) char *namespace = xmemdup0(full_name, len);
@@ -229,12 +253,12 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
         struct explain_place place;
         int r = 0;
 
-        if (!explain_is_full_name(full_name))
+        if (!is_full_name(full_name))
                 return error_set(err, EX_USAGE, "'%.64s': expected NAMESPACE/NAME of a pod",
                                  full_name);
         find_place(cluster, full_name, &place);
         cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders);
-        json_auto_t *decision = explain_ask(&extenders, full_name, &why_not);
+        json_auto_t *decision = ask_extenders(&extenders, full_name, &why_not);
         if (!decision && !why_not && place.pod)
                 why_not = explain_place_unasked(&place);
         if (!decision && !place.pod) {
