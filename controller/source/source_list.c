@@ -83,7 +83,7 @@ static int refuse_kind(const struct source_kind *const *kinds, const char *name,
                 nearest_offer(&nearest, kinds[i]->name);
         }
         const char *meant = nearest.candidate;
-        return error_set(err, EINVAL, "\"%s\": unknown source%s%s%s; expected one of %s", wrong,
+        return error_set(err, EINVAL, "'%s': unknown source%s%s%s; expected one of %s", wrong,
                          meant ? " (did you mean " : "", meant ? meant : "", meant ? "?)" : "",
                          all.data);
 }
@@ -98,7 +98,7 @@ int source_list_order(const char *text, const struct source_kind *const *kinds,
                 if (!kind || (kind->fields & SOURCE_HAS_NAME))
                         return refuse_kind(kinds, at, len, err);
                 if (find_name(list, kind->name))
-                        return error_set(err, EINVAL, "\"%s\" is given twice", kind->name);
+                        return error_set(err, EINVAL, "'%s' is listed twice", kind->name);
                 const struct source_spec spec = default_spec(kind);
                 add_spec(list, &spec);
                 at += len;
