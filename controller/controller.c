@@ -268,7 +268,7 @@ static void take_sources(struct controller *c, const struct source_list *list) {
 
 static void start_sources(struct controller *c) {
         const struct daemon *daemon = c->parts.daemon;
-        const struct source_parts parts = {
+        const struct source parts = {
                 .loop = daemon->loop,
                 .client = c->parts.scrape_client,
                 .api = daemon->api,
@@ -276,15 +276,13 @@ static void start_sources(struct controller *c) {
                 .network = &c->options.network,
                 .is_once = c->options.is_once,
                 .is_at_once = c->options.is_once || c->options.targets.count > 0,
-        };
-        const struct source_sink sink = {
-                .on_reading = on_node_reading,
-                .on_failure = on_node_failure,
-                .is_needed = is_source_needed,
-                .userdata = c,
+                .sink = {.on_reading = on_node_reading,
+                         .on_failure = on_node_failure,
+                         .is_needed = is_source_needed,
+                         .userdata = c},
         };
 
-        c->sources = source_set_new(&parts, c->options.sources, &sink);
+        c->sources = source_set_new(&parts, c->options.sources);
 }
 
 void controller_set_sources(struct controller *c, const struct source_list *list) {

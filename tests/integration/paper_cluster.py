@@ -23,7 +23,6 @@ CRD_NAME = "dynamicschedulerpolicies.scheduler.policy.crane.io"
 CRD_PATH = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD_NAME}"
 REVIEWS_PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/kube-system/deployments"
-LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller"
 REQUESTS_PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 SCHEDULERS_PATH = f"{SYSTEM}/pods?labelSelector=component%3Dkube-scheduler"
 CLUSTER_IP = "10.96.0.10"
@@ -166,13 +165,6 @@ def healthy(version):
             *(pod(name, controller) for name in CONTROLLERS),
             *(pod(name, extender) for name in EXTENDERS),
         ],
-        LEASE_PATH: {
-            "spec": {
-                "holderIdentity": CONTROLLERS[0],
-                "renewTime": ago().replace("Z", ".000000Z"),
-                "leaseDurationSeconds": 15,
-            }
-        },
         f"{SYSTEM}/configmaps": [
             {"metadata": {"name": "scheduler"}, "data": {"config.yaml": config}},
             {"metadata": {"name": "other"}, "data": {"KubeSchedulerConfiguration": "{"}},

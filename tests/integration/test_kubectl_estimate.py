@@ -238,7 +238,7 @@ def odd(cluster):
     [
         (every_page(404), "404 "),
         (every_page(403), "403 "),
-        (every_page("[1]"), "the answer is no JSON object"),
+        (every_page("[1]"), "the answer is not a JSON object"),
         (every_page({}), "scoring: expected a string"),
         (every_page({"scoring": "spread"}), "the policy of the extender has scoring: spread"),
         (cut, "GET "),
@@ -279,10 +279,10 @@ def test_no_extender_tells(cluster, tell, plimsoll, tmp_path, fault, why):
 def test_several_extenders(cluster, tell, plimsoll):
     """The first that answers is named."""
     told = tell()
-    first = f"{EXTENDERS[0]}, the first that answers of 2 extenders, at {told['at']}"
-    assert f"scores by what is known to {first}\n" in plimsoll("top")
+    first = f"{EXTENDERS[0]} at {told['at']}, the first of 2 extenders that answered"
+    assert f"scores by the estimate of {first}\n" in plimsoll("top")
     cluster.objects[proxy(EXTENDERS[1])] = cluster.objects.pop(proxy(EXTENDERS[0]))
-    assert f"scores by what is known to {EXTENDERS[1]}, the first " in plimsoll("explain", "nodes")
+    assert f"scores by the estimate of {EXTENDERS[1]} at " in plimsoll("explain", "nodes")
     assert json.loads(plimsoll("workloads", "-ojson"))["from"].startswith(EXTENDERS[1])
 
 

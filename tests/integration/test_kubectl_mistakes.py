@@ -21,13 +21,12 @@ from paper_cluster import (
     CONTROLLERS,
     DEPLOYMENTS,
     EXTENDERS,
-    LEASE_PATH,
     POLICY_PATH,
     SYSTEM,
     PaperCluster,
     documents,
 )
-from policies import IDLE, ago, node_names
+from policies import IDLE, node_names
 from programs import complete, find_program
 from wall_clock import WallClock
 
@@ -50,11 +49,6 @@ def relay(url):
         return 503, {"kind": "Status", "message": REFUSED}
 
 
-def renewed(lease):
-    lease["spec"]["renewTime"] = ago().replace("Z", ".000000Z")
-    return lease
-
-
 class Installation:
     """Nodes in a stand-in API server, a controller and an extender. A cluster on paper has what is
     around them, and asks them."""
@@ -70,7 +64,6 @@ class Installation:
         objects[f"{SYSTEM}/pods"] = objects[f"{SYSTEM}/pods"][::2]
         for path in ("/api/v1/nodes", "/api/v1/pods", POLICY_PATH):
             objects[path] = lambda path: relay(standin.url + path)
-        objects[LEASE_PATH] = lambda _, found=objects[LEASE_PATH]: renewed(found)
         for name in ("controller", "extender"):
             path = f"{DEPLOYMENTS}/plimsoll-{name}"
             found = objects[path]

@@ -184,7 +184,7 @@ def test_saved_nodes(cluster, plimsoll, tmp_path):
     for flags, said in (
         (("--estimate=x",), "--estimate: expected with --nodes"),
         (("--now=2100-01-01T00:00:00Z",), "--now: expected with --nodes"),
-        (("--nodes=-", "--in-force=-"), "standard input can be only one of the files"),
+        (("--nodes=-", "--in-force=-"), "only one of the files can be standard input"),
         (("--nodes=nodes.json", "--now=noon"), "--now: 'noon': expected "),
         (("--nodes=none.json", "--in-force=old.yaml"), "none.json: "),
     ):

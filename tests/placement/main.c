@@ -24,7 +24,9 @@ static const struct algorithm *const peers[] = {
 };
 /* Other settings of peers. */
 static const struct algorithm *const variants[] = {
+        &algorithm_koordinator_3,
         &algorithm_koordinator_p95,
+        &algorithm_koordinator_p95_3,
         &algorithm_tlp_prometheus,
 };
 /* With somebody who evicts pods. */

@@ -11,6 +11,7 @@ static const struct {
         int decimals;
 } metrics[] = {
         [HOT_NODE_MINUTES] = {"hotNodeMinutes", "hot>65%", 1},
+        [HOT_CORE_MINUTES] = {"hotCoreMinutes", "cores", 0},
         [VERY_HOT_NODE_MINUTES] = {"veryHotNodeMinutes", ">80%", 1},
         [THROTTLED_CORE_S] = {"throttledCoreSeconds", "throttled", 0},
         [FULL_NODE_MINUTES] = {"fullNodeMinutes", "mem>90%", 1},

@@ -197,6 +197,7 @@ static void measure(struct simulation *s, struct outcome *sum) {
                 count++;
                 pods += node->pod_count;
                 sum->of[HOT_NODE_MINUTES] += ratio > HOT_RATIO ? 1.0 / 60 : 0;
+                sum->of[HOT_CORE_MINUTES] += ratio > HOT_RATIO ? node->cores / 60 : 0;
                 sum->of[VERY_HOT_NODE_MINUTES] += ratio > VERY_HOT_RATIO ? 1.0 / 60 : 0;
                 sum->of[FULL_NODE_MINUTES] += world_memory_ratio(world, n) > FULL_RATIO ? 1.0 / 60
                                                                                         : 0;

@@ -11,6 +11,7 @@
 
 enum metric {
         HOT_NODE_MINUTES,      /* above 65 % of CPU */
+        HOT_CORE_MINUTES,      /* each hot node counted by its cores */
         VERY_HOT_NODE_MINUTES, /* above 80 % */
         THROTTLED_CORE_S,
         FULL_NODE_MINUTES, /* above 90 % of memory */

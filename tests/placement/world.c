@@ -79,6 +79,9 @@ struct world *world_new(const struct scenario *scenario, uint64_t seed) {
                                 .zone = scenario->shapes[i].zone,
                                 .exporter_s = (int64_t)(scenario->shapes[i].joins_s +
                                                         scenario->shapes[i].exporter_s),
+                                .busy_until_s = (int64_t)(scenario->shapes[i].joins_s +
+                                                          scenario->shapes[i].busy_s),
+                                .busy_ratio = scenario->shapes[i].busy_ratio,
                                 .used_bytes = scenario->base_gib * BYTES_PER_GIB,
                                 .mean_bytes = scenario->base_gib * BYTES_PER_GIB,
                         };
@@ -264,11 +267,11 @@ bool world_loses_exporter(const struct world *world, size_t at) {
 double world_base_ratio(const struct world *world, size_t at) {
         const struct node *node = &world->nodes[at];
         double wave = world->scenario->base_wave;
+        double busy = world->now_s < node->busy_until_s ? node->busy_ratio : 0;
 
-        if (wave <= 0)
-                return node->base_ratio;
-        return node->base_ratio *
-               (1 + wave * sin(2 * M_PI * ((double)world->now_s / DAY_S + node->phase)));
+        if (wave > 0)
+                wave *= sin(2 * M_PI * ((double)world->now_s / DAY_S + node->phase));
+        return busy + node->base_ratio * (1 + wave);
 }
 
 double world_demand_ratio(const struct world *world, size_t at) {

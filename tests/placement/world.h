@@ -22,7 +22,8 @@ struct node {
         double cores, bytes, speed;
         int64_t joins_s, leaves_s; /* leaves_s 0: never */
         int64_t exporter_s;        /* when its exporter begins to answer */
-        double base_ratio, phase;
+        int64_t busy_until_s;
+        double base_ratio, busy_ratio, phase;
         struct pod_request allocatable, requested, counted;
         uint32_t pod_count;
         double demand_cores, mean_cores, used_bytes, mean_bytes;
