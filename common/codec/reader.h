@@ -78,6 +78,7 @@ enum reader_severity { READER_ERROR, READER_SUSPICION, READER_WARNING };
 void reader_report(const struct reader_map *map, enum reader_severity severity, const char *field,
                    const char *fmt, ...) _printf_(4, 5);
 #define reader_refuse(map, ...) reader_report((map), READER_ERROR, __VA_ARGS__)
+#define reader_suspect(map, ...) reader_report((map), READER_SUSPICION, __VA_ARGS__)
 #define reader_warn(map, ...) reader_report((map), READER_WARNING, __VA_ARGS__)
 
 /* Values. @what completes the error's "expected ...": "a finite number >= 0". With a NULL @field,
