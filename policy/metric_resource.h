@@ -1,7 +1,8 @@
 /*
  * The built-in resources, one row each: all that page reading, windows, PromQL and the
  * documentation need to know of one. A resource of a kind that exists takes a row, a test of its
- * page, and `tests/tools/readme.py --apply`, which brings docs/policy.md and the CRD up to date.
+ * page, and `tests/tools/readme.py --apply`, which brings docs/policy-metrics.md and the
+ * CRD up to date.
  */
 #pragma once
 
@@ -27,7 +28,7 @@ enum { METRIC_MAX_FAMILIES = 8 }; /* of one row */
 
 struct metric_resource_row {
         const char *name; /* "cpu" */
-        const char *what; /* for docs/policy.md */
+        const char *what; /* for docs/policy-metrics.md */
         enum metric_kind kind;
         struct metric_family {
                 const char *name;      /* on node_exporter's page; NULL behind the last */

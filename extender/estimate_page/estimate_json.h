@@ -1,7 +1,7 @@
 /*
  * What an extender's estimate knows, in JSON, for people and for estimate_import.h: keys are those
  * of /decisions, numbers without a unit are ratios, "...Load" is in cores or bytes, and what is not
- * known is null. docs/troubleshooting.md has an example.
+ * known is null. docs/http-api.md has an example.
  */
 #pragma once
 
