@@ -165,7 +165,7 @@ const struct verb completion_verb = {
         .summary = "Print a completion script for bash, zsh or fish",
         .usage = "Usage: kubectl plimsoll completion bash|zsh|fish\n"
                  "\n"
-                 "Prints a script that completes `kubectl-plimsoll`:\n"
+                 "Print a script that completes `kubectl-plimsoll`:\n"
                  "\n"
                  "  source <(kubectl plimsoll completion bash)\n"
                  "\n"

@@ -40,7 +40,7 @@ struct kubectl_flags {
         {.name = "as", .type = OPTION_STRING, .value = &(f).as, .metavar = "NAME",                 \
          .help = "User to impersonate, such as system:serviceaccount:NAMESPACE:NAME."},            \
         {.name = "as-group", .type = OPTION_LIST, .value = &(f).as_groups, .metavar = "NAME",      \
-         .help = "Group to impersonate, with --as; repeatable."},                                  \
+         .help = "Group to impersonate, with --as."},                                  \
         {.name = "as-uid", .type = OPTION_STRING, .value = &(f).as_uid, .metavar = "UID",          \
          .help = "UID to impersonate, with --as."},                                                \
         {.name = "certificate-authority", .type = OPTION_STRING, .value = &(f).ca_file,            \

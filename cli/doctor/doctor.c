@@ -139,17 +139,17 @@ const struct verb doctor_verb = {
         .summary = "Check an installation",
         .usage = "Usage: kubectl plimsoll doctor [FLAG...]\n"
                  "\n"
-                 "Checks the programs, their permissions, the policy, the annotations of the\n"
-                 "nodes and the configuration of the scheduler. For each problem, it prints why\n"
-                 "it matters and how to fix it; -o wide prints all checks. A check is `unknown`\n"
-                 "if you may not read what it needs, or if nothing answers.\n"
+                 "Check the programs, their permissions, the policy, the annotations of the nodes\n"
+                 "and the configuration of the scheduler. For each problem, print why it matters\n"
+                 "and how to fix it; -o wide prints all checks. A check is `unknown` if you may\n"
+                 "not read what it needs, or if nothing answers.\n"
                  "\n"
                  "Exit status: 0 if all is well, 1 for warnings, 2 for errors.\n"
                  "\n"
                  "Examples:\n"
-                 "  kubectl plimsoll doctor "
-                 "--scheduler-config=/etc/kubernetes/plimsoll/scheduler.yaml\n"
-                 "  kubectl plimsoll doctor --fail-on=error --wait=5m\n",
+                 "  kubectl plimsoll doctor --fail-on=error --wait=5m\n"
+                 "  kubectl plimsoll doctor \\\n"
+                 "      --scheduler-config=/etc/kubernetes/plimsoll/scheduler.yaml\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .run = doctor_run,

@@ -309,10 +309,10 @@ const struct verb explain_verb = {
         .summary = "Explain the placement of a pod, or the verdict and score of a node",
         .usage = "Usage: kubectl plimsoll explain [FLAG...] node NAME | nodes | pod NAME | -\n"
                  "\n"
-                 "Explains a pod: its node, or why it is pending, and what the extenders\n"
+                 "Explain a pod: its node, or why it is pending, and what the extenders\n"
                  "answered about it. NAME can also be NAMESPACE/NAME.\n"
                  "\n"
-                 "Explains nodes: each limit with the reading, its age and the verdict, and each\n"
+                 "Explain nodes: each limit with the reading, its age and the verdict, and each\n"
                  "term of the score, as they would be now for a pod without requests. With `-`,\n"
                  "the nodes come from standard input, as `kubectl get nodes -o json` prints\n"
                  "them. If the input also has the pods, `scoring: estimate` uses them.\n"

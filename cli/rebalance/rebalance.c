@@ -28,10 +28,10 @@ static const struct option_row rows[] = {
          .help = "Evict the pods of the plan. PodDisruptionBudgets decide."},
         {.name = "max-evictions", .type = OPTION_INT, .value = &settings.evictions_max,
          .fallback = "10", .metavar = "COUNT", .min = 1, .max = 1000,
-         .help = "Move at most so many pods, and at most one for each 50 nodes."},
+         .help = "Move at most COUNT pods, and at most one per 50 nodes."},
         {.name = "max-priority", .type = OPTION_INT, .value = &settings.priority_max,
          .fallback = "0", .metavar = "PRIORITY", .min = INT32_MIN, .max = INT32_MAX,
-         .help = "Leave pods of a higher priority where they are."},
+         .help = "Do not move pods with a higher priority."},
         OUTPUT_ROW(settings.output),
         CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
         {.help = "Policy and annotations"},
@@ -58,7 +58,7 @@ static int check_is_asked(struct cluster *cluster, struct error *err) {
         return is_asked ? 0
                         : error_set(err, ENODATA, "--apply: %s",
                                     why ? why
-                                        : "kube-scheduler has not asked an extender about any pod");
+                                        : "kube-scheduler has not called an extender for any pod");
 }
 
 /* Return: 0; 1: not all pods could be evicted; negative errno */
@@ -146,7 +146,7 @@ static int run_rebalance(int count, char **words, struct error *err) {
 
         int r = verb_no_words(count, words, err);
         if (r == 0)
-                r = annotation_style_init(&style, &settings.shared, settings.unit, err);
+                r = verb_usage(annotation_style_init(&style, &settings.shared, settings.unit, err));
         if (r == 0)
                 r = cluster_open(&settings.cluster, &cluster, err);
         if (r == 0 && settings.is_applied)

@@ -130,7 +130,7 @@ const struct verb simulate_verb = {
         .summary = "Compare two policies on the nodes of the cluster",
         .usage = "Usage: kubectl plimsoll simulate -f POLICY [FLAG...]\n"
                  "\n"
-                 "Compares a policy with the one in force: shows which nodes would get another\n"
+                 "Compare a policy with the one in force: show which nodes would get another\n"
                  "verdict or score. The code that decides is the extender's.\n"
                  "\n"
                  "Exit status: 0, 1 if a node would be rejected that passes now, 2 for failures\n"
@@ -138,8 +138,8 @@ const struct verb simulate_verb = {
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll simulate -f policy.yaml\n"
-                 "  kubectl plimsoll simulate -f policy.yaml --nodes=nodes.json "
-                 "--in-force=old.yaml\n",
+                 "  kubectl plimsoll simulate -f policy.yaml --nodes=nodes.json \\\n"
+                 "      --in-force=old.yaml\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .run = run_simulate,

@@ -207,7 +207,7 @@ const struct verb top_verb = {
         .summary = "Show usage, limits, verdict and score of every node",
         .usage = "Usage: kubectl plimsoll top [FLAG...]\n"
                  "\n"
-                 "Shows how busy every node is by the metrics of the policy, and the verdict and\n"
+                 "Show how busy every node is by the metrics of the policy, and the verdict and\n"
                  "score that the node would get now for a pod without requests. The code that\n"
                  "decides is the extender's. With `scoring: estimate`, a running extender\n"
                  "provides what it knows about the pods.\n"

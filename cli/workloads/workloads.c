@@ -190,7 +190,7 @@ const struct verb workloads_verb = {
         .summary = "Show the estimated usage of each workload beside its requests",
         .usage = "Usage: kubectl plimsoll workloads [FLAG...]\n"
                  "\n"
-                 "Shows the CPU usage that a running extender has learned for each workload: how\n"
+                 "Show the CPU usage that a running extender has learned for each workload: how\n"
                  "many cores one pod uses, how many it requests, and how certain that is. The\n"
                  "policy must have `scoring: estimate`. Do not size requests by these figures:\n"
                  "they cover only CPU.\n"

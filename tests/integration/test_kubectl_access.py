@@ -80,7 +80,7 @@ def test_files_that_are_pipes(cluster, plimsoll, binary, tmp_path):
     said = plimsoll("top", "-f", "-", *server, input="kind: Pod", status=2)
     assert "top: standard input: " in said
     for argv in (("explain", "-", "-f", "-"), ("simulate", "-f", "-", "--nodes", "-")):
-        assert "standard input " in plimsoll(*argv, input=policy, status=2)
+        assert "standard input" in plimsoll(*argv, input=policy, status=2)
 
 
 def test_a_policy_of_a_pipe_is_kept(cluster, binary, run, tmp_path):

@@ -118,7 +118,7 @@ def test_names_of_pods_on_a_terminal(cluster, plimsoll):
         assert "\x1b" not in done.stdout + done.stderr
     del cluster.objects[POLICY_PATH]
     table = plimsoll("top")
-    assert "; by the policy of plimsoll-controller-0?, without an object" in table, table
+    assert "; by the policy of plimsoll-controller-0?, because there is no object" in table, table
 
 
 FIRST = {"kind": "List", "metadata": {"resourceVersion": "1", "continue": "a b&"}}

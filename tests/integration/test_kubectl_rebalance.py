@@ -208,7 +208,7 @@ def test_no_extender(cluster, shop, plimsoll):
 def test_apply_needs_a_scheduler_that_asks(cluster, shop, plimsoll):
     cluster.objects.update(dict.fromkeys(DECISIONS, {"decisions": []}))
     said = plimsoll("rebalance", "--apply", status=2)
-    assert said.endswith("--apply: kube-scheduler has not asked an extender about any pod\n")
+    assert said.endswith("--apply: kube-scheduler has not called an extender for any pod\n")
     cluster.objects[DECISIONS[1]] = 404
     assert "--apply: GET " in plimsoll("rebalance", "--apply", status=2)
 

@@ -130,7 +130,7 @@ def test_what_a_metric_lacks(cluster, plimsoll, tmp_path):
     shown = plimsoll("simulate", "-f", path)
     assert f"metric {CPU}: no usable value on 1 of 5 nodes\n" in shown
     assert f"metric {PEAK}: no usable value on 5 of 5 nodes\n  it is new: " in shown
-    assert "of its whole window after 1h" in shown
+    assert "it covers its whole window after 1h" in shown
     assert shown.isascii()
     gpus = policy(limits={}, weights={"gpus": 1})
     assert "until a source delivers it" in plimsoll("simulate", "-f", write(tmp_path / "g", gpus))
