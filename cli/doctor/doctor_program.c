@@ -240,7 +240,7 @@ static const struct doctor_check rows[] = {
          "run the controller with --metrics-source=kubelet,node-exporter", check_idle_source,
          .needs = DOCTOR_CONTROLLER},
         {"kubelet-tls",
-         "whoever answers at a node's address gets a token with the controller's permissions",
+         "a server at a node's address gets a token with the controller's permissions",
          "set serverTLSBootstrap: true for the kubelets, or use a client certificate in --sources",
          check_kubelet_tls, .needs = DOCTOR_CONTROLLER},
         {"node-guard", "a stolen token of the controller can change more than a Node's annotations",

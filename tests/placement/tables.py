@@ -269,9 +269,9 @@ def load_rule(results):
         ]
         throttled = ratios.pooled(busy, runs.OURS, "throttledCoreSeconds")
         text += (
-            f" **From {100 * min(level):.0f}% on it gains nothing** in hot minutes. At {100 * experiments.LOADS[-1]:.0f}% it has "
-            f"{means[experiments.LOADS[-1]].value:.2f} of them: with even load, every node is above 65%. From "
-            f"{100 * min(level):.0f}% on it still has {throttled.value:.2f} of the throttled CPU-seconds."
+            f" **From {100 * min(level):.0f}% on it gains nothing** in hot minutes: the more evenly such a load is spread, "
+            f"the more nodes are above 65%. At {100 * max(means):.0f}% mean CPU it has {means[max(means)].value:.2f} of the "
+            f"default scheduler's hot minutes. It throttles pods less even then: {throttled.value:.2f} of the CPU-seconds."
         )
     return paragraph(text.strip())
 
