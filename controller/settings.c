@@ -233,7 +233,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
                 return 0;
         }
         if (args < argc)
-                return error_set(err, EINVAL, "\"%s\": unexpected argument", argv[args]);
+                return error_set(err, EINVAL, "'%s': unexpected argument", argv[args]);
         r = check_together(err);
         if (r < 0)
                 return r;

@@ -13,8 +13,8 @@
  *     replying   the reply was sent        transfer_ms            last
  *     idle       the next request line     idle_ms + transfer_ms  first
  *
- * Why libmicrohttpd does neither: see mhd.h. Clients that keep its workers busy would leave a probe
- * waiting in the listen queue.
+ * libmicrohttpd's own deadlines and limits do not suffice, see mhd.h: clients that keep its workers
+ * busy would leave a probe waiting in the listen queue.
  *
  * At most CONNECTION_WATCH_MAX_NEW accepted connections wait for their worker. Without this limit,
  * a flood would close connections in their handshake before their worker has looked at them again.

@@ -28,7 +28,9 @@
  *   takes the first of two Content-Length          mhd_is_well_framed() refuses such requests: a
  *   headers; ignores one with a blank before its   proxy may see another end of them (RFC 9112,
  *   colon; adds a folded line to the header's      5.1, 6.1, 6.3)
- *   name; ends the headers at the line ": a"
+ *   name
+ *   ends the headers at the line ": a"             nothing: the next header line is then a request
+ *                                                  line, which is malformed or has no known method
  */
 #pragma once
 

@@ -106,7 +106,8 @@ static int set_client_ca(struct server_tls *tls, const char *path, struct error 
 }
 
 int server_tls_check(const struct http_server_tls *files, struct error *err) {
-        bool has_some = files->cert_file || files->key_file || files->client_ca_file;
+        bool has_some = files->cert_file || files->key_file || files->client_ca_file ||
+                        files->client_name_count > 0;
 
         if (has_some && (!files->cert_file || !files->key_file))
                 return error_set(err, EINVAL, "TLS needs both a certificate and a key");

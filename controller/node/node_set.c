@@ -34,7 +34,7 @@ int node_set_address_types(const char *text, struct node_set_options *ret, struc
                                 type = known_types[i];
                 if (!type)
                         return error_set(err, EINVAL,
-                                         "address type \"%.*s\": expected InternalIP, ExternalIP, "
+                                         "address type '%.*s': expected InternalIP, ExternalIP, "
                                          "Hostname, InternalDNS or ExternalDNS",
                                          (int)size_min(len, 64), text);
                 for (size_t i = 0; i < options.address_type_count; i++)

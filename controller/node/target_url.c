@@ -69,7 +69,7 @@ int target_url_check(const char *template, struct error *err) {
                         names_node = true;
                 else
                         return error_set(err, EINVAL,
-                                         "URL template: unknown placeholder \"%.*s\", expected "
+                                         "URL template: unknown placeholder '%.*s', expected "
                                          "{node} or {address}",
                                          (int)(at - place + 1), place);
         }

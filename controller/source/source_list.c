@@ -103,7 +103,7 @@ int source_list_order(const char *text, const struct source_kind *const *kinds,
                 if (!kind || (kind->fields & SOURCE_HAS_NAME))
                         return error_set(err, EINVAL, "'%.64s': expected %s", name, expected);
                 if (find_name(list, kind->name))
-                        return error_set(err, EINVAL, "\"%s\" is given twice", kind->name);
+                        return error_set(err, EINVAL, "'%s' is listed twice", kind->name);
                 const struct source_spec spec = default_spec(kind);
                 add_spec(list, &spec);
                 at += len;

@@ -10,7 +10,7 @@ from programs import PROGRAMS, complete
 VERSION = re.search(r"^  version: '([\d.]+)'", (TOP / "meson.build").read_text("utf-8"), re.M)[1]
 # A tag of an image, in kustomizations and in commands.
 TAG = re.compile(
-    r"plimsoll-(?:controller|extender)(?:, newTag: |:)(\d[\w.]*)|(?<!GET )/version: (\d[\w.]*)"
+    r"plimsoll-(?:controller|extender)(?:, newTag: |:)(\d+\.[\w.]*)|(?<!GET )/version: (\d[\w.]*)"
 )
 
 

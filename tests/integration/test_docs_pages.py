@@ -287,15 +287,19 @@ def test_named_files_exist():
     assert not missing, "\n".join(missing)
 
 
-def test_quoted_log_lines_exist():
-    """Who searches a page for a line of a log finds it only as the programs write it."""
+def literals():
+    """The programs' sources; adjacent literals are one."""
     sources = [
         path.read_text("utf-8")
         for room in ("cli", "common", "policy", "controller", "extender")
         for path in (TOP / room).rglob("*.c")
     ]
-    # Adjacent literals are one.
-    text = re.sub(r'"\s+"', "", "\n".join(sources))
+    return re.sub(r'"\s+"', "", "\n".join(sources))
+
+
+def test_quoted_log_lines_exist():
+    """Who searches a page for a line of a log finds it only as the programs write it."""
+    text = literals()
     quoted = {
         (page, message)
         for page in pages()
@@ -304,6 +308,17 @@ def test_quoted_log_lines_exist():
     assert quoted
     problems = [f"{page}: {msg}" for page, msg in sorted(quoted) if f'MSG("{msg}")' not in text]
     assert not problems, "\n".join(problems)
+
+
+def test_quoted_reasons_exist():
+    """So it is with the reasons why the plugin has no score or no decision."""
+    text = re.sub(r"%\S*[a-z]", "...", literals())
+    for page, title in (("kubectl-plugin", "no scores"), ("kubectl/explain", "no decision")):
+        table = (TOP / f"docs/{page}.md").read_text("utf-8").partition(f"| `{title}` |")[2]
+        rows = table.partition("\n\n")[0].splitlines()[2:]
+        cells = [reason for row in rows for reason in re.findall(r"`(.+?)`", row.split(" | ")[0])]
+        quoted = [reason for reason in cells if not reason.isdigit()]
+        assert len(quoted) > 4 and not [reason for reason in quoted if reason not in text]
 
 
 def test_promises_have_tests():
