@@ -254,7 +254,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
 }
 
 void settings_help(FILE *out) {
-        (void)fputs("Usage: plimsoll-controller [OPTION...]\n\n"
+        (void)fputs("Usage: plimsoll-controller [FLAG...]\n\n"
                     "Measure the usage of every node and write it as annotations on the Node, for\n"
                     "plimsoll-extender or crane's scheduler plugin. Every flag can also be set in\n"
                     "the environment: --log-level as PLIMSOLL_LOG_LEVEL.\n\n"
