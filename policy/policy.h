@@ -197,8 +197,8 @@ struct policy {
  * @is_strict: an unknown field, or a metric's name that looks misspelt, is an error instead of a
  *             warning
  * @ret:       owned by the caller
- * Return: 0; -EINVAL, @err says "line N: spec.priority[2].weight: expected ..., got ..."; -E2BIG
- * past a ceiling of the tree
+ * Return: 0; -EINVAL, @err has all errors: "line N: spec.priority[2].weight: expected ..., got ...;
+ * line M: ..."; -E2BIG past a ceiling of the tree
  */
 _must_check_ int policy_parse(const char *text, size_t len, bool is_strict, struct policy **ret,
                               struct error *err);

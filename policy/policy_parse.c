@@ -216,6 +216,7 @@ static void read_metrics(const struct policy_map *spec, struct policy *policy) {
                         check_metric(&item, policy, metric);
                 policy->metric_count++;
         }
+        spec->reader->is_sync_wrong = !policy_map_is_sound(spec);
         if (policy_has_list(spec, "syncPolicy"))
                 warn_of_unused_resources(spec, policy);
 }
@@ -259,8 +260,7 @@ static void read_pools(const struct policy_map *spec, struct policy *policy) {
                 if (policy_has_list(&item, "priority"))
                         pool->priorities = policy_read_priorities(&item, "priority",
                                                                   POLICY_POOL_MAX_TERMS, policy);
-                if (!policy_map_end(&item))
-                        return;
+                (void)policy_map_end(&item);
                 policy->pool_count++;
         }
 }
@@ -335,8 +335,7 @@ static void read_rules(const struct policy_map *spec, struct policy *policy) {
                                       has_limits ? "both" : "neither");
                 rule->limits = policy_read_predicates(&item, "limits", POLICY_POOL_MAX_TERMS,
                                                       policy);
-                if (!policy_map_end(&item))
-                        return;
+                (void)policy_map_end(&item);
                 policy->rule_count++;
         }
 }
@@ -414,7 +413,8 @@ static void read_taints(const struct policy_map *spec, struct policy *policy) {
                 memcpy(ratios, usual, sizeof(usual));
                 policy->level_count = ARRAY_LEN(usual);
         }
-        if (policy_map_end(&taints) && policy->priority_count == 0)
+        (void)policy_map_end(&taints);
+        if (policy_map_is_sound(spec) && policy->priority_count == 0)
                 policy_refuse(spec, "taints",
                               "expected spec.priority, whose metrics make the load, got nothing");
 }
@@ -438,8 +438,8 @@ static void read_idle(const struct policy_map *spec, struct policy *policy) {
         if (window && (strlen(window) > 16 || strlen(window + strspn(window, "0")) > 9 + 1))
                 policy_expected(&idle, "peak",
                                 "at most 16 characters, and at most 9 digits behind zeros");
-        else if (metric < 0 || !policy->metrics[metric].is_query ||
-                 policy->metrics[metric].period_ms == 0)
+        else if (!spec->reader->is_sync_wrong && (metric < 0 || !policy->metrics[metric].is_query ||
+                                                  policy->metrics[metric].period_ms == 0))
                 policy_expected(&idle, "peak", "%s with a period above 0", what);
         else
                 policy->idle_peak = (size_t)metric;
@@ -498,11 +498,9 @@ int policy_from_tree(const struct tree_node *root, bool is_strict, struct policy
         struct policy_reader reader = {.policy = policy, .is_strict = is_strict};
 
         read_policy_document(&reader, root, policy);
-        if (reader.error.code != 0) {
-                if (err)
-                        *err = reader.error;
-                return reader.error.code;
-        }
+        int r = policy_reader_end(&reader, err);
+        if (r < 0)
+                return r;
         *ret = TAKE_PTR(policy);
         return 0;
 }

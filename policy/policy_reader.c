@@ -28,10 +28,6 @@ static void describe_place(struct error *err, const struct policy_map *map, cons
                                 map->path[0] ? "." : "", FIELD_MAX, field, what);
 }
 
-static bool has_failed(const struct policy_map *map) {
-        return map->reader->error.code != 0;
-}
-
 /* The field's value, or NULL; the object itself without a field. */
 static const struct tree_node *node_of(const struct policy_map *map, const char *field) {
         return field ? tree_get(map->node, field) : map->node;
@@ -78,6 +74,25 @@ static void add_warning(struct policy *policy, const struct error *warning) {
         policy->warning_count++;
 }
 
+/* Whether @report is about the same place as an error that is kept: "line 12: spec.hotValue: ". */
+static bool is_reported(const struct policy_reader *reader, const struct error *report,
+                        const char *what) {
+        size_t place_len = strlen(report->msg) - size_min(strlen(what), strlen(report->msg));
+
+        for (size_t i = 0; i < size_min(reader->error_count, POLICY_MAX_ERRORS); i++)
+                if (strncmp(reader->errors[i].msg, report->msg, place_len) == 0)
+                        return true;
+        return false;
+}
+
+static void add_error(struct policy_reader *reader, const struct error *report, const char *what) {
+        if (is_reported(reader, report, what))
+                return;
+        if (reader->error_count < POLICY_MAX_ERRORS)
+                reader->errors[reader->error_count] = *report;
+        reader->error_count++;
+}
+
 /* @line: 0: not known. What is said is bounded, and free of control characters, as an error's text
  */
 static void report_at(const struct policy_map *map, enum policy_severity severity, unsigned line,
@@ -88,8 +103,8 @@ static void report_at(const struct policy_map *map, enum policy_severity severit
         describe_place(&report, map, field, line, what);
         if (severity == POLICY_WARNING || (severity == POLICY_SUSPICION && !reader->is_strict))
                 add_warning(reader->policy, &report);
-        else if (!has_failed(map))
-                reader->error = report;
+        else
+                add_error(reader, &report, what);
 }
 
 void policy_report(const struct policy_map *map, enum policy_severity severity, const char *field,
@@ -128,13 +143,11 @@ void policy_expected(const struct policy_map *map, const char *field, const char
                               node->is_quoted ? "\"" : "");
 }
 
-/* The value of a field; NULL: there is none, or an error, which has been set. */
+/* The value of a field; NULL: there is none, which is an error if it is required. */
 static const struct tree_node *value_of(const struct policy_map *map, const char *field,
                                         enum policy_need need, const char *what) {
         const struct tree_node *node = node_of(map, field);
 
-        if (has_failed(map))
-                return NULL;
         if (node && !tree_is_null(node))
                 return node;
         if (need == POLICY_REQUIRED)
@@ -142,13 +155,36 @@ static const struct tree_node *value_of(const struct policy_map *map, const char
         return NULL;
 }
 
+int policy_reader_end(const struct policy_reader *reader, struct error *err) {
+        enum { MORE_BYTES = sizeof("; and 18446744073709551615 more errors") };
+        size_t kept = size_min(reader->error_count, POLICY_MAX_ERRORS), shown = 0, len = 0;
+        char text[ERROR_MSG_MAX] = "", more[MORE_BYTES] = "";
+
+        if (reader->error_count == 0)
+                return 0;
+        for (; shown < kept; shown++) {
+                const char *msg = reader->errors[shown].msg;
+                if (shown > 0 && len + strlen("; ") + strlen(msg) + MORE_BYTES > sizeof(text))
+                        break;
+                len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
+                                        shown > 0 ? "; " : "", msg);
+        }
+        size_t left = reader->error_count - shown;
+        if (left > 0)
+                (void)snprintf(more, sizeof(more), "; and %zu more error%s", left,
+                               number_plural(left));
+        return error_set(err, EINVAL, "%s%s", text, more);
+}
+
 bool policy_map_root(struct policy_reader *reader, const struct tree_node *node,
                      struct policy_map *map) {
         map->reader = reader;
         map->node = node;
-        if (node->kind != TREE_MAP)
-                policy_expected(map, NULL, "a map");
-        return !has_failed(map);
+        map->errors_before = reader->error_count;
+        if (node->kind == TREE_MAP)
+                return true;
+        policy_expected(map, NULL, "a map");
+        return false;
 }
 
 bool policy_map_field(const struct policy_map *parent, const char *field, enum policy_need need,
@@ -168,12 +204,16 @@ bool policy_list_item(const struct policy_map *parent, const char *field, size_t
                       struct policy_map *map) {
         const struct tree_node *list = value_of(parent, field, POLICY_OPTIONAL, "");
 
-        if (list && list->kind != TREE_LIST)
+        if (!list)
+                return false;
+        if (list->kind != TREE_LIST) {
                 policy_expected(parent, field, "a list");
-        else if (list && list->count > max)
+                return false;
+        }
+        if (list->count > max)
                 policy_refuse(parent, field, "expected at most %zu entries, got %zu", max,
                               list->count);
-        if (!list || has_failed(parent) || index >= list->count)
+        if (index >= size_min(list->count, max))
                 return false;
         int len = snprintf(map->path, sizeof(map->path), "%s%s%s[%zu]", parent->path,
                            parent->path[0] ? "." : "", field, index);
@@ -181,6 +221,7 @@ bool policy_list_item(const struct policy_map *parent, const char *field, size_t
         (void)len;
         map->reader = parent->reader;
         map->node = &list->items[index];
+        map->errors_before = map->reader->error_count;
         return true;
 }
 
@@ -191,18 +232,24 @@ bool policy_map_item(const struct policy_map *parent, const char *field, size_t 
 }
 
 bool policy_map_end(const struct policy_map *map) {
-        for (size_t i = 0; !has_failed(map) && i < map->node->count; i++) {
+        for (size_t i = 0; i < map->node->count; i++) {
                 const char *key = map->node->items[i].key;
                 char what[128];
                 if (is_known(map, key))
                         continue;
                 const char *meant = nearest_field(map, key);
+                if (meant && !tree_get(map->node, meant) && !policy_map_is_sound(map))
+                        continue; /* it is in the error about the missing field */
                 (void)snprintf(what, sizeof(what), "unknown field%s%s%s",
                                meant ? " (did you mean " : "", meant ? meant : "",
                                meant ? "?)" : "");
                 report_at(map, POLICY_SUSPICION, map->node->items[i].key_line, key, what);
         }
-        return !has_failed(map);
+        return policy_map_is_sound(map);
+}
+
+bool policy_map_is_sound(const struct policy_map *map) {
+        return map->reader->error_count == map->errors_before;
 }
 
 const char *policy_read_text(const struct policy_map *map, const char *field, enum policy_need need,

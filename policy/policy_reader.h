@@ -2,9 +2,9 @@
  * Typed reads of a document's fields for policy_parse.c, with errors that name line and path: "line
  * 12: spec.priority[2].weight: expected a finite number >= 0, got -1".
  *
- * The first error is kept in the reader, and everything after it reads nothing: a caller reads all
- * fields of an object and checks once. An optional field that is absent or null leaves its output
- * as it is.
+ * Reading goes on after an error, so that all errors of a document are reported at once. A field
+ * that is wrong, and an optional field that is absent or null, leave their outputs as they are: a
+ * caller reads all fields of an object, and checks at its end what they mean together.
  */
 #pragma once
 
@@ -17,12 +17,17 @@
 #include "codec/tree.h"
 #include "policy/policy.h"
 
-enum { POLICY_PATH_MAX = 128 }; /* "spec.metrics[15].match"; longer ones are cut */
+enum {
+        POLICY_PATH_MAX = 128,  /* "spec.metrics[15].match"; longer ones are cut */
+        POLICY_MAX_ERRORS = 10, /* with a text; further ones are only counted */
+};
 
 struct policy_reader {
         struct policy *policy; /* gets the warnings */
         bool is_strict;        /* what looks misspelt is an error */
-        struct error error;    /* the first; code 0: none */
+        bool is_sync_wrong; /* spec.syncPolicy had errors: which names it should have is unknown */
+        size_t error_count;
+        struct error errors[POLICY_MAX_ERRORS];
 };
 
 /* An object of the document, while its fields are read. */
@@ -33,12 +38,20 @@ struct policy_map {
         /* Set by policy_map_*(). */
         struct policy_reader *reader;
         const struct tree_node *node;
+        size_t errors_before;       /* of the reader, when the object began */
         char path[POLICY_PATH_MAX]; /* "spec.priority[2]"; "" for the document */
 };
 
 enum policy_need { POLICY_OPTIONAL, POLICY_REQUIRED };
 
-/* Begin an object, whose `fields` and `alias` are set. False: there is none, or an error. */
+/**
+ * policy_reader_end() - the result of reading a document
+ * Return: 0; -EINVAL: @err has all errors, "line 3: spec.a: ...; line 9: spec.b: ...", up to its
+ * length and POLICY_MAX_ERRORS, and the number of further ones
+ */
+_must_check_ int policy_reader_end(const struct policy_reader *reader, struct error *err);
+
+/* Begin an object, whose `fields` and `alias` are set. False: there is none, or no map. */
 bool policy_map_root(struct policy_reader *reader, const struct tree_node *node,
                      struct policy_map *map);
 bool policy_map_field(const struct policy_map *parent, const char *field, enum policy_need need,
@@ -50,8 +63,10 @@ bool policy_map_item(const struct policy_map *parent, const char *field, size_t 
 /** policy_list_item() - the same of a list that may hold scalars: they are read without a field */
 bool policy_list_item(const struct policy_map *parent, const char *field, size_t max, size_t index,
                       struct policy_map *map);
-/** policy_map_end() - report unknown fields; false when an error has occurred up to here */
+/** policy_map_end() - report unknown fields. Return: false if anything in the object is wrong */
 bool policy_map_end(const struct policy_map *map);
+/** policy_map_is_sound() - nothing in the object has been wrong up to here */
+bool policy_map_is_sound(const struct policy_map *map);
 
 /** policy_expected() - the error "line N: path.field: expected @fmt, got <what is there>"
  * @field: NULL: the object itself */
@@ -61,7 +76,7 @@ void policy_expected(const struct policy_map *map, const char *field, const char
 /* A suspicion is an error when the reader is strict, else a warning. */
 enum policy_severity { POLICY_ERROR, POLICY_SUSPICION, POLICY_WARNING };
 
-/** policy_report() - "line N: path.field: @fmt" */
+/** policy_report() - "line N: path.field: @fmt"; only the first error of a field is kept */
 void policy_report(const struct policy_map *map, enum policy_severity severity, const char *field,
                    const char *fmt, ...) _printf_(4, 5);
 #define policy_refuse(map, ...) policy_report((map), POLICY_ERROR, __VA_ARGS__)

@@ -16,26 +16,40 @@ bool policy_has_list(const struct policy_map *map, const char *field) {
         return list && !tree_is_null(list);
 }
 
-/* The index of the syncPolicy entry with the item's name; 0 on error. */
-static size_t read_sync_index(const struct policy_map *item, const struct policy *policy) {
-        static const char what[] = "a name of spec.syncPolicy";
-        const char *text = policy_read_text(item, "name", POLICY_REQUIRED, what);
+static const char sync_name[] = "a name of spec.syncPolicy";
 
-        if (!text)
-                return 0;
-        int index = policy_metric_index(policy, text);
+/* @name is not in syncPolicy: either it is misspelt, or the entry that is meant. */
+static void expect_sync_name(const struct policy_map *item, const char *name,
+                             const struct policy *policy) {
+        struct nearest nearest = NEAREST_TO(name);
+        struct metric_query query;
+
+        for (size_t i = 0; i < policy->metric_count; i++)
+                nearest_offer(&nearest, policy->metrics[i].name);
+        const char *near = nearest.candidate;
+        if (!near)
+                policy_expected(item, "name", "%s", sync_name);
+        else if (policy_query_parse(policy, name, &query) &&
+                 !policy_query_parse(policy, near, &query))
+                policy_expected(item, "name", "%s (which has %s: did you mean %s there?)",
+                                sync_name, near, name);
+        else
+                policy_expected(item, "name", "%s (did you mean %s?)", sync_name, near);
+}
+
+/* The index of the syncPolicy entry with the item's name; SIZE_MAX on error. */
+static size_t read_sync_index(const struct policy_map *item, const struct policy *policy) {
+        const char *name = policy_read_text(item, "name", POLICY_REQUIRED, sync_name);
+        int index = name ? policy_metric_index(policy, name) : -1;
+
         if (index < 0) {
-                struct nearest nearest = NEAREST_TO(text);
-                for (size_t i = 0; i < policy->metric_count; i++)
-                        nearest_offer(&nearest, policy->metrics[i].name);
-                const char *meant = nearest.candidate;
-                policy_expected(item, "name", "%s%s%s%s", what, meant ? " (did you mean " : "",
-                                meant ? meant : "", meant ? "?)" : "");
-                return 0;
+                if (name && !item->reader->is_sync_wrong)
+                        expect_sync_name(item, name, policy);
+                return SIZE_MAX;
         }
         /* Never written, so never fresh: crane ignores such an entry without a warning. */
-        if (policy->metrics[index].period_ms == 0)
-                policy_expected(item, "name", "%s with a period above 0", what);
+        if (policy->metrics[index].period_ms == 0 && !item->reader->is_sync_wrong)
+                policy_expected(item, "name", "%s with a period above 0", sync_name);
         return (size_t)index;
 }
 
@@ -63,9 +77,10 @@ struct policy_range policy_read_predicates(const struct policy_map *parent, cons
                 predicate->over_limit = (enum policy_over_limit)policy_read_choice(
                         &item, "overLimit", POLICY_OPTIONAL, policy_over_limit_names);
                 policy->has_last |= predicate->over_limit == POLICY_OVER_LIMIT_LAST;
-                if (!policy_map_end(&item))
-                        return range;
-                for (size_t before = range.begin; before < range.end; before++)
+                policy->predicate_total = ++range.end;
+                if (!policy_map_end(&item) || predicate->metric == SIZE_MAX)
+                        continue;
+                for (size_t before = range.begin; before + 1 < range.end; before++)
                         if (policy->predicates[before].metric == predicate->metric)
                                 policy_expect_unique(&item);
                 /* A ratio, as in the annotations. No per cent sign: kube-scheduler gives its
@@ -74,7 +89,6 @@ struct policy_range policy_read_predicates(const struct policy_map *parent, cons
                 number_format(predicate->limit_ratio, limit);
                 (void)snprintf(predicate->reason, sizeof(predicate->reason), "%s above %s",
                                policy->metrics[predicate->metric].name, limit);
-                policy->predicate_total = ++range.end;
         }
         return range;
 }
@@ -84,6 +98,7 @@ struct policy_range policy_read_priorities(const struct policy_map *parent, cons
         static const char *const fields[] = {"name", "weight", "scale", "target", NULL};
         struct policy_range range = {policy->priority_total, policy->priority_total};
         struct policy_map item = {.fields = fields};
+        bool is_sound = true;
         double sum = 0;
 
         for (size_t i = 0; policy_map_item(parent, list, max, i, &item); i++) {
@@ -95,15 +110,16 @@ struct policy_range policy_read_priorities(const struct policy_map *parent, cons
                         &item, "scale", POLICY_OPTIONAL, policy_scale_names);
                 policy_read_number(&item, "target", POLICY_OPTIONAL, "a ratio above 0 and below 1",
                                    DBL_TRUE_MIN, 1 - DBL_EPSILON / 2, &priority->target_ratio);
-                if (!policy_map_end(&item))
-                        return range;
-                for (size_t before = range.begin; before < range.end; before++)
+                policy->priority_total = ++range.end;
+                is_sound &= policy_map_end(&item);
+                sum += priority->weight;
+                if (priority->metric == SIZE_MAX)
+                        continue;
+                for (size_t before = range.begin; before + 1 < range.end; before++)
                         if (policy->priorities[before].metric == priority->metric)
                                 policy_expect_unique(&item);
-                sum += priority->weight;
-                policy->priority_total = ++range.end;
         }
-        if (range.end > range.begin && sum == 0)
+        if (is_sound && range.end > range.begin && sum == 0)
                 policy_refuse(parent, list, "expected at least one weight above 0, got none");
         if (!number_is_finite(sum))
                 policy_refuse(parent, list, "expected weights with a finite sum, got infinity");

@@ -217,8 +217,7 @@ static int read_document(const struct source_list_rules *rules, struct source_li
                         policy_refuse(&root, "sources",
                                       "needs at least one source other than an exporter");
         }
-        *err = reader.error;
-        return err->code;
+        return policy_reader_end(&reader, err);
 }
 
 static int read_list(struct tree *document, const struct source_list_rules *rules,
