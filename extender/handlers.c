@@ -123,7 +123,7 @@ static void keep_ranking(struct decisions *decisions, const struct job *job) {
 
         if (!decisions || !decision_take_pod(&job->request.pod, &pod))
                 return;
-        decision_take_ranking(&job->answer, job->reply->score_base, &ranking);
+        decision_take_ranking(&job->answer, &ranking);
         decisions_put_ranking(decisions, &pod, &ranking);
 }
 
@@ -158,7 +158,7 @@ static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_u
         answer_score(&job->answer, job->snapshot, &job->request, now_unix_ms, clock_mono_ms());
         if (job->snapshot->nodes.policy->scoring == POLICY_SCORING_ESTIMATE)
                 count_scored(handlers, &job->answer.judge);
-        if (!reply_prioritize(job->reply, &job->answer, handlers->options.is_compact))
+        if (!reply_prioritize(job->reply, &job->answer))
                 return false;
         keep_ranking(handlers->options.decisions, job);
         return true;

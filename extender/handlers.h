@@ -25,7 +25,6 @@ struct handlers_options {
         struct decisions *decisions;        /* NULL: none are kept, and there is no such page */
         struct shared_page *decisions_list; /* of the decisions */
         struct shared_page *estimate_page;  /* NULL: there is no such page */
-        bool is_compact;                    /* see reply_prioritize() */
         bool is_debug;                      /* one log line per request */
 };
 

@@ -215,66 +215,49 @@ static char *append_score(char *at, int score) {
         return at;
 }
 
-/* Nodes that are not in the table have no rendered entry; a compact reply rarely has any. */
-static void put_unknown(struct reply *reply, const struct answer *answer, int least, int base) {
+/* Nodes that are not in the table have no rendered entry. */
+static void put_unknown(struct reply *reply, const struct answer *answer) {
         const uint32_t *rows = answer->judge.question.rows;
         const int *points = answer->judge.scored.points;
 
         for (size_t i = 0; i < answer->request->count; i++) {
                 const struct request_node *node = &answer->request->nodes[i];
-                if (rows[i] != JUDGE_UNKNOWN || points[i] <= least || node->name_bytes == 0)
+                if (rows[i] != JUDGE_UNKNOWN || points[i] == 0 || node->name_bytes == 0)
                         continue;
                 put(reply, "{\"Host\":");
                 put_quoted(reply, node->name, node->name_bytes);
-                (void)buf_printf(&reply->text, ",\"Score\":%d},", points[i] - base);
+                (void)buf_printf(&reply->text, ",\"Score\":%d},", points[i]);
         }
 }
 
-/* The smallest score of the candidates. */
-static int least_score(const struct judge *judge) {
-        const uint32_t *rows = judge->question.rows;
-        const int *points = judge->scored.points;
-        int least = 10;
-
-        for (size_t i = 0; i < judge->question.count; i++)
-                if (rows[i] != JUDGE_DUPLICATE && points[i] < least)
-                        least = points[i];
-        return least;
-}
-
-/* The candidates in the table with more points than @least. This runs once per node, so memory is
- * reserved once. */
-static void put_known(struct reply *reply, const struct answer *answer, int least, int base) {
+/* This runs once per node, so memory is reserved once. */
+static void put_known(struct reply *reply, const struct answer *answer) {
         enum { SCORE_BYTES = 4 }; /* at most `10},` */
         const struct judge *judge = &answer->judge;
         const int *points = judge->scored.points;
         size_t bytes = 0;
 
         for (size_t i = 0; i < judge->question.count; i++)
-                if (judge_knows(judge, i) && points[i] > least)
+                if (judge_knows(judge, i) && points[i] > 0)
                         bytes += SCORE_BYTES + name_of(answer, i)->entry_bytes;
         if (!buf_reserve(&reply->text, bytes))
                 return;
         char *at = reply->text.data + reply->text.len;
         for (size_t i = 0; i < judge->question.count; i++) {
-                if (!judge_knows(judge, i) || points[i] <= least)
+                if (!judge_knows(judge, i) || points[i] == 0)
                         continue;
                 const struct node_name *name = name_of(answer, i);
                 memcpy(at, name->entry, name->entry_bytes);
-                at = append_score(at + name->entry_bytes, points[i] - base);
+                at = append_score(at + name->entry_bytes, points[i]);
         }
         reply->text.len = (size_t)(at - reply->text.data);
 }
 
-bool reply_prioritize(struct reply *reply, const struct answer *answer, bool is_compact) {
-        int base = is_compact ? least_score(&answer->judge) : 0;
-        int least = is_compact ? base : -1; /* scores up to this one are left out */
-
+bool reply_prioritize(struct reply *reply, const struct answer *answer) {
         reply_begin(reply);
-        reply->score_base = base;
         put(reply, "[");
-        put_known(reply, answer, least, base);
-        put_unknown(reply, answer, least, base);
+        put_known(reply, answer);
+        put_unknown(reply, answer);
         drop_comma(reply);
         put(reply, "]");
         return reply_finish(reply);

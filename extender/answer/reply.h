@@ -21,7 +21,6 @@ struct reply {
         struct iovec *pieces; /* what to send, valid after one of the reply_ functions below */
         size_t count;
         size_t bytes;
-        int score_base; /* reply_prioritize(): subtracted from all scores */
 
         struct buf text;           /* our own text; pieces point into it */
         struct reply_piece *marks; /* the pieces, as long as the text may still move */
@@ -55,11 +54,9 @@ _must_check_ bool reply_filter(struct reply *reply, const struct answer *answer)
 _must_check_ bool reply_preempt(struct reply *reply, const struct answer *answer);
 
 /**
- * reply_prioritize() - a HostPriorityList, a bare array
+ * reply_prioritize() - a HostPriorityList, a bare array: the candidates with a score above 0
  *
- * @answer:     after answer_score()
- * @is_compact: subtract the smallest score from all, and leave out the zeros. A node that is not in
- *              the reply gets 0 anyway, so the ranking is the same, with less to decode.
+ * The scheduler adds 0 for a node that the list does not have, and has less to decode.
+ * @answer: after answer_score()
  */
-_must_check_ bool reply_prioritize(struct reply *reply, const struct answer *answer,
-                                   bool is_compact);
+_must_check_ bool reply_prioritize(struct reply *reply, const struct answer *answer);

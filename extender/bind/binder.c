@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/json_write.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -65,7 +64,6 @@ LIST_HEAD(bind_list, bind);
 
 struct binder {
         const struct daemon *daemon;
-        int64_t timeout_ms;
 
         pthread_mutex_t lock;   /* guards these three */
         struct bind_list binds; /* suspended ones */
@@ -148,10 +146,9 @@ static void finish_bind(struct bind *bind, enum bind_result result, const char *
 
 static void on_bind_deadline(void *userdata) {
         struct bind *bind = userdata;
-        char text[ERROR_MSG_MAX + 64], timeout[DURATION_TEXT_MAX];
+        char text[ERROR_MSG_MAX + 64];
 
-        duration_format(bind->binder->timeout_ms, timeout);
-        (void)snprintf(text, sizeof(text), "not bound within %s%s%s", timeout,
+        (void)snprintf(text, sizeof(text), "not bound within %d s%s%s", BINDER_TIMEOUT_MS / 1000,
                        bind->trouble.code ? ": " : "", bind->trouble.msg);
         finish_bind(bind, BIND_UNAVAILABLE, text);
 }
@@ -191,7 +188,7 @@ static void on_answer(void *userdata, const struct kube_answer *answer) {
 static void call(struct bind *bind, struct kube_request *request, bind_done_fn *on_done) {
         request->give_up_mono_ms = bind->give_up_mono_ms;
         /* An attempt that hangs leaves time for another. */
-        request->timeout_ms = bind->binder->timeout_ms / 2;
+        request->timeout_ms = BINDER_TIMEOUT_MS / 2;
         request->on_done = on_answer;
         request->userdata = bind;
         bind->on_done = on_done;
@@ -357,7 +354,7 @@ int binder_answer(struct binder *binder, struct http_exchange *exchange, struct 
                 .exchange = exchange,
                 .request = request,
                 .begin_ns = begin_ns,
-                .give_up_mono_ms = clock_mono_ms() + binder->timeout_ms,
+                .give_up_mono_ms = clock_mono_ms() + BINDER_TIMEOUT_MS,
                 .backoff = {.first_ms = RETRY_FIRST_MS, .max_ms = RETRY_MAX_MS},
         };
         const char *refusal = r < 0 ? err->msg : admit(binder, bind);
@@ -370,11 +367,10 @@ int binder_answer(struct binder *binder, struct http_exchange *exchange, struct 
 
 /* ---- Begin and end. */
 
-struct binder *binder_new(const struct daemon *daemon, int64_t timeout_ms) {
+struct binder *binder_new(const struct daemon *daemon) {
         struct binder *binder = xcalloc(1, sizeof(*binder));
 
         binder->daemon = daemon;
-        binder->timeout_ms = timeout_ms;
         (void)pthread_mutex_init(&binder->lock, NULL);
         binder->check = health_add(daemon->health, "bind", "not listed yet");
         health_pass(binder->check, "no failure");

@@ -8,10 +8,9 @@
  * where the API client lives, and the worker sends the answer. At most BINDER_MAX_UNDER_WAY binds
  * are in progress; beyond that a request is refused at once, and the scheduler retries the pod.
  *
- * 429, 5xx and broken connections are retried until the timeout, which should be below the
- * scheduler's httpTimeout. A 409 may follow from an earlier attempt whose answer was lost: then the
- * pod is read, and if it is bound as requested, this is a success. The answer is {"Error":""}, or
- * the reason of the failure.
+ * 429, 5xx and broken connections are retried until BINDER_TIMEOUT_MS. A 409 may follow from an
+ * earlier attempt whose answer was lost: then the pod is read, and if it is bound as requested,
+ * this is a success. The answer is {"Error":""}, or the reason of the failure.
  */
 #pragma once
 
@@ -25,14 +24,14 @@
 
 /* Below the API client's requests in flight (128) and the server's connections (512). */
 enum { BINDER_MAX_UNDER_WAY = 100 };
+/* Of a bind with all its attempts: less than the scheduler waits for an answer (httpTimeout), which
+ * is 5 s by default. */
+enum { BINDER_TIMEOUT_MS = 4000 };
 
 struct binder;
 
-/**
- * binder_new() - @daemon is borrowed, and outlives the binder
- * @timeout_ms: of a bind, with all its attempts
- */
-struct binder *binder_new(const struct daemon *daemon, int64_t timeout_ms);
+/** binder_new() - @daemon is borrowed, and outlives the binder */
+struct binder *binder_new(const struct daemon *daemon);
 /** binder_free() - after the server has stopped */
 void binder_free(struct binder *binder);
 
@@ -47,7 +46,7 @@ _must_check_ int binder_answer(struct binder *binder, struct http_exchange *exch
 /**
  * binder_drain() - start no more binds, and call @on_drained once when none is in progress
  *
- * This takes at most the timeout of a bind; @on_drained may be called at once.
+ * This takes at most BINDER_TIMEOUT_MS; @on_drained may be called at once.
  */
 void binder_drain(struct binder *binder, void (*on_drained)(void *userdata), void *userdata);
 /** binder_stop() - answer the binds in progress with an error; before http_server_stop(), after

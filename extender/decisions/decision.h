@@ -111,7 +111,7 @@ struct decision_terms {
 
 struct decision_node {
         struct decision_text name;
-        int8_t points;    /* 0 to 10, before the base is subtracted */
+        int8_t score;     /* 0 to 10 */
         bool is_in_table; /* if not, there are no terms */
         bool is_last;     /* over a limit with overLimit: last, while other nodes are not */
         union {
@@ -129,7 +129,6 @@ struct decision_priority {
 struct decision_ranking {
         struct decision_call call;
         enum policy_scoring scoring;
-        int8_t base; /* subtracted from the points of all nodes */
         uint8_t node_count;
         uint8_t priority_count; /* 0 with estimate */
         struct decision_priority priorities[DECISION_TERMS_MAX];

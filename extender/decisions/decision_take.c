@@ -281,7 +281,7 @@ static void take_nodes(const struct answer *answer, struct decision_ranking *ran
                 uint32_t row = judge->question.rows[best[i].index];
                 if (!keep_candidate(&ranking->texts, answer, best[i].index, &to->name))
                         return;
-                to->points = (int8_t)best[i].points;
+                to->score = (int8_t)best[i].points;
                 to->is_in_table = row < judge->question.nodes->count;
                 to->is_last = judge_is_last(judge, best[i].index);
                 ranking->node_count++;
@@ -292,7 +292,7 @@ static void take_nodes(const struct answer *answer, struct decision_ranking *ran
         }
 }
 
-void decision_take_ranking(const struct answer *answer, int base, struct decision_ranking *ret) {
+void decision_take_ranking(const struct answer *answer, struct decision_ranking *ret) {
         const struct judge *judge = &answer->judge;
         const struct pod_facts *pod = judge->question.pod;
         const struct policy *policy = judge->question.nodes->policy;
@@ -300,7 +300,6 @@ void decision_take_ranking(const struct answer *answer, int base, struct decisio
         memset(ret, 0, offsetof(struct decision_ranking, texts.bytes));
         ret->call = take_call(answer);
         ret->scoring = policy->scoring;
-        ret->base = (int8_t)base;
         if (policy->scoring == POLICY_SCORING_ESTIMATE) {
                 ret->expectation = answer->expectation;
                 (void)keep_text(&ret->texts, pod->workload, pod->workload_len, &ret->workload);

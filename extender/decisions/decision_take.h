@@ -15,8 +15,5 @@
 _must_check_ bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret);
 /** decision_take_filter() - after answer_filter() */
 void decision_take_filter(const struct answer *answer, struct decision_filter *ret);
-/**
- * decision_take_ranking() - after answer_score()
- * @base: what the reply subtracts from all scores
- */
-void decision_take_ranking(const struct answer *answer, int base, struct decision_ranking *ret);
+/** decision_take_ranking() - after answer_score() */
+void decision_take_ranking(const struct answer *answer, struct decision_ranking *ret);

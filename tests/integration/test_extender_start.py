@@ -109,7 +109,7 @@ WRONG = {
     "--kubeconfig=none": "kubeconfig none: cannot open: No such file",
     "--annotation-timezone=Nowhere/Town": "--annotation-timezone: time zone Nowhere/Town: no zone",
     "--prot=1": "unknown flag --prot; did you mean --port?",
-    "serve": "'serve': expected a flag or 'explain'",
+    "serve": "'serve': expected a flag",
     "--tls-cert-file=bad.yaml --tls-private-key-file=bad.yaml": "key bad.yaml: ",
     "--client-ca-file=ca.crt": "TLS needs both a certificate and a key",
     "--bind-address=here": "listen on here: not an IP address",
