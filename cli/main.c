@@ -1,4 +1,5 @@
 /* kubectl-plimsoll: what Plimsoll does in a cluster, shown to people; a plugin of kubectl. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,22 +66,21 @@ static void move_verb_first(int argc, char **argv) {
 
 static int run_verb(int argc, char **argv) {
         struct nearest nearest = NEAREST_TO(argv[1]);
+        struct error err = ERROR_NULL;
 
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
                 if (strcmp(argv[1], verbs[i]->name) == 0)
                         return verb_main(verbs[i], argc - 1, argv + 1);
                 nearest_offer(&nearest, verbs[i]->name);
         }
-        if (argv[1][0] == '-') {
-                (void)fprintf(stderr, PROGRAM ": '%.64s': expected a verb; --help lists all\n",
-                              argv[1]);
-                return VERB_EXIT_FAILURE;
-        }
-        (void)fprintf(stderr, PROGRAM ": '%.64s': no such verb", argv[1]);
-        if (nearest.candidate)
-                (void)fprintf(stderr, "; did you mean %s?\n", nearest.candidate);
+        if (argv[1][0] == '-')
+                (void)error_set(&err, EINVAL, "'%.64s': expected a verb", argv[1]);
+        else if (nearest.candidate)
+                (void)error_set(&err, EINVAL, "'%.64s': no such verb; did you mean %s?", argv[1],
+                                nearest.candidate);
         else
-                (void)fputs("; --help lists all\n", stderr);
+                (void)error_set(&err, EINVAL, "'%.64s': no such verb", argv[1]);
+        program_usage_error("kubectl plimsoll", &err);
         return VERB_EXIT_FAILURE;
 }
 

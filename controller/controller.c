@@ -18,9 +18,9 @@ enum {
         FIRST_PRINT_MS = 1000,
 };
 
-/* A replica that does not write asks a source that is asked on demand at every second turn, and
- * after a failure at the next one. So the windows go on also when one question fails: a reading
- * serves, and bridges a gap, for four turns. */
+/* A replica that does not write asks a costly source at every second turn, and after a failure at
+ * the next one. So the windows go on also when one question fails: a reading serves, and bridges a
+ * gap, for four turns. */
 enum { STANDBY_TURNS = 2 };
 
 /* Nodes */
@@ -123,19 +123,30 @@ static void on_node_failure(const struct source_sink *sink, struct node *node, c
         controller_node_switch(n);
 }
 
-/* Of a source that is asked on demand. */
-static bool is_node_wanted(const struct source_sink *sink, const struct node *node) {
-        const struct controller *c = sink->userdata;
-        const struct controller_node *n = node->userdata;
+static bool is_turn(const struct source_sink *sink, const struct controller_node *n,
+                    int64_t now_mono_ms) {
+        const struct controller *c = n->controller;
+        const struct source_traits *source = &c->compiled->options.sources[sink->source];
         const struct feed *feed = &n->track.feeds[sink->source];
-        int64_t now_mono_ms = controller_now_mono(c);
-        int64_t turn = now_mono_ms / c->compiled->options.sources[sink->source].interval_ms +
-                       node->slot;
-        bool is_turn = c->options.is_dry_run || writer_is_active(c->writer) ||
-                       turn % STANDBY_TURNS == 0 || feed->failure ||
-                       feed->outcomes < CONTROLLER_ONCE_OUTCOMES;
 
-        return is_turn && node_track_wants(&n->track, sink->source, now_mono_ms);
+        return !source->is_costly || c->options.is_dry_run || writer_is_active(c->writer) ||
+               (now_mono_ms / source->interval_ms + n->node->slot) % STANDBY_TURNS == 0 ||
+               feed->failure || feed->outcomes < CONTROLLER_ONCE_OUTCOMES;
+}
+
+static bool is_source_needed(const struct source_sink *sink, const struct node *node) {
+        const struct controller *c = sink->userdata;
+        int64_t now_mono_ms = controller_now_mono(c);
+        const struct controller_node *n = node ? node->userdata : NULL;
+
+        if (n)
+                return is_turn(sink, n, now_mono_ms) &&
+                       node_track_needs(&n->track, sink->source, now_mono_ms);
+        CONTROLLER_NODE_FOREACH(n, c) {
+                if (node_track_needs(&n->track, sink->source, now_mono_ms))
+                        return true;
+        }
+        return false;
 }
 
 /* Callbacks of the node set */
@@ -246,14 +257,12 @@ static void take_sources(struct controller *c, const struct source_list *list) {
         c->options.sources = list;
         compiled->source_count = list->count;
         c->interval_ms = INT64_MAX;
-        c->longest_interval_ms = 0;
+        c->all_intervals_ms = 0;
         for (size_t i = 0; i < list->count; i++) {
                 compiled->sources[i] = list->specs[i].traits;
                 int64_t interval_ms = compiled->sources[i].interval_ms;
                 c->interval_ms = interval_ms < c->interval_ms ? interval_ms : c->interval_ms;
-                c->longest_interval_ms = interval_ms > c->longest_interval_ms
-                                                 ? interval_ms
-                                                 : c->longest_interval_ms;
+                c->all_intervals_ms += interval_ms;
         }
 }
 
@@ -271,7 +280,7 @@ static void start_sources(struct controller *c) {
         const struct source_sink sink = {
                 .on_reading = on_node_reading,
                 .on_failure = on_node_failure,
-                .is_wanted = is_node_wanted,
+                .is_needed = is_source_needed,
                 .userdata = c,
         };
 

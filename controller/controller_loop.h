@@ -45,7 +45,7 @@ struct controller {
         struct writer *writer;
         struct recorder *recorder; /* NULL: no Events */
         int64_t interval_ms;       /* the shortest of the sources' */
-        int64_t longest_interval_ms;
+        int64_t all_intervals_ms;  /* the sum */
 
         struct loop_timer tick, print;
         struct loop_timer deadline; /* of the shutdown; until then --once looks by it */

@@ -3,10 +3,11 @@
 #include "controller/controller_loop.h"
 
 enum {
-        LOOK_MS = 50,          /* not at each outcome, of which every node has some */
-        LISTS_MS = 30000,      /* without progress */
-        READING_INTERVALS = 3, /* two scrapes, the second of which may be slow */
-        WRITING_MS = 30000,    /* after so long it looks whether patches succeed */
+        LOOK_MS = 50,     /* not at each outcome, of which every node has some */
+        LISTS_MS = 30000, /* without progress */
+        /* Of each source, one after the other: two scrapes, the second of which may be slow. */
+        READING_INTERVALS = 3,
+        WRITING_MS = 30000, /* after so long it looks whether patches succeed */
 };
 
 /* The lists of nodes, and of bindings if the policy needs them, are complete, and the policy of the
@@ -142,7 +143,7 @@ static void look_at_lists(struct controller *c) {
         } else {
                 c->once = ONCE_READING;
                 c->give_up_mono_ms = controller_now_mono(c) +
-                                     READING_INTERVALS * c->longest_interval_ms;
+                                     READING_INTERVALS * c->all_intervals_ms;
         }
 }
 

@@ -8,6 +8,18 @@
 
 enum { CHECKS_MAX_BYTES = 64 << 10 };
 
+/* Owned by the caller. */
+static const struct controller_node **list_nodes(const struct controller *c) {
+        const struct controller_node **all = xcalloc(node_set_count(c->nodes) + 1, sizeof(*all));
+        const struct controller_node *n;
+        size_t count = 0;
+
+        CONTROLLER_NODE_FOREACH(n, c) {
+                all[count++] = n;
+        }
+        return all;
+}
+
 /* Printing */
 
 static int compare_shown_nodes(const void *a, const void *b) {
@@ -30,14 +42,9 @@ static void print_shown_node(struct printout *printout, const struct controller_
 
 void controller_view_print(struct controller *c) {
         struct printout printout;
-        size_t count = 0;
-        const struct controller_node *n;
-        _cleanup_(freep) const struct controller_node **all = xreallocarray(
-                NULL, node_set_count(c->nodes) + 1, sizeof(*all));
+        size_t count = node_set_count(c->nodes);
+        _cleanup_(freep) const struct controller_node **all = list_nodes(c);
 
-        CONTROLLER_NODE_FOREACH(n, c) {
-                all[count++] = n;
-        }
         qsort(all, count, sizeof(*all), compare_shown_nodes);
         printout_begin(&printout, c->compiled, (enum printout_format)c->options.output,
                        c->once == ONCE_NOT);
@@ -73,48 +80,40 @@ static const char *role_of(const struct controller *c) {
         return writer_is_active(c->writer) ? "writer" : "standby";
 }
 
-static void write_all_nodes(const struct controller *c, struct status_view *view) {
-        const struct controller_node *n;
-        struct plan_values values;
+static void describe_node(void *userdata, size_t index, struct status_node *ret) {
+        const struct controller_node *const *nodes = userdata, *n = nodes[index];
+        struct idle_pods_use idle = controller_node_idle(n);
 
-        CONTROLLER_NODE_FOREACH(n, c) {
-                struct idle_pods_use idle = controller_node_idle(n);
-                controller_node_values(n, &values);
-                status_view_node(
-                        view,
-                        &(struct status_node){
-                                .name = n->node->name,
-                                .closed_by = n->node->closed_by,
-                                .labels_json = n->node->labels_json,
-                                .track = &n->track,
-                                .values = &values,
-                                .taint_level = node_taints_count(&n->writing.taints.taints),
-                                .idle_offered_cores = idle.offered_cores,
-                                .idle_room_cores = (double)n->writing.idle.offer.room_milli / 1000,
-                                .idle_taken_cores = idle.taken_cores,
-                                .idle_used_cores = idle.used_cores,
-                        });
-        }
+        *ret = (struct status_node){
+                .name = n->node->name,
+                .closed_by = n->node->closed_by,
+                .labels_json = n->node->labels_json,
+                .track = &n->track,
+                .taint_level = node_taints_count(&n->writing.taints.taints),
+                .idle_offered_cores = idle.offered_cores,
+                .idle_room_cores = (double)n->writing.idle.offer.room_milli / 1000,
+                .idle_taken_cores = idle.taken_cores,
+                .idle_used_cores = idle.used_cores,
+        };
+        controller_node_values(n, &ret->values);
 }
 
 void controller_write_status(void *controller, struct buf *out) {
         const struct controller *c = controller;
         _cleanup_(buf_done) struct buf checks = BUF_INIT(CHECKS_MAX_BYTES);
-        struct status_view view;
+        _cleanup_(freep) const struct controller_node **nodes = list_nodes(c);
         struct status_head head = {
                 .compiled = c->compiled,
                 .role = role_of(c),
                 .is_ready = health_write_ready(c->parts.daemon->health, &checks),
                 .sources = c->options.sources->specs,
-                .node_count = node_set_count(c->nodes),
                 .now_mono_ms = controller_now_mono(c),
                 .now_unix_ms = controller_now_unix(c),
+                .node_count = node_set_count(c->nodes),
+                .describe = describe_node,
+                .userdata = nodes,
         };
 
         head.checks = checks.data;
-        status_view_begin(&view, &head, out);
-        do
-                write_all_nodes(c, &view);
-        while (status_view_again(&view));
-        status_view_end(&view);
+        status_view_write(&head, out);
 }

@@ -257,7 +257,7 @@ static int run_command_line(int argc, char **argv) {
          */
         (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
         if (settings_parse(argc, argv, &outcome, &settings, &err) < 0) {
-                (void)fprintf(stderr, PROGRAM ": %s\nSee " PROGRAM " --help.\n", err.msg);
+                program_refuse_usage(PROGRAM, &err);
                 return PROGRAM_EXIT_CONFIG;
         }
         if (outcome == OPTIONS_HELP) {
@@ -278,7 +278,7 @@ static int run_command_line(int argc, char **argv) {
                 code = settings.is_cleanup ? run_cleanup(&settings, &err)
                                            : run_controller(&settings, &err);
                 if (err.code < 0)
-                        log_error(MSG("cannot start"), ERR(&err));
+                        program_refuse_start(PROGRAM, &err);
         }
         settings_done(&settings);
         return code;

@@ -9,6 +9,7 @@
 #include "controller/source/scrape/scrape_kinds.h"
 #include "controller/source_kinds.h"
 #include "kube/kube_path.h"
+#include "net/http_server.h"
 #include "policy/live/policy_options.h"
 
 /* Where the rows put their values; read once by settings_parse(). */
@@ -34,76 +35,74 @@ static const struct option_row rows[] = {
         {.help = "Cluster"},
         PROGRAM_KUBE_ROWS(parsed.shared),
         {.name = "node-selector", .type = OPTION_STRING, .value = &parsed.controller.node_selector, .metavar = "SELECTOR",
-         .help = "Follow only nodes with these labels. Default: all nodes."},
+         .help = "Label selector of the nodes to follow. Default: all nodes."},
         {.name = "patch-qps", .type = OPTION_NUMBER, .value = &parsed.controller.patches_per_s, .fallback = "50", .metavar = "N", .min = 0.1, .max = 10000,
          .help = "Maximum number of patches per second."},
         {.name = "events", .type = OPTION_BOOL, .value = &parsed.controller.has_events, .fallback = "true",
-         .help = "Write a Kubernetes Event about a Node that goes above a limit of the policy, is back within its limits, or has no usable reading, and about the policy object when it is put in force or refused. Not with --dry-run or --once."},
+         .help = "Write Kubernetes Events about nodes and the policy object."},
 
         {.help = "Leader election"},
         {.name = "leader-elect", .type = OPTION_BOOL, .value = &parsed.controller.is_elected, .fallback = "true",
-         .help = "Of all replicas, only the one that holds the Lease writes; the other replicas scrape and are ready to take over. Without leader election, two controllers would overwrite each other's annotations. --dry-run, --once and --cleanup acquire no lease."},
+         .help = "Write only as the replica that holds the Lease."},
         {.name = "leader-elect-lease-duration", .type = OPTION_DURATION_MS, .value = &parsed.controller.lease.timing.duration_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 3600000,
-         .help = "How long the other replicas wait after the leader's last renewal before they try to acquire the lease."},
+         .help = "Time from the last renewal until another replica may acquire the lease."},
         {.name = "leader-elect-renew-deadline", .type = OPTION_DURATION_MS, .value = &parsed.controller.lease.timing.renew_deadline_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 3600000,
          .help = "How long the leader keeps writing while its renewals fail."},
         {.name = "leader-elect-retry-period", .type = OPTION_DURATION_MS, .value = &parsed.controller.lease.timing.retry_ms, .fallback = "2s", .metavar = "DURATION", .min = 50, .max = 3600000,
          .help = "Time between renewals, and between attempts to acquire the lease."},
         {.name = "leader-elect-resource-name", .type = OPTION_STRING, .value = &parsed.controller.lease.name, .fallback = "plimsoll-controller", .metavar = "NAME",
-         .help = "Name of the Lease. Controllers that write other annotations (--annotation-prefix) or other nodes need a different one."},
+         .help = "Name of the Lease. Use another for controllers that write other annotations or nodes."},
         {.name = "leader-elect-resource-namespace", .type = OPTION_STRING, .value = &parsed.controller.lease.namespace, .metavar = "NAMESPACE",
-         .help = "Namespace of the Lease. Default: the pod's own; outside of a pod kube-system, where the manifests install."},
+         .help = "Namespace of the Lease. Default: the pod's own, else kube-system."},
 
         {.help = "Sources"},
         {.name = "metrics-source", .type = OPTION_STRING, .value = &raw.metrics_source, .metavar = "LIST",
-         .help = "Sources in order of preference, comma-separated: node-exporter; kubelet (CPU, memory, swap and pressure); prometheus; metrics-server (CPU and memory only); node-metrics (the agent of crane-scheduler-plus). For each node, the next one is used while the one before it fails or has no data. All of them are read all the time, but for kubelets, which are asked only about nodes that no source before them serves. Default: node-exporter."},
+         .help = "Sources in order of preference, comma-separated: node-exporter, kubelet, prometheus, metrics-server, node-metrics. Default: node-exporter."},
         {.name = "scrape-interval", .type = OPTION_DURATION_MS, .value = &raw.scrape_interval_ms, .metavar = "DURATION", .min = 1000, .max = 300000,
-         .help = "Time between two readings of a node; the scrapes of different nodes are spread over it. Default: 15s, and 30s between two rounds of queries to Prometheus."},
+         .help = "Time between two readings of a node. Default: 15s; for prometheus 30s."},
         {.name = "target-url-template", .type = OPTION_STRING, .value = &raw.url_template, .metavar = "URL", .hides_query = true,
-         .help = "Where the exporter of a node is: a URL with {node} or {address}. Default: http://{address}:9100/metrics."},
+         .help = "URL of a node's exporter, with {node} or {address}. Default: http://{address}:9100/metrics."},
         {.name = "prometheus-address", .type = OPTION_STRING, .value = &raw.prometheus_address, .metavar = "URL",
-         .help = "Address of the Prometheus for --metrics-source=prometheus, or of a compatible API: http://prometheus.monitoring:9090, https://thanos/prefix."},
+         .help = "URL of the server for --metrics-source=prometheus."},
         {.name = "kubelet-insecure-skip-verify", .type = OPTION_BOOL, .value = &raw.is_kubelet_insecure,
-         .help = "Do not verify the kubelets' certificates. Whoever can answer at a node's address then gets the pod's token, and all that the controller may do with it."},
+         .help = "Do not verify kubelets' certificates. Anyone who can answer at a node's address then gets the controller's token."},
         {.name = "sources", .type = OPTION_STRING, .value = &parsed.sources_path, .metavar = "FILE",
-         .help = "Take the sources from this YAML file instead of the five flags above, with the interval, TLS and credentials of each, and further exporters. It is read again when it changes, and on SIGHUP; if it cannot be loaded, the previous sources go on."},
+         .help = "Take the sources from this YAML file instead of the five flags above. The file is followed."},
         {.name = "node-address-types", .type = OPTION_STRING, .value = &raw.node_address_types, .fallback = "InternalIP,ExternalIP,Hostname", .metavar = "LIST",
-         .help = "Which address of a node is scraped: that of the first of these types that the node has. If it refuses, a second one of that type is tried."},
+         .help = "Types of the address at which a node is scraped, in order of preference."},
         {.name = "network-device-pattern", .type = OPTION_STRING, .value = &raw.network_devices,
          .metavar = "GLOB[,GLOB...]",
-         .help = "Network devices that net metrics measure, such as eth*,ens192. Default: "
-                 "physical ones (not lo, veth*, docker*, br*, bond*, ...)."},
+         .help = "Network devices to measure, such as eth*,ens192. Default: physical ones."},
         {.name = "network-speed", .type = OPTION_STRING, .value = &raw.network_speed,
          .metavar = "BITS",
-         .help = "Bits per second, such as 10G, of network devices that report no speed, as "
-                 "in virtual machines. Without it, such nodes have no net metrics."},
+         .help = "Speed of network devices that do not report it, in bits per second, such as 10G."},
 
         {.help = "Dry run"},
         {.name = "dry-run", .type = OPTION_BOOL, .value = &parsed.controller.is_dry_run,
-         .help = "Write nothing; print every node's windows once per scrape interval."},
+         .help = "Print every node's values once per interval, and write nothing."},
         {.name = "target", .type = OPTION_LIST, .value = &parsed.controller.targets, .metavar = "NAME=URL", .hides_query = true,
-         .help = "With --dry-run: scrape this page instead of the cluster's nodes; no cluster is needed."},
+         .help = "With --dry-run: read this page instead of a cluster's nodes. Can be repeated."},
         {.name = "once", .type = OPTION_BOOL, .value = &parsed.controller.is_once,
-         .help = "Scrape every node twice, one interval apart, write (or print) once, and exit. A page that is the same as the one before does not count. Acquires no lease, so do not use it beside a running controller. The exit status is 1 when a node could not be read or written."},
+         .help = "Read every node twice, write or print once, and exit."},
         {.name = "output", .type = OPTION_ENUM, .value = &parsed.controller.output, .fallback = "table", .choices = outputs,
-         .help = "Output format of --dry-run: table, or json (one object per node and line)."},
+         .help = "Format of --dry-run: table, or json with one object per node and line."},
         PROGRAM_CHECK_ROW(parsed.shared),
 
         {.help = "Uninstalling"},
         {.name = "cleanup", .type = OPTION_BOOL, .value = &parsed.is_cleanup,
-         .help = "Remove our annotations, taints and offers of idle CPU from every node and exit: all annotations that were written under any policy, and all that are named like a metric of the policy, crane's included. With --annotation-prefix: only those with this prefix. Stop the controllers first, or they will write them again. With --dry-run: print them. The exit status is 1 when a node could not be cleaned; the command can be repeated."},
+         .help = "Remove all that controllers have written from every node, and exit. Stop the controllers first."},
 
         {.help = "Pages and log"},
         {.name = "bind-address", .type = OPTION_STRING, .value = &parsed.bind_address, .metavar = "ADDRESS",
-         .help = "Address that serves / /status.json /api/v1/query /healthz /livez /readyz /metrics /flagz. Default: all addresses."},
+         .help = "Address of the pages. Default: all addresses."},
         {.name = "health-port", .type = OPTION_INT, .value = &parsed.health_port, .fallback = KUBE_PORT_TEXT(KUBE_PORT_CONTROLLER), .metavar = "PORT", .min = 0, .max = 65535,
-         .help = "Port of all pages. 0 picks a free port and logs it. Not served with --once, --cleanup or --target."},
+         .help = "Port of the pages; 0 picks a free port."},
         PROGRAM_STATUS_PAGE_ROW(parsed.shared,
-         "Serve the status page on / and what it shows on /status.json: every node's name, labels, readings and verdict, and the policy. Whoever reaches the port can read them. Without it, the labels of nodes are not kept either."),
+         "Serve the status page, with the name, labels and usage of every node."),
         {.name = "node-series", .type = OPTION_BOOL, .value = &parsed.controller.has_node_metrics, .fallback = "true",
-         .help = "Show usage, score and hot value of each node on the metrics page (plimsoll_node_*). Prometheus then keeps as many series as there are nodes times metrics of the policy, of each replica."},
+         .help = "Show the usage and score of each node on the metrics page."},
         {.name = "query-api", .type = OPTION_BOOL, .value = &parsed.controller.has_query_api, .fallback = "true",
-         .help = "Answer /api/v1/query as Prometheus does: the usage of every node that has a recent value, for a query that is the name of a metric of the policy. For the descheduler, and for Grafana."},
+         .help = "Answer /api/v1/query as Prometheus does, for the descheduler and Grafana."},
         PROGRAM_LOG_ROWS(parsed.shared),
 };
 /* clang-format on */
@@ -128,6 +127,9 @@ static int check_together(struct error *err) {
                                   "--leader-elect-retry-period");
         if (!parsed.controller.lease.name[0] || strchr(parsed.controller.lease.name, '/'))
                 return error_set(err, EINVAL, "--leader-elect-resource-name: not a name");
+        r = http_server_check(parsed.bind_address, &(struct http_server_tls){0}, err);
+        if (r < 0)
+                return error_wrap(err, r, "--bind-address");
         if (parsed.is_cleanup && (parsed.controller.is_once || parsed.controller.targets.count > 0))
                 return error_set(err, EINVAL,
                                  "--cleanup cannot be combined with --once or --target");
@@ -254,10 +256,10 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
 void settings_help(FILE *out) {
         (void)fputs(
                 "Usage: plimsoll-controller [OPTION...]\n\n"
-                "Scrapes the node_exporter of every node and writes its usage windows as\n"
-                "annotations on the Node, for plimsoll-extender or crane's scheduler plugin.\n\n"
-                "Examples, the second of which prints the windows of one exporter, without a\n"
-                "cluster:\n"
+                "Measure the usage of every node and write it as annotations on the Node, for\n"
+                "plimsoll-extender or crane's scheduler plugin. Every flag can also be given in\n"
+                "the environment: --log-level as PLIMSOLL_LOG_LEVEL.\n\n"
+                "Print what would be written on a cluster, or what one exporter says:\n"
                 "  plimsoll-controller --kubeconfig=admin.conf --dry-run --once\n"
                 "  plimsoll-controller --dry-run --scrape-interval=1s \\\n"
                 "      --target web-1=http://127.0.0.1:9100/metrics\n\n",

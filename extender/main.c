@@ -292,8 +292,7 @@ static int check_config(struct error *err) {
         const struct http_server_tls *files = &settings.tls;
 
         int r = program_annotations_init(&annotations, &settings.shared, err);
-        if (r == 0 && (files->cert_file || files->key_file || files->client_ca_file ||
-                       files->client_name_count > 0))
+        if (r == 0 && files->cert_file)
                 r = server_tls_load(files, &tls, err);
         return r < 0 ? r
                      : policy_options_check(PROGRAM, &settings.shared, rows, ARRAY_LEN(rows), err);
@@ -320,7 +319,7 @@ static int serve(void) {
         program_log_set(&settings.shared);
         int status = extender_run(&extender, &err);
         if (status != 0)
-                log_error(MSG("cannot start"), ERR(&err));
+                program_refuse_start(PROGRAM, &err);
         extender_done(&extender);
         if (status == 0)
                 log_info(MSG("stopped"));
@@ -341,15 +340,18 @@ int main(int argc, char **argv) {
         settings.tls.client_name_count = settings.client_names.count;
         if (r == 0 && outcome == OPTIONS_RUN && first < argc)
                 r = error_set(&err, EINVAL, "'%.64s': expected a flag", argv[first]);
-        else if (r == 0 && outcome == OPTIONS_HELP)
-                extender_help();
-        else if (r == 0 && outcome == OPTIONS_VERSION)
-                (void)puts(PROGRAM " " PLIMSOLL_VERSION);
-        else if (r == 0 && settings.shared.is_check_config)
-                r = check_config(&err);
-        else if (r == 0)
-                status = serve();
+        else if (r == 0 && outcome == OPTIONS_RUN)
+                r = http_server_check(settings.bind_address, &settings.tls, &err);
         if (r < 0) {
+                program_refuse_usage(PROGRAM, &err);
+                status = PROGRAM_EXIT_CONFIG;
+        } else if (outcome == OPTIONS_HELP) {
+                extender_help();
+        } else if (outcome == OPTIONS_VERSION) {
+                (void)puts(PROGRAM " " PLIMSOLL_VERSION);
+        } else if (!settings.shared.is_check_config) {
+                status = serve();
+        } else if (check_config(&err) < 0) {
                 (void)fprintf(stderr, PROGRAM ": %s\n", err.msg);
                 status = PROGRAM_EXIT_CONFIG;
         }

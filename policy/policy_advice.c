@@ -20,11 +20,11 @@ static bool is_estimated(const struct policy_metric *metric) {
 
 /* A backlog fills the nodes that are not blocked until they are, each for the whole window.
  * @limits: what the list @field was read to, if it is there */
-static void advise_limits(const struct policy_map *parent, const char *field,
+static void advise_limits(const struct reader_map *parent, const char *field,
                           struct policy_range limits, const struct policy *policy) {
-        struct policy_map item = {0};
+        struct reader_map item = {0};
 
-        for (size_t i = 0; policy_map_item(parent, field, POLICY_MAX_METRICS, i, &item); i++) {
+        for (size_t i = 0; reader_map_item(parent, field, POLICY_MAX_METRICS, i, &item); i++) {
                 const struct policy_predicate *predicate = &policy->predicates[limits.begin + i];
                 const struct policy_metric *metric = &policy->metrics[predicate->metric];
                 char window[DURATION_TEXT_MAX];
@@ -32,7 +32,7 @@ static void advise_limits(const struct policy_map *parent, const char *field,
                     predicate->over_limit != POLICY_OVER_LIMIT_REJECT || !is_long_maximum(metric))
                         continue;
                 duration_format(metric->query.window_ms, window);
-                policy_warn(&item, "name",
+                reader_warn(&item, "name",
                             "%s blocks a node for %s after it was full once: pods that wait fill "
                             "the others, until every node is blocked",
                             metric->name, window);
@@ -40,36 +40,36 @@ static void advise_limits(const struct policy_map *parent, const char *field,
 }
 
 /* @priorities: what the list was read to, if it is there */
-static void advise_priorities(const struct policy_map *parent, struct policy_range priorities,
+static void advise_priorities(const struct reader_map *parent, struct policy_range priorities,
                               const struct policy *policy) {
-        struct policy_map item = {0};
+        struct reader_map item = {0};
         bool has_estimate = false;
 
-        for (size_t i = 0; policy_map_item(parent, "priority", POLICY_MAX_METRICS, i, &item); i++) {
+        for (size_t i = 0; reader_map_item(parent, "priority", POLICY_MAX_METRICS, i, &item); i++) {
                 const struct policy_priority *priority = &policy->priorities[priorities.begin + i];
                 const struct policy_metric *metric = &policy->metrics[priority->metric];
                 if (priority->weight == 0)
                         continue;
                 has_estimate |= is_estimated(metric);
                 if (is_long_maximum(metric))
-                        policy_warn(&item, "name",
+                        reader_warn(&item, "name",
                                     "%s still shows pods that are gone; scoring: estimate goes by "
                                     "means",
                                     metric->name);
                 if (priority->scale == POLICY_SCALE_RELATIVE)
-                        policy_warn(&item, "scale",
+                        reader_warn(&item, "scale",
                                     "no effect with scoring: estimate, which takes usage as it is");
         }
         if (!has_estimate)
-                policy_warn(parent, "priority",
+                reader_warn(parent, "priority",
                             "scoring: estimate has nothing to go by: expected a mean of cpu or "
                             "mem, such as cpu_usage_avg_5m");
 }
 
-static void advise_pools(const struct policy_map *spec, const struct policy *policy) {
-        struct policy_map item = {0};
+static void advise_pools(const struct reader_map *spec, const struct policy *policy) {
+        struct reader_map item = {0};
 
-        for (size_t i = 0; policy_map_item(spec, "pools", POLICY_MAX_POOLS, i, &item); i++) {
+        for (size_t i = 0; reader_map_item(spec, "pools", POLICY_MAX_POOLS, i, &item); i++) {
                 const struct policy_pool *pool = &policy->pools[i];
                 advise_limits(&item, "predicate", pool->predicates, policy);
                 /* An empty list is there to have none. */
@@ -80,25 +80,25 @@ static void advise_pools(const struct policy_map *spec, const struct policy *pol
         }
 }
 
-static void advise_rules(const struct policy_map *spec, const struct policy *policy) {
-        struct policy_map item = {0};
+static void advise_rules(const struct reader_map *spec, const struct policy *policy) {
+        struct reader_map item = {0};
 
-        for (size_t i = 0; policy_map_item(spec, "rules", POLICY_MAX_RULES, i, &item); i++)
+        for (size_t i = 0; reader_map_item(spec, "rules", POLICY_MAX_RULES, i, &item); i++)
                 advise_limits(&item, "limits", policy->rules[i].limits, policy);
 }
 
 /* Whatever the scheduler weighs itself, it weighs among these. */
-static void advise_shortlist(const struct policy_map *spec, const struct policy *policy) {
+static void advise_shortlist(const struct reader_map *spec, const struct policy *policy) {
         enum { FEW = 8 };
 
         if (policy->shortlist > 0 && policy->shortlist < FEW)
-                policy_warn(spec, "extender",
+                reader_warn(spec, "extender",
                             "shortlist: %d leaves the scheduler no choice: pods that come at once "
                             "go to the same nodes",
                             policy->shortlist);
 }
 
-void policy_advise(const struct policy_map *spec, const struct policy *policy) {
+void policy_advise(const struct reader_map *spec, const struct policy *policy) {
         advise_shortlist(spec, policy);
         if (policy->scoring == POLICY_SCORING_ABSOLUTE &&
             policy->when_all_over == POLICY_ALL_OVER_REJECT)
@@ -110,7 +110,7 @@ void policy_advise(const struct policy_map *spec, const struct policy *policy) {
                 return;
         advise_priorities(spec, (struct policy_range){0, policy->priority_count}, policy);
         if (policy->hot_value_count > 0)
-                policy_warn(spec, "hotValue",
+                reader_warn(spec, "hotValue",
                             "not needed with scoring: estimate, which counts recent bindings "
                             "itself");
 }

@@ -4,8 +4,8 @@
  */
 #pragma once
 
+#include "codec/reader.h"
 #include "policy/policy.h"
-#include "policy/policy_reader.h"
 
 /** policy_advise() - warn about @spec, from which @policy was read without an error */
-void policy_advise(const struct policy_map *spec, const struct policy *policy);
+void policy_advise(const struct reader_map *spec, const struct policy *policy);

@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "base/name.h"
 #include "base/nearest.h"
+#include "codec/reader.h"
 #include "policy/policy.h"
 #include "policy/policy_advice.h"
-#include "policy/policy_reader.h"
 #include "policy/policy_terms.h"
 #include "policy/policy_yaml.h"
 
@@ -51,11 +51,11 @@ static bool is_label_value(const char *text) {
         return strlen(text) <= POLICY_LABEL_VALUE_MAX;
 }
 
-static void expect_word(const struct policy_map *map, const char *field, const char *word) {
-        const char *text = policy_read_text(map, field, POLICY_REQUIRED, word);
+static void expect_word(const struct reader_map *map, const char *field, const char *word) {
+        const char *text = reader_text(map, field, READER_REQUIRED, word);
 
         if (text && strcmp(text, word) != 0)
-                policy_expected(map, field, "%s", word);
+                reader_expected(map, field, "%s", word);
 }
 
 /* ---- Maps of labels. */
@@ -69,29 +69,29 @@ struct label_kind {
 };
 
 /* Return: how many there are; a required map has at least one */
-static size_t read_labels(const struct policy_map *item, const char *field, enum policy_need need,
+static size_t read_labels(const struct reader_map *item, const char *field, enum reader_need need,
                           const struct label_kind *kind,
                           struct policy_label ret[static POLICY_MAX_MATCHES]) {
-        struct policy_map map = {0};
+        struct reader_map map = {0};
 
-        if (!policy_map_field(item, field, need, &map))
+        if (!reader_map_field(item, field, need, &map))
                 return 0;
         const struct tree_node *labels = map.node;
-        if (labels->count > POLICY_MAX_MATCHES || (labels->count == 0 && need == POLICY_REQUIRED)) {
-                policy_refuse(&map, NULL, "expected %s %d labels, got %zu",
-                              need == POLICY_REQUIRED ? "1 to" : "at most", POLICY_MAX_MATCHES,
+        if (labels->count > POLICY_MAX_MATCHES || (labels->count == 0 && need == READER_REQUIRED)) {
+                reader_refuse(&map, NULL, "expected %s %d labels, got %zu",
+                              need == READER_REQUIRED ? "1 to" : "at most", POLICY_MAX_MATCHES,
                               labels->count);
                 return 0;
         }
         for (size_t i = 0; i < labels->count; i++) {
                 const char *name = labels->items[i].key;
                 if (!kind->is_name(name)) {
-                        policy_refuse(&map, NULL, "expected %s, got %.80s", kind->names, name);
+                        reader_refuse(&map, NULL, "expected %s, got %.80s", kind->names, name);
                         return 0;
                 }
                 memcpy(ret[i].name, name, strlen(name) + 1);
-                policy_read_name(&map, name, POLICY_REQUIRED, kind->is_value, kind->values,
-                                 ret[i].value);
+                reader_name(&map, name, READER_REQUIRED, kind->is_value, kind->values,
+                            ret[i].value);
         }
         return labels->count;
 }
@@ -105,18 +105,18 @@ static bool is_built_in(const char *name) {
         return false;
 }
 
-static void check_resource(const struct policy_map *item, const struct policy *policy,
+static void check_resource(const struct reader_map *item, const struct policy *policy,
                            const struct policy_resource *resource) {
         for (size_t i = 0; i < policy->resource_count; i++)
                 if (strcmp(policy->resources[i].name, resource->name) == 0)
                         policy_expect_unique(item);
         bool has_series = resource->capacity_series[0] != '\0';
         if (has_series == (resource->capacity > 0))
-                policy_refuse(item, NULL, "expected either capacity or capacitySeries, got %s",
+                reader_refuse(item, NULL, "expected either capacity or capacitySeries, got %s",
                               has_series ? "both" : "neither");
 }
 
-static void read_own_resources(const struct policy_map *spec, struct policy *policy) {
+static void read_own_resources(const struct reader_map *spec, struct policy *policy) {
         static const char series[] =
                 "a series' name of at most 128 letters, digits, '_' and ':', without labels";
         static const struct label_kind series_labels = {
@@ -125,31 +125,31 @@ static void read_own_resources(const struct policy_map *spec, struct policy *pol
         static const char *const fields[] = {"name",     "exporter",       "series",
                                              "kind",     "match",          "reduce",
                                              "capacity", "capacitySeries", NULL};
-        struct policy_map item = {.fields = fields};
+        struct reader_map item = {.fields = fields};
 
-        for (size_t i = 0; policy_map_item(spec, "metrics", POLICY_MAX_RESOURCES, i, &item); i++) {
+        for (size_t i = 0; reader_map_item(spec, "metrics", POLICY_MAX_RESOURCES, i, &item); i++) {
                 struct policy_resource *resource = &policy->resources[i];
-                policy_read_name(&item, "name", POLICY_REQUIRED, is_resource_name,
-                                 "a name of at most 32 of a-z, 0-9 and '_', without \"_usage_\"",
-                                 resource->name);
+                reader_name(&item, "name", READER_REQUIRED, is_resource_name,
+                            "a name of at most 32 of a-z, 0-9 and '_', without \"_usage_\"",
+                            resource->name);
                 if (is_built_in(resource->name))
-                        policy_expected(&item, "name", "a name that is not built in");
-                policy_read_name(&item, "exporter", POLICY_OPTIONAL, is_exporter_name,
-                                 "an exporter's name of at most 32 of a-z, 0-9 and '-'",
-                                 resource->exporter);
-                policy_read_name(&item, "series", POLICY_REQUIRED, is_series_name, series,
-                                 resource->series);
-                resource->type = (enum policy_series_type)policy_read_choice(
-                        &item, "kind", POLICY_REQUIRED, policy_series_type_names);
-                resource->match_count = read_labels(&item, "match", POLICY_OPTIONAL, &series_labels,
+                        reader_expected(&item, "name", "a name that is not built in");
+                reader_name(&item, "exporter", READER_OPTIONAL, is_exporter_name,
+                            "an exporter's name of at most 32 of a-z, 0-9 and '-'",
+                            resource->exporter);
+                reader_name(&item, "series", READER_REQUIRED, is_series_name, series,
+                            resource->series);
+                resource->type = (enum policy_series_type)reader_choice(
+                        &item, "kind", READER_REQUIRED, policy_series_type_names);
+                resource->match_count = read_labels(&item, "match", READER_OPTIONAL, &series_labels,
                                                     resource->matches);
-                resource->reduce = (enum policy_reduce)policy_read_choice(
-                        &item, "reduce", POLICY_OPTIONAL, policy_reduce_names);
-                policy_read_number(&item, "capacity", POLICY_OPTIONAL, "a finite number > 0",
-                                   DBL_TRUE_MIN, DBL_MAX, &resource->capacity);
-                policy_read_name(&item, "capacitySeries", POLICY_OPTIONAL, is_series_name, series,
-                                 resource->capacity_series);
-                if (policy_map_end(&item))
+                resource->reduce = (enum policy_reduce)reader_choice(
+                        &item, "reduce", READER_OPTIONAL, policy_reduce_names);
+                reader_number(&item, "capacity", READER_OPTIONAL, "a finite number > 0",
+                              DBL_TRUE_MIN, DBL_MAX, &resource->capacity);
+                reader_name(&item, "capacitySeries", READER_OPTIONAL, is_series_name, series,
+                            resource->capacity_series);
+                if (reader_map_end(&item))
                         check_resource(&item, policy, resource);
                 policy->resource_count++;
         }
@@ -159,7 +159,7 @@ static void read_own_resources(const struct policy_map *spec, struct policy *pol
 
 /* A source may deliver a metric whose name is no query. But the name may also be a misspelt query.
  */
-static void check_spelling(const struct policy_map *item, const struct policy *policy,
+static void check_spelling(const struct reader_map *item, const struct policy *policy,
                            const char *name) {
         static const char is_none[] = "is not a <resource>_usage_<statistic>_<window>";
         struct nearest nearest = NEAREST_TO(name);
@@ -169,13 +169,13 @@ static void check_spelling(const struct policy_map *item, const struct policy *p
                 metric_query_offer(policy_resource_name(policy, i), &nearest, meant);
         bool is_usage = strstr(name, "_usage_") != NULL;
         if (nearest.candidate && (is_usage || nearest.distance <= SLIP_MAX))
-                policy_suspect(item, NULL, "%s %s (did you mean %s?)", name, is_none, meant);
+                reader_suspect(item, NULL, "%s %s (did you mean %s?)", name, is_none, meant);
         else if (is_usage)
-                policy_warn(item, NULL, "%s %s, so a source must provide its values", name,
+                reader_warn(item, NULL, "%s %s, so a source must provide its values", name,
                             is_none);
 }
 
-static void check_metric(const struct policy_map *item, const struct policy *policy,
+static void check_metric(const struct reader_map *item, const struct policy *policy,
                          struct policy_metric *metric) {
         if (policy_metric_index(policy, metric->name) >= 0)
                 policy_expect_unique(item);
@@ -185,7 +185,7 @@ static void check_metric(const struct policy_map *item, const struct policy *pol
 }
 
 /* Most likely a misspelling. */
-static void warn_of_unused_resources(const struct policy_map *spec, const struct policy *policy) {
+static void warn_of_unused_resources(const struct reader_map *spec, const struct policy *policy) {
         uint32_t used = 0;
 
         for (size_t i = 0; i < policy->metric_count; i++)
@@ -195,28 +195,28 @@ static void warn_of_unused_resources(const struct policy_map *spec, const struct
                                 << (policy->metrics[i].query.resource - METRIC_RESOURCE_COUNT);
         for (size_t i = 0; i < policy->resource_count; i++)
                 if (!(used >> i & 1))
-                        policy_warn(spec, "syncPolicy",
+                        reader_warn(spec, "syncPolicy",
                                     "spec.metrics[%zu] is not used: there is no "
                                     "%s_usage_<statistic>_<window>",
                                     i, policy->resources[i].name);
 }
 
-static void read_metrics(const struct policy_map *spec, struct policy *policy) {
+static void read_metrics(const struct reader_map *spec, struct policy *policy) {
         static const char *const fields[] = {"name", "period", NULL};
-        struct policy_map item = {.fields = fields};
+        struct reader_map item = {.fields = fields};
 
-        for (size_t i = 0; policy_map_item(spec, "syncPolicy", POLICY_MAX_METRICS, i, &item); i++) {
+        for (size_t i = 0; reader_map_item(spec, "syncPolicy", POLICY_MAX_METRICS, i, &item); i++) {
                 struct policy_metric *metric = &policy->metrics[i];
-                policy_read_name(&item, "name", POLICY_REQUIRED, metric_name_is_valid,
-                                 "a metric's name of at most 63 letters, digits, '_', '-' and '.'",
-                                 metric->name);
-                policy_read_duration(&item, "period", "a duration >= 0 such as 90s, 3m or 1h30m", 0,
-                                     &metric->period_ms);
-                if (policy_map_end(&item))
+                reader_name(&item, "name", READER_REQUIRED, metric_name_is_valid,
+                            "a metric's name of at most 63 letters, digits, '_', '-' and '.'",
+                            metric->name);
+                reader_duration(&item, "period", "a duration >= 0 such as 90s, 3m or 1h30m", 0,
+                                &metric->period_ms);
+                if (reader_map_end(&item))
                         check_metric(&item, policy, metric);
                 policy->metric_count++;
         }
-        spec->reader->is_sync_wrong = !policy_map_is_sound(spec);
+        ((struct policy_draft *)spec->reader->userdata)->is_sync_wrong = !reader_map_is_sound(spec);
         if (policy_has_list(spec, "syncPolicy"))
                 warn_of_unused_resources(spec, policy);
 }
@@ -236,20 +236,20 @@ static bool is_node_label_name(const char *text) {
         return metric_name_is_valid(slash ? slash + 1 : text);
 }
 
-static void read_selector(const struct policy_map *item, const char *field,
+static void read_selector(const struct reader_map *item, const char *field,
                           struct policy_selector *selector) {
         static const struct label_kind kind = {
                 is_node_label_name, "names of labels", is_node_label_value,
                 "a label's value of at most 63 letters, digits, '_', '-' and '.'"};
 
-        selector->count = read_labels(item, field, POLICY_REQUIRED, &kind, selector->labels);
+        selector->count = read_labels(item, field, READER_REQUIRED, &kind, selector->labels);
 }
 
-static void read_pools(const struct policy_map *spec, struct policy *policy) {
+static void read_pools(const struct reader_map *spec, struct policy *policy) {
         static const char *const fields[] = {"nodeSelector", "predicate", "priority", NULL};
-        struct policy_map item = {.fields = fields};
+        struct reader_map item = {.fields = fields};
 
-        for (size_t i = 0; policy_map_item(spec, "pools", POLICY_MAX_POOLS, i, &item); i++) {
+        for (size_t i = 0; reader_map_item(spec, "pools", POLICY_MAX_POOLS, i, &item); i++) {
                 struct policy_pool *pool = &policy->pools[i];
                 read_selector(&item, "nodeSelector", &pool->selector);
                 pool->predicates = (struct policy_range){0, policy->predicate_count};
@@ -260,7 +260,7 @@ static void read_pools(const struct policy_map *spec, struct policy *policy) {
                 if (policy_has_list(&item, "priority"))
                         pool->priorities = policy_read_priorities(&item, "priority",
                                                                   POLICY_POOL_MAX_TERMS, policy);
-                (void)policy_map_end(&item);
+                (void)reader_map_end(&item);
                 policy->pool_count++;
         }
 }
@@ -271,20 +271,20 @@ static bool is_namespace_glob(const char *text) {
         return name_is_made_of(text, strlen(text), 63, NAME_LOWER "-*", "", "");
 }
 
-static void read_namespaces(const struct policy_map *match, struct policy_rule *rule) {
+static void read_namespaces(const struct reader_map *match, struct policy_rule *rule) {
         const struct tree_node *list = tree_get(match->node, "namespaces");
 
         if (!policy_has_list(match, "namespaces"))
                 return;
         if (list->kind != TREE_LIST || list->count == 0 || list->count > POLICY_MAX_NAMESPACES) {
-                policy_expected(match, "namespaces", "a list of 1 to %d patterns",
+                reader_expected(match, "namespaces", "a list of 1 to %d patterns",
                                 POLICY_MAX_NAMESPACES);
                 return;
         }
         for (size_t i = 0; i < list->count; i++) {
                 const struct tree_node *item = &list->items[i];
                 if (item->kind != TREE_SCALAR || !is_namespace_glob(item->text)) {
-                        policy_refuse(match, "namespaces",
+                        reader_refuse(match, "namespaces",
                                       "expected patterns of at most 63 of a-z, 0-9, '-' and '*'");
                         return;
                 }
@@ -293,35 +293,35 @@ static void read_namespaces(const struct policy_map *match, struct policy_rule *
         rule->namespace_count = list->count;
 }
 
-static void read_match(const struct policy_map *item, struct policy_rule *rule) {
+static void read_match(const struct reader_map *item, struct policy_rule *rule) {
         static const char *const fields[] = {"namespaces", "labels", "priorityClass",
                                              "priorityBelow", NULL};
-        struct policy_map match = {.fields = fields};
+        struct reader_map match = {.fields = fields};
 
         rule->priority_below = INT64_MAX;
-        if (!policy_map_field(item, "match", POLICY_REQUIRED, &match))
+        if (!reader_map_field(item, "match", READER_REQUIRED, &match))
                 return;
         read_namespaces(&match, rule);
         if (policy_has_list(&match, "labels"))
                 read_selector(&match, "labels", &rule->labels);
-        policy_read_name(&match, "priorityClass", POLICY_OPTIONAL, is_object_name,
-                         "at most 253 of a-z, 0-9, '-' and '.'", rule->priority_class);
+        reader_name(&match, "priorityClass", READER_OPTIONAL, is_object_name,
+                    "at most 253 of a-z, 0-9, '-' and '.'", rule->priority_class);
         if (policy_has_list(&match, "priorityBelow"))
-                policy_read_integer(&match, "priorityBelow", "a whole number of 32 bits", INT32_MIN,
-                                    INT32_MAX, &rule->priority_below);
+                reader_integer(&match, "priorityBelow", "a whole number of 32 bits", INT32_MIN,
+                               INT32_MAX, &rule->priority_below);
         /* A field that is null, or unknown, is no condition: the rule would be about every pod. */
-        if (policy_map_end(&match) && rule->namespace_count == 0 && rule->labels.count == 0 &&
+        if (reader_map_end(&match) && rule->namespace_count == 0 && rule->labels.count == 0 &&
             !rule->priority_class[0] && rule->priority_below == INT64_MAX)
-                policy_refuse(&match, NULL,
+                reader_refuse(&match, NULL,
                               "expected namespaces, labels, priorityClass or priorityBelow, got "
                               "none of them");
 }
 
-static void read_rules(const struct policy_map *spec, struct policy *policy) {
+static void read_rules(const struct reader_map *spec, struct policy *policy) {
         static const char *const fields[] = {"match", "exempt", "limits", NULL};
-        struct policy_map item = {.fields = fields};
+        struct reader_map item = {.fields = fields};
 
-        for (size_t i = 0; policy_map_item(spec, "rules", POLICY_MAX_RULES, i, &item); i++) {
+        for (size_t i = 0; reader_map_item(spec, "rules", POLICY_MAX_RULES, i, &item); i++) {
                 struct policy_rule *rule = &policy->rules[i];
                 bool has_limits = policy_has_list(&item, "limits");
                 read_match(&item, rule);
@@ -329,132 +329,132 @@ static void read_rules(const struct policy_map *spec, struct policy *policy) {
                 if (rule->is_exempt)
                         expect_word(&item, "exempt", "true");
                 if (rule->is_exempt && tree_get(item.node, "exempt")->is_quoted)
-                        policy_expected(&item, "exempt", "true, without quotes");
+                        reader_expected(&item, "exempt", "true, without quotes");
                 if (rule->is_exempt == has_limits)
-                        policy_refuse(&item, NULL, "expected either exempt or limits, got %s",
+                        reader_refuse(&item, NULL, "expected either exempt or limits, got %s",
                                       has_limits ? "both" : "neither");
                 rule->limits = policy_read_predicates(&item, "limits", POLICY_POOL_MAX_TERMS,
                                                       policy);
-                (void)policy_map_end(&item);
+                (void)reader_map_end(&item);
                 policy->rule_count++;
         }
 }
 
 /* ---- spec.hotValue, and the whole */
 
-static void read_hot_values(const struct policy_map *spec, struct policy *policy) {
+static void read_hot_values(const struct reader_map *spec, struct policy *policy) {
         static const char *const fields[] = {"timeRange", "count", NULL};
-        struct policy_map item = {.fields = fields};
+        struct reader_map item = {.fields = fields};
 
-        for (size_t i = 0; policy_map_item(spec, "hotValue", POLICY_MAX_HOT_VALUES, i, &item);
+        for (size_t i = 0; reader_map_item(spec, "hotValue", POLICY_MAX_HOT_VALUES, i, &item);
              i++) {
                 struct policy_hot_value *hot_value = &policy->hot_values[i];
-                policy_read_duration(&item, "timeRange", "a duration above 0 such as 1m or 90s", 1,
-                                     &hot_value->time_range_ms);
-                policy_read_integer(&item, "count", "a whole number >= 1", 1, INT64_MAX,
-                                    &hot_value->count);
-                (void)policy_map_end(&item);
+                reader_duration(&item, "timeRange", "a duration above 0 such as 1m or 90s", 1,
+                                &hot_value->time_range_ms);
+                reader_integer(&item, "count", "a whole number >= 1", 1, INT64_MAX,
+                               &hot_value->count);
+                (void)reader_map_end(&item);
                 policy->hot_value_count++;
         }
 }
 
-static void read_shortlist(const struct policy_map *extender, struct policy *policy) {
+static void read_shortlist(const struct reader_map *extender, struct policy *policy) {
         static const char what[] = "auto, or a whole number from 0 (no shortlist) to 100000";
-        const char *text = policy_read_text(extender, "shortlist", POLICY_OPTIONAL, what);
+        const char *text = reader_text(extender, "shortlist", READER_OPTIONAL, what);
         int64_t places = 0;
 
         policy->shortlist = POLICY_SHORTLIST_AUTO;
-        policy->shortlist_for = (enum policy_shortlist_for)policy_read_choice(
-                extender, "shortlistFor", POLICY_OPTIONAL, policy_shortlist_for_names);
+        policy->shortlist_for = (enum policy_shortlist_for)reader_choice(
+                extender, "shortlistFor", READER_OPTIONAL, policy_shortlist_for_names);
         if (!text || strcmp(text, "auto") == 0)
                 return;
-        policy_read_integer(extender, "shortlist", what, 0, POLICY_MAX_SHORTLIST, &places);
+        reader_integer(extender, "shortlist", what, 0, POLICY_MAX_SHORTLIST, &places);
         policy->shortlist = (int)places;
 }
 
-static void read_extender(const struct policy_map *spec, struct policy *policy) {
+static void read_extender(const struct reader_map *spec, struct policy *policy) {
         static const char *const fields[] = {"scoring", "whenAllOver", "shortlist", "shortlistFor",
                                              NULL};
-        struct policy_map extender = {.fields = fields};
+        struct reader_map extender = {.fields = fields};
 
-        if (!policy_map_field(spec, "extender", POLICY_OPTIONAL, &extender))
+        if (!reader_map_field(spec, "extender", READER_OPTIONAL, &extender))
                 return;
-        policy->scoring = (enum policy_scoring)policy_read_choice(
-                &extender, "scoring", POLICY_OPTIONAL, policy_scoring_names);
-        policy->when_all_over = (enum policy_when_all_over)policy_read_choice(
-                &extender, "whenAllOver", POLICY_OPTIONAL, policy_when_all_over_names);
+        policy->scoring = (enum policy_scoring)reader_choice(&extender, "scoring", READER_OPTIONAL,
+                                                             policy_scoring_names);
+        policy->when_all_over = (enum policy_when_all_over)reader_choice(
+                &extender, "whenAllOver", READER_OPTIONAL, policy_when_all_over_names);
         if (policy->scoring == POLICY_SCORING_ESTIMATE &&
-            !policy_read_text(&extender, "whenAllOver", POLICY_OPTIONAL, ""))
+            !reader_text(&extender, "whenAllOver", READER_OPTIONAL, ""))
                 policy->when_all_over = POLICY_ALL_OVER_PASS;
         read_shortlist(&extender, policy);
-        (void)policy_map_end(&extender);
+        (void)reader_map_end(&extender);
 }
 
-static void read_taints(const struct policy_map *spec, struct policy *policy) {
+static void read_taints(const struct reader_map *spec, struct policy *policy) {
         static const double usual[] = {0.5, 0.6, 0.7, 0.8};
         static const char *const fields[] = {"levels", NULL};
-        struct policy_map taints = {.fields = fields}, level = {0};
+        struct reader_map taints = {.fields = fields}, level = {0};
 
-        if (!policy_map_field(spec, "taints", POLICY_OPTIONAL, &taints))
+        if (!reader_map_field(spec, "taints", READER_OPTIONAL, &taints))
                 return;
         double *ratios = policy->level_ratios;
-        for (size_t i = 0; policy_list_item(&taints, "levels", POLICY_MAX_LEVELS, i, &level); i++) {
-                policy_read_number(&level, NULL, POLICY_REQUIRED, "a ratio above 0, up to 1",
-                                   DBL_TRUE_MIN, 1, &ratios[i]);
+        for (size_t i = 0; reader_list_item(&taints, "levels", POLICY_MAX_LEVELS, i, &level); i++) {
+                reader_number(&level, NULL, READER_REQUIRED, "a ratio above 0, up to 1",
+                              DBL_TRUE_MIN, 1, &ratios[i]);
                 if (i > 0 && ratios[i] <= ratios[i - 1])
-                        policy_expected(&level, NULL, "a ratio above the one before it");
+                        reader_expected(&level, NULL, "a ratio above the one before it");
                 policy->level_count++;
         }
         if (policy->level_count == 0) {
                 const struct tree_node *list = tree_get(taints.node, "levels");
                 if (list && !tree_is_null(list))
-                        policy_refuse(&taints, "levels", "expected 1 to %d ratios, got none",
+                        reader_refuse(&taints, "levels", "expected 1 to %d ratios, got none",
                                       POLICY_MAX_LEVELS);
                 memcpy(ratios, usual, sizeof(usual));
                 policy->level_count = ARRAY_LEN(usual);
         }
-        (void)policy_map_end(&taints);
-        if (policy_map_is_sound(spec) && policy->priority_count == 0)
-                policy_refuse(spec, "taints",
+        (void)reader_map_end(&taints);
+        if (reader_map_is_sound(spec) && policy->priority_count == 0)
+                reader_refuse(spec, "taints",
                               "expected spec.priority, whose metrics make the load, got nothing");
 }
 
-static void read_idle(const struct policy_map *spec, struct policy *policy) {
+static void read_idle(const struct reader_map *spec, struct policy *policy) {
         static const char *const fields[] = {"line", "peak", NULL};
         static const char what[] = "the window of a " POLICY_IDLE_PEAK_PREFIX
                                    "<window> of spec.syncPolicy";
-        struct policy_map idle = {.fields = fields};
+        struct reader_map idle = {.fields = fields};
 
-        if (!policy_map_field(spec, "idle", POLICY_OPTIONAL, &idle))
+        if (!reader_map_field(spec, "idle", READER_OPTIONAL, &idle))
                 return;
         policy->idle_line_ratio = 0.65;
-        policy_read_number(&idle, "line", POLICY_OPTIONAL, "a ratio above 0, up to 1", DBL_TRUE_MIN,
-                           1, &policy->idle_line_ratio);
-        const char *window = policy_read_text(&idle, "peak", POLICY_OPTIONAL, what);
+        reader_number(&idle, "line", READER_OPTIONAL, "a ratio above 0, up to 1", DBL_TRUE_MIN, 1,
+                      &policy->idle_line_ratio);
+        const char *window = reader_text(&idle, "peak", READER_OPTIONAL, what);
         _cleanup_(freep) char *name = xasprintf(POLICY_IDLE_PEAK_PREFIX "%s",
                                                 window ? window : "1h");
         int metric = policy_metric_index(policy, name);
         /* As the object's definition has it. */
         if (window && (strlen(window) > 16 || strlen(window + strspn(window, "0")) > 9 + 1))
-                policy_expected(&idle, "peak",
+                reader_expected(&idle, "peak",
                                 "at most 16 characters, and at most 9 digits behind zeros");
-        else if (!spec->reader->is_sync_wrong && (metric < 0 || !policy->metrics[metric].is_query ||
-                                                  policy->metrics[metric].period_ms == 0))
-                policy_expected(&idle, "peak", "%s with a period above 0", what);
+        else if (!policy_sync_is_wrong(spec) && (metric < 0 || !policy->metrics[metric].is_query ||
+                                                 policy->metrics[metric].period_ms == 0))
+                reader_expected(&idle, "peak", "%s with a period above 0", what);
         else
                 policy->idle_peak = (size_t)metric;
-        (void)policy_map_end(&idle);
+        (void)reader_map_end(&idle);
 }
 
 /* Others refer to what is read first: syncPolicy to metrics, predicate, priority and idle to
  * syncPolicy, taints to priority. */
-static void read_policy_spec(const struct policy_map *document, struct policy *policy) {
+static void read_policy_spec(const struct reader_map *document, struct policy *policy) {
         static const char *const fields[] = {"metrics", "syncPolicy", "predicate", "priority",
                                              "pools",   "rules",      "hotValue",  "extender",
                                              "taints",  "idle",       NULL};
-        struct policy_map spec = {.fields = fields};
+        struct reader_map spec = {.fields = fields};
 
-        if (!policy_map_field(document, "spec", POLICY_REQUIRED, &spec))
+        if (!reader_map_field(document, "spec", READER_REQUIRED, &spec))
                 return;
         read_own_resources(&spec, policy);
         read_metrics(&spec, policy);
@@ -468,39 +468,51 @@ static void read_policy_spec(const struct policy_map *document, struct policy *p
         read_extender(&spec, policy);
         read_taints(&spec, policy);
         read_idle(&spec, policy);
-        if (policy_map_end(&spec))
+        if (reader_map_end(&spec))
                 policy_advise(&spec, policy);
 }
 
-static void read_policy_document(struct policy_reader *reader, const struct tree_node *root,
+static void read_policy_document(struct reader *reader, const struct tree_node *root,
                                  struct policy *policy) {
         /* The controller writes the status; it is not read. */
         static const char *const fields[] = {"apiVersion", "kind",   "metadata",
                                              "spec",       "status", NULL};
         static const char *const metadata_fields[] = {"name", NULL};
-        struct policy_map document = {.fields = fields}, metadata = {.fields = metadata_fields};
+        struct reader_map document = {.fields = fields}, metadata = {.fields = metadata_fields};
 
-        if (!policy_map_root(reader, root, &document))
+        if (!reader_map_root(reader, root, &document))
                 return;
         expect_word(&document, "apiVersion", POLICY_API_VERSION);
         expect_word(&document, "kind", POLICY_KIND);
-        /* No policy_map_end(): an API object's metadata has many fields more. */
-        if (policy_map_field(&document, "metadata", POLICY_OPTIONAL, &metadata))
-                policy_read_name(&metadata, "name", POLICY_OPTIONAL, is_object_name,
-                                 "at most 253 of a-z, 0-9, '-' and '.'", policy->name);
+        /* No reader_map_end(): an API object's metadata has many fields more. */
+        if (reader_map_field(&document, "metadata", READER_OPTIONAL, &metadata))
+                reader_name(&metadata, "name", READER_OPTIONAL, is_object_name,
+                            "at most 253 of a-z, 0-9, '-' and '.'", policy->name);
         read_policy_spec(&document, policy);
-        (void)policy_map_end(&document);
+        (void)reader_map_end(&document);
+}
+
+static void add_warning(void *userdata, const char *text) {
+        struct policy *policy = ((const struct policy_draft *)userdata)->policy;
+
+        if (policy->warning_count < POLICY_MAX_WARNINGS)
+                policy->warnings[policy->warning_count] = xstrdup(text);
+        policy->warning_count++;
 }
 
 int policy_from_tree(const struct tree_node *root, bool is_strict, struct policy **ret,
                      struct error *err) {
         _cleanup_(policy_freep) struct policy *policy = xcalloc(1, sizeof(*policy));
-        struct policy_reader reader = {.policy = policy, .is_strict = is_strict};
+        struct policy_draft draft = {.policy = policy};
+        struct reader reader = {
+                .on_warning = add_warning, .userdata = &draft, .is_strict = is_strict};
 
         read_policy_document(&reader, root, policy);
-        int r = policy_reader_end(&reader, err);
-        if (r < 0)
-                return r;
+        if (reader.error.code != 0) {
+                if (err)
+                        *err = reader.error;
+                return reader.error.code;
+        }
         *ret = TAKE_PTR(policy);
         return 0;
 }

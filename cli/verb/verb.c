@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/timestamp.h"
+#include "program/program_options.h"
 
 int verb_main(const struct verb *verb, int argc, char **argv) {
         enum options_outcome outcome;
@@ -13,15 +15,20 @@ int verb_main(const struct verb *verb, int argc, char **argv) {
         int first;
 
         int r = options_parse(verb->rows, verb->row_count, argc, argv, &outcome, &first, &err);
-        if (r == 0 && outcome == OPTIONS_HELP) {
+        if (r < 0) {
+                _cleanup_(freep) char *program = xasprintf("kubectl plimsoll %s", verb->name);
+                program_usage_error(program, &err);
+                return VERB_EXIT_FAILURE;
+        }
+        if (outcome == OPTIONS_HELP) {
                 (void)puts(verb->usage);
                 options_help(verb->rows, verb->row_count, stdout);
                 (void)puts(
                         "\n`kubectl plimsoll --help` lists the flags of all verbs: which cluster, "
                         "and as whom.");
-        } else if (r == 0 && outcome == OPTIONS_VERSION) {
+        } else if (outcome == OPTIONS_VERSION) {
                 (void)puts("kubectl-plimsoll " PLIMSOLL_VERSION);
-        } else if (r == 0) {
+        } else {
                 r = verb->run(argc - first, argv + first, &err);
         }
         options_done(verb->rows, verb->row_count);

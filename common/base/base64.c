@@ -3,27 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/mem.h"
-
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-char *base64_encode(const void *bytes, size_t len) {
-        char *text = xmalloc((len + 2) / 3 * 4 + 1), *at_text = text;
-        const uint8_t *in = bytes;
-
-        for (size_t at = 0; at < len; at += 3) {
-                size_t left = len - at;
-                uint32_t group = (uint32_t)in[at] << 16 |
-                                 (left > 1 ? (uint32_t)in[at + 1] << 8 : 0) |
-                                 (left > 2 ? (uint32_t)in[at + 2] : 0);
-                *at_text++ = alphabet[group >> 18];
-                *at_text++ = alphabet[group >> 12 & 63];
-                *at_text++ = left > 1 ? alphabet[group >> 6 & 63] : '=';
-                *at_text++ = left > 2 ? alphabet[group & 63] : '=';
-        }
-        *at_text = '\0';
-        return text;
-}
 
 bool base64_decode(const char *text, size_t len, void *ret_bytes, size_t *ret_len) {
         uint8_t *out = ret_bytes;

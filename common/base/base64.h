@@ -4,9 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** base64_encode() - on one line; owned by the caller */
-char *base64_encode(const void *bytes, size_t len);
-
 /**
  * base64_decode() - white space is allowed everywhere
  * @ret_bytes: at least @len / 4 * 3 bytes; what is in them after a failure is undefined. Nothing is

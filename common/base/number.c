@@ -115,7 +115,7 @@ bool number_parse_unbounded(const char *text, size_t len, double *ret_value) {
 bool number_parse(const char *text, size_t len, double *ret_value) {
         double value = 0;
 
-        if (len == 0 || number_scan(text, len, &value) != len || !number_is_finite(value))
+        if (!number_parse_unbounded(text, len, &value) || !number_is_finite(value))
                 return false;
         *ret_value = value;
         return true;

@@ -8,112 +8,83 @@
 #include "base/number.h"
 #include "codec/json.h"
 
-/* @is_made: what libyaml said when it made the event */
-static void emit_event(yaml_emitter_t *emitter, int is_made, yaml_event_t *event) {
-        if (!is_made || (!yaml_emitter_emit(emitter, event) && emitter->error == YAML_MEMORY_ERROR))
+/* The node that libyaml has added; 0: it lacks memory. */
+static int must_add(int node) {
+        if (!node)
                 mem_exhausted();
+        return node;
 }
 
-static void emit_scalar(yaml_emitter_t *emitter, const char *text, size_t len,
-                        yaml_scalar_style_t style) {
-        yaml_event_t event;
-
-        emit_event(emitter,
-                   yaml_scalar_event_initialize(&event, NULL, NULL, (const yaml_char_t *)text,
-                                                (int)len, true, true, style),
-                   &event);
+static int add_scalar(yaml_document_t *document, const char *text, size_t len,
+                      yaml_scalar_style_t style) {
+        return must_add(yaml_document_add_scalar(document, NULL, (const yaml_char_t *)text,
+                                                 (int)len, style));
 }
 
-static void emit_key(yaml_emitter_t *emitter, const char *key) {
+static int add_key(yaml_document_t *document, const char *key) {
         static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
         /* Words such as y and no are more than letters to YAML 1.1. */
         bool is_plain = strlen(key) > 3 && strspn(key, plain) == strlen(key) &&
                         strcasecmp(key, "null") != 0 && strcasecmp(key, "true") != 0 &&
                         strcasecmp(key, "false") != 0;
 
-        emit_scalar(emitter, key, strlen(key),
-                    is_plain ? YAML_PLAIN_SCALAR_STYLE : YAML_DOUBLE_QUOTED_SCALAR_STYLE);
+        return add_scalar(document, key, strlen(key),
+                          is_plain ? YAML_PLAIN_SCALAR_STYLE : YAML_DOUBLE_QUOTED_SCALAR_STYLE);
 }
 
-static void emit_word(yaml_emitter_t *emitter, const char *text) {
-        emit_scalar(emitter, text, strlen(text), YAML_PLAIN_SCALAR_STYLE);
-}
-
-static void emit_value(yaml_emitter_t *emitter, const json_t *json);
-
-static void emit_array(yaml_emitter_t *emitter, const json_t *array) {
-        yaml_event_t event;
-        const json_t *value;
-        size_t i;
-
-        emit_event(emitter,
-                   yaml_sequence_start_event_initialize(&event, NULL, NULL, true,
-                                                        YAML_BLOCK_SEQUENCE_STYLE),
-                   &event);
-        json_array_foreach (array, i, value)
-                emit_value(emitter, value);
-        emit_event(emitter, yaml_sequence_end_event_initialize(&event), &event);
-}
-
-static void emit_object(yaml_emitter_t *emitter, const json_t *object) {
-        yaml_event_t event;
+static int add_value(yaml_document_t *document, const json_t *json) {
+        char text[NUMBER_TEXT_MAX];
         const char *key;
         json_t *value;
-
-        emit_event(emitter,
-                   yaml_mapping_start_event_initialize(&event, NULL, NULL, true,
-                                                       YAML_BLOCK_MAPPING_STYLE),
-                   &event);
-        json_object_foreach (json_iterable(object), key, value) {
-                emit_key(emitter, key);
-                emit_value(emitter, value);
-        }
-        emit_event(emitter, yaml_mapping_end_event_initialize(&event), &event);
-}
-
-static void emit_value(yaml_emitter_t *emitter, const json_t *json) {
-        char text[NUMBER_TEXT_MAX];
+        size_t i;
+        int node;
 
         switch (json_typeof(json)) {
         case JSON_OBJECT:
-                emit_object(emitter, json);
-                break;
+                node = must_add(
+                        yaml_document_add_mapping(document, NULL, YAML_BLOCK_MAPPING_STYLE));
+                json_object_foreach (json_iterable(json), key, value) {
+                        int key_node = add_key(document, key);
+                        (void)must_add(yaml_document_append_mapping_pair(
+                                document, node, key_node, add_value(document, value)));
+                }
+                return node;
         case JSON_ARRAY:
-                emit_array(emitter, json);
-                break;
+                node = must_add(
+                        yaml_document_add_sequence(document, NULL, YAML_BLOCK_SEQUENCE_STYLE));
+                json_array_foreach (json, i, value)
+                        (void)must_add(yaml_document_append_sequence_item(
+                                document, node, add_value(document, value)));
+                return node;
         case JSON_STRING:
-                emit_scalar(emitter, json_string_value(json), json_string_length(json),
-                            YAML_DOUBLE_QUOTED_SCALAR_STYLE);
-                break;
+                return add_scalar(document, json_string_value(json), json_string_length(json),
+                                  YAML_DOUBLE_QUOTED_SCALAR_STYLE);
         case JSON_REAL:
                 number_format(json_real_value(json), text);
-                emit_word(emitter, text);
                 break;
         case JSON_INTEGER:
         case JSON_TRUE:
         case JSON_FALSE:
         case JSON_NULL:
                 text[json_dumpb(json, text, sizeof(text) - 1, JSON_ENCODE_ANY)] = '\0';
-                emit_word(emitter, text);
                 break;
         }
+        return add_scalar(document, text, strlen(text), YAML_PLAIN_SCALAR_STYLE);
 }
 
 void yaml_write(const json_t *root, FILE *out) {
         yaml_emitter_t emitter;
-        yaml_event_t event;
+        yaml_document_t document;
 
-        if (!yaml_emitter_initialize(&emitter))
+        if (!yaml_emitter_initialize(&emitter) ||
+            !yaml_document_initialize(&document, NULL, NULL, NULL, true, true))
                 mem_exhausted();
         yaml_emitter_set_output_file(&emitter, out);
         yaml_emitter_set_unicode(&emitter, true);
         yaml_emitter_set_width(&emitter, -1);
-        emit_event(&emitter, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING),
-                   &event);
-        emit_event(&emitter, yaml_document_start_event_initialize(&event, NULL, NULL, NULL, true),
-                   &event);
-        emit_value(&emitter, root ? root : json_null());
-        emit_event(&emitter, yaml_document_end_event_initialize(&event, true), &event);
-        emit_event(&emitter, yaml_stream_end_event_initialize(&event), &event);
+        (void)add_value(&document, root ? root : json_null());
+        if (!(yaml_emitter_dump(&emitter, &document) && yaml_emitter_close(&emitter)) &&
+            emitter.error == YAML_MEMORY_ERROR)
+                mem_exhausted();
         yaml_emitter_delete(&emitter);
 }

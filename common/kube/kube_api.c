@@ -36,6 +36,7 @@ struct kube_api {
         struct metrics *metrics;
         struct metrics_series *clock; /* NULL: no metrics */
         int64_t clock_ahead_ms;
+        bool has_answered; /* so that the address is right */
         LIST_HEAD(, kube_call) calls;
 };
 
@@ -95,7 +96,8 @@ int64_t kube_api_clock_ahead_ms(const struct kube_api *api) {
         return api->clock_ahead_ms;
 }
 
-static void note_clock(struct kube_api *api, const struct http_response *response) {
+static void note_answer(struct kube_api *api, const struct http_response *response) {
+        api->has_answered |= response->failure == HTTP_OK;
         if (!response->has_date)
                 return;
         api->clock_ahead_ms = response->clock_ahead_ms;
@@ -224,7 +226,11 @@ static void describe_status(const struct kube_call *call, const struct http_resp
                 return;
         }
         if (response->failure != HTTP_OK) {
-                *err = response->err;
+                bool is_lost = response->failure == HTTP_DNS || response->failure == HTTP_CONNECT;
+                (void)error_set(err, response->err.code, "%s%s", response->err.msg,
+                                is_lost && !call->api->has_answered
+                                        ? "; are the API server's host and port right?"
+                                        : "");
                 return;
         }
         json_auto_t *status = parse_status(response);
@@ -299,7 +305,7 @@ static void on_http_done(void *userdata, const struct http_response *response) {
         _cleanup_(freep) char *code = xasprintf("%d", response->status);
 
         call->http = NULL;
-        note_clock(call->api, response);
+        note_answer(call->api, response);
         count_call(call, response->failure == HTTP_OK ? code : http_failure_name(response->failure),
                    response->duration_ms);
         if (response->failure == HTTP_TLS)

@@ -1,23 +1,12 @@
 #include "kube/kubeconfig.h"
 
-#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "codec/tree.h"
-
-struct source {
-        const char *path;
-        const struct tree_node *root;
-};
-
-/* A value of the file, remembering where it is for error messages. */
-struct place {
-        const struct source *source;
-        const struct tree_node *node; /* NULL: not there */
-        const char *kind, *name;      /* "user", "admin" */
-};
+#include "codec/reader.h"
 
 void kubeconfig_done(struct kubeconfig *config) {
         free(config->server);
@@ -30,163 +19,134 @@ void kubeconfig_done(struct kubeconfig *config) {
         *config = (struct kubeconfig){0};
 }
 
-/* A scalar's text; NULL when it is absent, null, empty or not a scalar. */
-static const char *text_at(const struct tree_node *map, const char *key) {
-        const struct tree_node *node = tree_get(map, key);
+/* NULL: absent, null or empty: client-go writes fields without a value as well. */
+static const char *text_at(const struct reader_map *map, const char *field) {
+        const char *text = reader_text(map, field, READER_OPTIONAL, "a text");
 
-        if (!node || node->kind != TREE_SCALAR || tree_is_null(node) || node->text_len == 0)
-                return NULL;
-        return node->text;
+        return text && *text ? text : NULL;
 }
 
-/* client-go writes fields without a value as well. */
-static bool is_set_at(const struct tree_node *map, const char *key) {
-        const struct tree_node *node = tree_get(map, key);
+static bool is_set_at(const struct reader_map *map, const char *field) {
+        const struct tree_node *node = tree_get(map->node, field);
 
         if (!node || tree_is_null(node))
                 return false;
         return node->kind == TREE_SCALAR ? node->text_len > 0 : node->count > 0;
 }
 
-static int fail_at(const struct place *place, const char *field, struct error *err,
-                   const char *problem) {
-        const struct tree_node *node = field ? tree_get(place->node, field) : NULL;
+/* The map @kind ("user") of the entry @name of the list of them; false: it is empty, or there was
+ * an error. */
+static bool find_entry(const struct reader_map *root, const char *kind, const char *name,
+                       enum reader_need need, struct reader_map *ret) {
+        struct reader_map entry = {0};
+        char list[16];
 
-        if (!node)
-                node = place->node;
-        return error_set(err, EINVAL, "%s: line %u: %s %s%s%s: %s", place->source->path,
-                         node ? node->line : 0, place->kind, place->name, field ? ": " : "",
-                         field ? field : "", problem);
-}
-
-/* The entry of @list_key ("users") named @name; its value is under @kind. */
-static int find_entry(const struct source *source, const char *list_key, const char *kind,
-                      const char *name, struct place *ret, struct error *err) {
-        const struct tree_node *list = tree_get(source->root, list_key);
-
-        if (list && !tree_is_null(list) && list->kind != TREE_LIST)
-                return error_set(err, EINVAL, "%s: line %u: %s: not a list", source->path,
-                                 list->line, list_key);
-        for (size_t i = 0; list && i < list->count; i++) {
-                const char *entry_name = text_at(&list->items[i], "name");
-                if (!entry_name || strcmp(entry_name, name) != 0)
-                        continue;
-                *ret = (struct place){source, tree_get(&list->items[i], kind), kind, name};
-                if (!ret->node || ret->node->kind == TREE_MAP || tree_is_null(ret->node))
-                        return 0;
-                return fail_at(ret, NULL, err, "not a mapping");
+        (void)snprintf(list, sizeof(list), "%ss", kind);
+        for (size_t i = 0; reader_map_item(root, list, SIZE_MAX, i, &entry); i++) {
+                const char *entry_name = text_at(&entry, "name");
+                if (entry_name && strcmp(entry_name, name) == 0)
+                        return reader_map_field(&entry, kind, need, ret);
         }
-        return error_set(err, ENOENT, "%s: no %s named '%s'", source->path, kind, name);
+        reader_refuse(root, list, "no %s named '%.64s'", kind, name);
+        return false;
 }
 
-static char *resolve_path(const struct source *source, const char *path) {
-        const char *slash = strrchr(source->path, '/');
-        int directory_len = slash ? (int)(slash - source->path) + 1 : 0;
+static char *resolve_path(const char *path, const char *kubeconfig_path) {
+        const char *slash = strrchr(kubeconfig_path, '/');
+        int directory_len = slash ? (int)(slash - kubeconfig_path) + 1 : 0;
 
         return path[0] == '/' ? xstrdup(path)
-                              : xasprintf("%.*s%s", directory_len, source->path, path);
+                              : xasprintf("%.*s%s", directory_len, kubeconfig_path, path);
 }
 
-/* A pair such as certificate-authority(-data): the data when it is there, else the file. */
-static int read_pem_setting(const struct place *place, const char *file_key, const char *data_key,
-                            struct secret_file *ret, struct error *err) {
-        const char *data = text_at(place->node, data_key);
-        const char *file = text_at(place->node, file_key);
-        struct error problem = ERROR_NULL;
+/* A pair such as certificate-authority(-data): the data if there is any, else the file. */
+static void read_pem(const struct reader_map *map, const char *file_field, const char *data_field,
+                     const char *kubeconfig_path, struct secret_file *ret) {
+        const char *data = text_at(map, data_field), *file = text_at(map, file_field);
+        struct error err = ERROR_NULL;
 
         ret->kind = SECRET_PEM;
-        if (data && secret_from_base64(data, strlen(data), &ret->text, &problem) < 0)
-                return fail_at(place, data_key, err, problem.msg);
-        if (!data && file)
-                ret->path = resolve_path(place->source, file);
-        return 0;
+        if (data && secret_from_base64(data, strlen(data), &ret->text, &err) < 0)
+                reader_refuse(map, data_field, "%s", err.msg);
+        else if (!data && file)
+                ret->path = resolve_path(file, kubeconfig_path);
 }
 
-static int read_cluster(const struct place *place, struct kubeconfig *config, struct error *err) {
-        static const char insecure_key[] = "insecure-skip-tls-verify";
-        const struct tree_node *insecure = tree_get(place->node, insecure_key);
+static void read_cluster(const struct reader_map *cluster, const char *kubeconfig_path,
+                         struct kubeconfig *config) {
+        static const char insecure[] = "insecure-skip-tls-verify";
 
-        config->server = xstrdup_or_null(text_at(place->node, "server"));
-        config->tls_server_name = xstrdup_or_null(text_at(place->node, "tls-server-name"));
-        if (is_set_at(place->node, "proxy-url"))
-                return fail_at(place, "proxy-url", err, "not supported: only kubectl can use it");
-        if (insecure && !tree_is_null(insecure) && !tree_read_bool(insecure, &config->is_insecure))
-                return fail_at(place, insecure_key, err, "expected true or false");
-        int r = read_pem_setting(place, "certificate-authority", "certificate-authority-data",
-                                 &config->ca, err);
-        if (r == 0 && config->is_insecure && secret_file_is_set(&config->ca))
-                return fail_at(place, insecure_key, err, "contradicts certificate-authority");
-        return r;
+        config->server = xstrdup_or_null(text_at(cluster, "server"));
+        config->tls_server_name = xstrdup_or_null(text_at(cluster, "tls-server-name"));
+        if (is_set_at(cluster, "proxy-url"))
+                reader_refuse(cluster, "proxy-url", "not supported: only kubectl can use it");
+        if (is_set_at(cluster, insecure) &&
+            !tree_read_bool(tree_get(cluster->node, insecure), &config->is_insecure))
+                reader_expected(cluster, insecure, "true or false");
+        read_pem(cluster, "certificate-authority", "certificate-authority-data", kubeconfig_path,
+                 &config->ca);
+        if (config->is_insecure && secret_file_is_set(&config->ca))
+                reader_refuse(cluster, insecure, "contradicts certificate-authority");
 }
 
-static int read_user(const struct place *place, struct kubeconfig *config, struct error *err) {
+static void read_user(const struct reader_map *user, const char *kubeconfig_path,
+                      struct kubeconfig *config) {
         static const char *const unsupported[] = {
                 "exec", "auth-provider", "username",  "password",
                 "as",   "as-uid",        "as-groups", "as-user-extra",
         };
-        const char *token = text_at(place->node, "token");
-        const char *token_file = text_at(place->node, "tokenFile");
-        struct error problem = ERROR_NULL;
+        const char *token = text_at(user, "token"), *token_file = text_at(user, "tokenFile");
+        struct error err = ERROR_NULL;
 
         for (size_t i = 0; i < ARRAY_LEN(unsupported); i++)
-                if (is_set_at(place->node, unsupported[i]))
-                        return fail_at(place, unsupported[i], err,
-                                       "not supported: use a client certificate, token or "
-                                       "tokenFile");
-        int r = read_pem_setting(place, "client-certificate", "client-certificate-data",
-                                 &config->cert, err);
-        if (r == 0)
-                r = read_pem_setting(place, "client-key", "client-key-data", &config->key, err);
-        if (r < 0)
-                return r;
+                if (is_set_at(user, unsupported[i]))
+                        reader_refuse(user, unsupported[i],
+                                      "not supported: use a client certificate, token or "
+                                      "tokenFile");
+        read_pem(user, "client-certificate", "client-certificate-data", kubeconfig_path,
+                 &config->cert);
+        read_pem(user, "client-key", "client-key-data", kubeconfig_path, &config->key);
         if (secret_file_is_set(&config->cert) != secret_file_is_set(&config->key))
-                return fail_at(place, "client-certificate", err,
-                               "client certificate and key must be set together");
-        if (token_file) {
-                config->token.path = resolve_path(place->source, token_file);
-        } else if (token) {
-                config->token.text = xstrdup(token);
-                if (secret_check(SECRET_TOKEN, config->token.text, strlen(token), &problem) < 0)
-                        return fail_at(place, "token", err, problem.msg);
-        }
-        return 0;
+                reader_refuse(user, NULL, "client certificate and key must be set together");
+        config->token.kind = SECRET_TOKEN;
+        if (token_file)
+                config->token.path = resolve_path(token_file, kubeconfig_path);
+        else
+                config->token.text = xstrdup_or_null(token);
+        if (config->token.text &&
+            secret_check(SECRET_TOKEN, config->token.text, strlen(token), &err) < 0)
+                reader_refuse(user, "token", "%s", err.msg);
 }
 
-static int read_context(const struct source *source, struct kubeconfig *config, struct error *err) {
-        struct place context, cluster, user;
+/* A context without a user is anonymous. */
+static void read_contexts(const struct reader_map *root, const char *kubeconfig_path,
+                          struct kubeconfig *config) {
+        const char *name = reader_text(root, "current-context", READER_REQUIRED, "a context");
+        struct reader_map context = {0}, cluster = {0}, user = {0};
 
-        if (source->root->kind != TREE_MAP)
-                return error_set(err, EINVAL,
-                                 "%s: not a kubeconfig: the top level is not a mapping",
-                                 source->path);
-        const char *name = text_at(source->root, "current-context");
-        if (!name)
-                return error_set(err, EINVAL, "%s: no current-context", source->path);
-        int r = find_entry(source, "contexts", "context", name, &context, err);
-        if (r < 0)
-                return r;
-        const char *cluster_name = text_at(context.node, "cluster");
-        const char *user_name = text_at(context.node, "user");
-        config->namespace = xstrdup_or_null(text_at(context.node, "namespace"));
-        if (!cluster_name)
-                return fail_at(&context, "cluster", err, "missing");
-        r = find_entry(source, "clusters", "cluster", cluster_name, &cluster, err);
-        if (r == 0)
-                r = read_cluster(&cluster, config, err);
-        if (r < 0 || !user_name)
-                return r; /* a context without a user is anonymous */
-        r = find_entry(source, "users", "user", user_name, &user, err);
-        return r < 0 ? r : read_user(&user, config, err);
+        if (!name || !find_entry(root, "context", name, READER_REQUIRED, &context))
+                return;
+        const char *cluster_name = reader_text(&context, "cluster", READER_REQUIRED, "a cluster");
+        const char *user_name = text_at(&context, "user");
+        config->namespace = xstrdup_or_null(text_at(&context, "namespace"));
+        if (cluster_name && find_entry(root, "cluster", cluster_name, READER_REQUIRED, &cluster))
+                read_cluster(&cluster, kubeconfig_path, config);
+        if (user_name && find_entry(root, "user", user_name, READER_OPTIONAL, &user))
+                read_user(&user, kubeconfig_path, config);
 }
 
 int kubeconfig_parse(const char *text, size_t len, const char *path, struct kubeconfig *ret,
                      struct error *err) {
         _cleanup_(tree_freep) struct tree *tree = NULL;
+        struct reader reader = {.is_strict = true};
+        struct reader_map root = {0};
 
         int r = tree_parse(text, len, &tree, err);
-        if (r < 0)
-                return error_wrap(err, r, "kubeconfig %s", path);
-        return read_context(&(struct source){path, tree_root(tree)}, ret, err);
+        if (r == 0 && reader_map_root(&reader, tree_root(tree), &root))
+                read_contexts(&root, path, ret);
+        if (reader.error.code != 0)
+                r = error_set(err, reader.error.code, "%s", reader.error.msg);
+        return r < 0 ? error_wrap(err, r, "kubeconfig %s", path) : 0;
 }
 
 int kubeconfig_load(const char *path, struct kubeconfig *ret, struct error *err) {

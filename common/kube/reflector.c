@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -23,7 +22,6 @@ enum {
         DEFAULT_PAGE_LIMIT_METADATA = 500,
         PAGE_LIMIT_MAX = 10000,
         PAGE_GROWTH = 4,
-        PATH_MAX_BYTES = 64 << 10,
         PAGE_MAX_BYTES = 16 << 20,
         PAGE_TIMEOUT_MS = 60000,
 
@@ -186,39 +184,22 @@ static void replace(char **place, const char *text) {
         *place = copy;
 }
 
-/* A truncated path would request something else: all objects, or the first page again. */
-static bool is_too_long(const struct buf *path, struct kube_answer *ret) {
-        if (!path->overflow)
-                return false;
-        *ret = (struct kube_answer){.outcome = KUBE_INVALID, .retry_after_ms = -1};
-        (void)error_set(&ret->err, E2BIG, "request path exceeds %d bytes", PATH_MAX_BYTES);
-        return true;
-}
-
 /* The list */
 
-static void on_list_failure(struct reflector *r, const struct kube_answer *answer);
 static void on_page(void *userdata, const struct kube_answer *answer);
 
 static void request_page(struct reflector *r) {
-        _cleanup_(buf_done) struct buf path = BUF_INIT(PATH_MAX_BYTES);
-        struct kube_answer refusal;
+        const struct reflector_page page = {
+                .limit = r->page_limit,
+                .continue_token = r->continue_token,
+                .not_older_than = r->is_not_older ? r->resource_version : NULL,
+        };
+        _cleanup_(freep) char *path = reflector_list_path(&r->spec, &page);
 
         r->has_proof = false;
-        reflector_list_path(&r->spec,
-                            &(struct reflector_page){
-                                    .limit = r->page_limit,
-                                    .continue_token = r->continue_token,
-                                    .not_older_than = r->is_not_older ? r->resource_version : NULL,
-                            },
-                            &path);
-        if (is_too_long(&path, &refusal)) {
-                on_list_failure(r, &refusal);
-                return;
-        }
         r->call = kube_start(r->api, &(struct kube_request){
                                              .method = "GET",
-                                             .path = path.data,
+                                             .path = path,
                                              .resource = r->spec.name,
                                              .accept = reflector_list_accept(&r->spec),
                                              .timeout_ms = PAGE_TIMEOUT_MS,
@@ -501,16 +482,9 @@ static void on_watch_done(void *userdata, const struct kube_answer *answer) {
 }
 
 static void start_watch(struct reflector *r) {
-        _cleanup_(buf_done) struct buf path = BUF_INIT(PATH_MAX_BYTES);
         int64_t timeout_s = WATCH_MIN_S + random_below(WATCH_MAX_S - WATCH_MIN_S + 1);
-        struct kube_answer refusal;
-
-        reflector_watch_path(&r->spec, r->resource_version, timeout_s, &path);
-        if (is_too_long(&path, &refusal)) {
-                reflector_set_trouble(r, "watch", kube_outcome_name(refusal.outcome), &refusal.err);
-                pause_after(r, &refusal);
-                return;
-        }
+        _cleanup_(freep) char *path = reflector_watch_path(&r->spec, r->resource_version,
+                                                           timeout_s);
 
         watch_stream_init(&r->stream, r->spec.proto, WATCH_LINE_MAX_BYTES, on_watch_event, r);
         r->watch_started_mono_ms = loop_now_mono_ms(r->loop);
@@ -519,7 +493,7 @@ static void start_watch(struct reflector *r) {
         /* No gzip: servers send some watches as several gzip members, which curl refuses. */
         r->call = kube_start(r->api, &(struct kube_request){
                                              .method = "GET",
-                                             .path = path.data,
+                                             .path = path,
                                              .resource = r->spec.name,
                                              .accept = reflector_watch_accept(&r->spec),
                                              .timeout_ms = (timeout_s + WATCH_GRACE_S) * MS_PER_S,

@@ -1,8 +1,10 @@
 #include "kube/reflector_request.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "kube/kube_api.h"
 #include "kube/kube_path.h"
@@ -22,36 +24,41 @@ static void add_number(struct buf *path, const char *name, int64_t value) {
         add_path_query(path, name, text);
 }
 
-static void begin_path(const struct reflector_spec *spec, const char *field_selector,
-                       struct buf *out) {
-        (void)buf_puts(out, spec->path);
+/* All parts of a path have ceilings of their own, but for the selectors, which we choose. */
+static struct buf begin_path(const struct reflector_spec *spec, const char *field_selector) {
+        struct buf path = BUF_INIT(SIZE_MAX / 2);
+
+        (void)buf_puts(&path, spec->path);
         if (field_selector)
-                add_path_query(out, "fieldSelector", field_selector);
+                add_path_query(&path, "fieldSelector", field_selector);
         if (spec->label_selector)
-                add_path_query(out, "labelSelector", spec->label_selector);
+                add_path_query(&path, "labelSelector", spec->label_selector);
+        return path;
 }
 
-void reflector_list_path(const struct reflector_spec *spec, const struct reflector_page *page,
-                         struct buf *out) {
-        begin_path(spec,
-                   spec->list_field_selector ? spec->list_field_selector : spec->field_selector,
-                   out);
-        add_number(out, "limit", (int64_t)page->limit);
+char *reflector_list_path(const struct reflector_spec *spec, const struct reflector_page *page) {
+        struct buf path = begin_path(spec, spec->list_field_selector ? spec->list_field_selector
+                                                                     : spec->field_selector);
+
+        add_number(&path, "limit", (int64_t)page->limit);
         if (page->continue_token) {
-                add_path_query(out, "continue", page->continue_token);
+                add_path_query(&path, "continue", page->continue_token);
         } else if (page->not_older_than) {
-                add_path_query(out, "resourceVersion", page->not_older_than);
-                add_path_query(out, "resourceVersionMatch", "NotOlderThan");
+                add_path_query(&path, "resourceVersion", page->not_older_than);
+                add_path_query(&path, "resourceVersionMatch", "NotOlderThan");
         }
+        return buf_take(&path);
 }
 
-void reflector_watch_path(const struct reflector_spec *spec, const char *resource_version,
-                          int64_t timeout_s, struct buf *out) {
-        begin_path(spec, spec->field_selector, out);
-        add_path_query(out, "watch", "1");
-        add_path_query(out, "resourceVersion", resource_version);
-        add_path_query(out, "allowWatchBookmarks", "true");
-        add_number(out, "timeoutSeconds", timeout_s);
+char *reflector_watch_path(const struct reflector_spec *spec, const char *resource_version,
+                           int64_t timeout_s) {
+        struct buf path = begin_path(spec, spec->field_selector);
+
+        add_path_query(&path, "watch", "1");
+        add_path_query(&path, "resourceVersion", resource_version);
+        add_path_query(&path, "allowWatchBookmarks", "true");
+        add_number(&path, "timeoutSeconds", timeout_s);
+        return buf_take(&path);
 }
 
 const char *reflector_list_accept(const struct reflector_spec *spec) {

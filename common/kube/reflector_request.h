@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "kube/reflector.h"
 
 /* One page of a list. All texts are borrowed. */
@@ -20,13 +19,12 @@ struct reflector_page {
                 *not_older_than; /* a resourceVersion; NULL: the present moment. First page only */
 };
 
-/** reflector_list_path() - append the path of @page to @out, which may overflow */
-void reflector_list_path(const struct reflector_spec *spec, const struct reflector_page *page,
-                         struct buf *out);
-/** reflector_watch_path() - append the path of a watch from @resource_version that the server ends
- * after @timeout_s to @out, which may overflow */
-void reflector_watch_path(const struct reflector_spec *spec, const char *resource_version,
-                          int64_t timeout_s, struct buf *out);
+/** reflector_list_path() - the path of @page, owned by the caller */
+char *reflector_list_path(const struct reflector_spec *spec, const struct reflector_page *page);
+/** reflector_watch_path() - the path of a watch from @resource_version on, which the server ends
+ * after @timeout_s; owned by the caller */
+char *reflector_watch_path(const struct reflector_spec *spec, const char *resource_version,
+                           int64_t timeout_s);
 
 /** reflector_list_accept(), reflector_watch_accept() - the header Accept; NULL: JSON of whole
  * objects

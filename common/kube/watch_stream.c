@@ -152,35 +152,6 @@ static int take_watch_line(struct watch_stream *stream, const char *text, size_t
         return report_event(stream, &line);
 }
 
-static int feed_lines(struct watch_stream *stream, const char *data, size_t len) {
-        while (len > 0) {
-                const char *end = memchr(data, '\n', len);
-                size_t piece_len = end ? (size_t)(end - data) : len;
-                int r = 0;
-
-                /* Most events arrive whole and are skimmed where they are. */
-                if (!end || stream->line.len > 0) {
-                        if (!buf_append(&stream->line, data, piece_len))
-                                return error_set(&stream->failure, EFBIG,
-                                                 "watch event exceeds %zu bytes",
-                                                 stream->line.max_bytes);
-                        if (end) {
-                                r = take_watch_line(stream, stream->line.data, stream->line.len);
-                                empty(&stream->line);
-                        }
-                } else {
-                        r = take_watch_line(stream, data, piece_len);
-                }
-                if (r < 0)
-                        return r;
-                if (!end)
-                        return 0;
-                data += piece_len + 1;
-                len -= piece_len + 1;
-        }
-        return 0;
-}
-
 /* ---- Protobuf: frames of a length, 4 bytes and big-endian, and an event. */
 
 /* As the line that the event would be in JSON. */
@@ -218,50 +189,54 @@ static size_t frame_bytes(const char *head) {
         return (size_t)at[0] << 24 | (size_t)at[1] << 16 | (size_t)at[2] << 8 | at[3];
 }
 
-/* From the data into the line, until that has @wanted bytes. */
-static void move_piece(struct buf *line, size_t wanted, const char **data, size_t *len) {
-        size_t piece = size_min(wanted - line->len, *len);
+/* ---- Both: what is a record in the stream, a line or a frame. */
 
-        (void)buf_append(line, *data, piece);
-        *data += piece;
-        *len -= piece;
+struct piece {
+        size_t bytes; /* of the data, as far as they belong to the record under way */
+        bool is_last; /* the record ends there */
+};
+
+static struct piece line_piece(const char *data, size_t len) {
+        const char *end = memchr(data, '\n', len);
+
+        return (struct piece){end ? (size_t)(end - data) : len, end};
 }
 
-/* Behind a head that is in the line. */
-static int feed_body(struct watch_stream *stream, const char **data, size_t *len) {
-        struct buf *line = &stream->line;
-        size_t size = FRAME_HEAD_BYTES + frame_bytes(line->data);
+/* The head may be split, too. */
+static struct piece frame_piece(const struct buf *partial, const char *data, size_t len) {
+        size_t head_partial = size_min(partial->len, FRAME_HEAD_BYTES);
+        size_t head_more = size_min(FRAME_HEAD_BYTES - head_partial, len);
+        char head[FRAME_HEAD_BYTES];
 
-        if (size > line->max_bytes)
+        if (head_partial > 0)
+                memcpy(head, partial->data, head_partial);
+        memcpy(head + head_partial, data, head_more);
+        if (head_partial + head_more < FRAME_HEAD_BYTES)
+                return (struct piece){len, false};
+        size_t size = FRAME_HEAD_BYTES + frame_bytes(head);
+        if (size > partial->max_bytes)
+                return (struct piece){SIZE_MAX, false}; /* fits nowhere */
+        return (struct piece){size_min(size - partial->len, len), size - partial->len <= len};
+}
+
+static int take_record(struct watch_stream *stream, const char *data, size_t len) {
+        return stream->is_framed
+                       ? take_frame(stream, data + FRAME_HEAD_BYTES, len - FRAME_HEAD_BYTES)
+                       : take_watch_line(stream, data, len);
+}
+
+static int take_piece(struct watch_stream *stream, const char *data, struct piece piece) {
+        struct buf *partial = &stream->line;
+
+        if (partial->len == 0 && piece.is_last) /* most are whole, and read where they are */
+                return take_record(stream, data, piece.bytes);
+        if (!buf_append(partial, data, piece.bytes))
                 return error_set(&stream->failure, EFBIG, "watch event exceeds %zu bytes",
-                                 line->max_bytes);
-        move_piece(line, size, data, len);
-        if (line->len < size)
+                                 partial->max_bytes);
+        if (!piece.is_last)
                 return 0;
-        int r = take_frame(stream, line->data + FRAME_HEAD_BYTES, size - FRAME_HEAD_BYTES);
-        empty(line);
-        return r;
-}
-
-static int feed_frames(struct watch_stream *stream, const char *data, size_t len) {
-        struct buf *line = &stream->line;
-        int r = 0;
-
-        while (r == 0 && len > 0) {
-                /* Most events arrive whole and are read where they are. */
-                bool has_head = line->len == 0 && len >= FRAME_HEAD_BYTES;
-                size_t size = has_head ? FRAME_HEAD_BYTES + frame_bytes(data) : SIZE_MAX;
-                if (size <= len && size <= line->max_bytes) {
-                        r = take_frame(stream, data + FRAME_HEAD_BYTES, size - FRAME_HEAD_BYTES);
-                        data += size;
-                        len -= size;
-                        continue;
-                }
-                if (line->len < FRAME_HEAD_BYTES)
-                        move_piece(line, FRAME_HEAD_BYTES, &data, &len);
-                if (line->len >= FRAME_HEAD_BYTES)
-                        r = feed_body(stream, &data, &len);
-        }
+        int r = take_record(stream, partial->data, partial->len);
+        empty(partial);
         return r;
 }
 
@@ -273,5 +248,15 @@ int watch_stream_feed(struct watch_stream *stream, const char *data, size_t len)
                 stream->has_begun = true;
                 stream->is_framed = stream->message && data[0] == '\0';
         }
-        return stream->is_framed ? feed_frames(stream, data, len) : feed_lines(stream, data, len);
+        while (len > 0) {
+                struct piece piece = stream->is_framed ? frame_piece(&stream->line, data, len)
+                                                       : line_piece(data, len);
+                int r = take_piece(stream, data, piece);
+                if (r < 0)
+                        return r;
+                size_t taken = piece.bytes + (piece.is_last && !stream->is_framed); /* "\n" */
+                data += taken;
+                len -= taken;
+        }
+        return 0;
 }

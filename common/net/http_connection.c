@@ -9,12 +9,11 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "net/http_headers.h"
+#include "net/http_host.h"
+#include "net/mhd.h"
 
 enum {
         TLS_RECORD_HEADER_BYTES = 5,
-        JOIN_MAX_BYTES = 64 << 10,
-        COPY_BYTES = 64 << 10, /* of a reply in many pieces, at a time */
 };
 
 enum phase {
@@ -40,7 +39,7 @@ struct connection {
         size_t announced_bytes;
         struct body *body;
         struct http_exchange exchange;
-        size_t reply_piece, reply_offset; /* of its reply: what is to be copied next */
+        struct mhd_reply reply;
 };
 
 /* Requests */
@@ -67,65 +66,10 @@ static bool must_close(const struct connection *connection) {
                atomic_load(&server->trust_generation) != connection->trust_generation;
 }
 
-static struct MHD_Response *join_reply_pieces(const struct http_exchange *exchange, size_t bytes) {
-        char *whole = xmalloc(bytes), *at = whole;
-
-        for (size_t i = 0; i < exchange->reply_count; i++) {
-                memcpy(at, exchange->reply[i].iov_base, exchange->reply[i].iov_len);
-                at += exchange->reply[i].iov_len;
-        }
-        return MHD_create_response_from_buffer(bytes, whole, MHD_RESPMEM_MUST_FREE);
-}
-
-static ssize_t copy_reply(void *userdata, uint64_t position, char *to, size_t max) {
-        struct connection *connection = userdata;
-        const struct http_exchange *exchange = &connection->exchange;
-        size_t copied = 0;
-
-        (void)position; /* one after the other */
-        while (copied < max && connection->reply_piece < exchange->reply_count) {
-                const struct iovec *piece = &exchange->reply[connection->reply_piece];
-                size_t bytes = size_min(max - copied, piece->iov_len - connection->reply_offset);
-                memcpy(to + copied, (const char *)piece->iov_base + connection->reply_offset,
-                       bytes);
-                copied += bytes;
-                connection->reply_offset += bytes;
-                if (connection->reply_offset == piece->iov_len) {
-                        connection->reply_piece++;
-                        connection->reply_offset = 0;
-                }
-        }
-        return (ssize_t)copied;
-}
-
-/* One piece leaves in one system call and packet with the headers: so a small reply is made one.
- * Larger ones are copied bit by bit: MHD_create_response_from_iovec() takes the pieces as they are,
- * but libmicrohttpd 0.9.75 aborts the program if there are more than it has memory for in a
- * connection, which is about 2,000. */
-static struct MHD_Response *make_response(struct connection *connection) {
-        const struct http_exchange *exchange = &connection->exchange;
-        static char empty[] = "";
-        size_t bytes = 0;
-
-        for (size_t i = 0; i < exchange->reply_count; i++)
-                bytes += exchange->reply[i].iov_len;
-        if (bytes == 0)
-                return MHD_create_response_from_buffer(0, empty, MHD_RESPMEM_PERSISTENT);
-        if (exchange->reply_count == 1)
-                return MHD_create_response_from_buffer(bytes, exchange->reply[0].iov_base,
-                                                       MHD_RESPMEM_PERSISTENT);
-        if (bytes <= JOIN_MAX_BYTES)
-                return join_reply_pieces(exchange, bytes);
-        connection->reply_piece = connection->reply_offset = 0;
-        return MHD_create_response_from_callback(bytes, COPY_BYTES, copy_reply, connection, NULL);
-}
-
 static enum MHD_Result queue_reply(struct connection *connection, struct MHD_Connection *mhd) {
         struct http_exchange *exchange = &connection->exchange;
-        struct MHD_Response *response = make_response(connection);
+        struct MHD_Response *response = mhd_response(&connection->reply, exchange);
 
-        if (!response)
-                mem_exhausted();
         if (exchange->reply_content_type)
                 (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
                                               exchange->reply_content_type);
@@ -146,6 +90,12 @@ static enum MHD_Result refuse_request(struct connection *connection, struct MHD_
         return queue_reply(connection, mhd);
 }
 
+static enum MHD_Result refuse_last_request(struct connection *connection,
+                                           struct MHD_Connection *mhd, int status) {
+        connection->is_last = true;
+        return refuse_request(connection, mhd, status);
+}
+
 /* The headers were read. Returning without a reply makes libmicrohttpd read the body. */
 static enum MHD_Result begin_request(struct connection *connection, struct MHD_Connection *mhd) {
         struct http_server *server = connection->server;
@@ -160,11 +110,11 @@ static enum MHD_Result begin_request(struct connection *connection, struct MHD_C
         /* The handshake has ensured this; checked again as a defence. */
         if (server->needs_client_cert && !connection->handshake.is_verified)
                 return refuse_request(connection, mhd, MHD_HTTP_FORBIDDEN);
-        int status = http_headers_status(mhd, connection->is_loopback);
-        if (status != 0) {
-                connection->is_last = true;
-                return refuse_request(connection, mhd, status);
-        }
+        if (!mhd_is_well_framed(mhd))
+                return refuse_last_request(connection, mhd, MHD_HTTP_BAD_REQUEST);
+        if (connection->is_loopback &&
+            !http_host_is_private(header_value(mhd, MHD_HTTP_HEADER_HOST)))
+                return refuse_last_request(connection, mhd, MHD_HTTP_MISDIRECTED_REQUEST);
         if (*length && (!number_parse_u64(length, strlen(length), &announced) ||
                         announced > server->max_body_bytes))
                 return refuse_request(connection, mhd, MHD_HTTP_CONTENT_TOO_LARGE);
@@ -326,6 +276,7 @@ static void *on_opened(struct http_worker *worker, struct MHD_Connection *mhd) {
 
         if (connection->tls) {
                 info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+                mhd_offer_http_1_1(info->tls_session);
                 server_tls_attach(connection->tls, info->tls_session, &connection->handshake);
         }
         return connection;

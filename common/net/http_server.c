@@ -1,9 +1,6 @@
 #include "net/http_server.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <gnutls/abstract.h>
-#include <gnutls/gnutls.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,6 +10,7 @@
 #include "base/mem.h"
 #include "net/http_connection.h"
 #include "net/listen.h"
+#include "net/mhd.h"
 
 enum {
         DEFAULT_CONNECTIONS = 512,
@@ -22,47 +20,6 @@ enum {
         HANDLING_LOAD = 1 << 16,     /* more than any number of connections */
         SPARE_BODY_BYTES = 32 << 20, /* for other bodies beside one of the largest */
 };
-
-/* libmicrohttpd requires a source of certificates, which is never called: server_tls_attach() gives
- * every session its credentials. Ignored without MHD_USE_TLS. */
-static int refuse_handshake(gnutls_session_t session,
-                            const struct gnutls_cert_retr_st *cert_request,
-                            gnutls_pcert_st **ret_certs, unsigned *ret_count,
-                            gnutls_ocsp_data_st **ret_ocsp, unsigned *ret_ocsp_count,
-                            gnutls_privkey_t *ret_key, unsigned *ret_flags) {
-        (void)session, (void)cert_request, (void)ret_certs, (void)ret_count, (void)ret_ocsp,
-                (void)ret_ocsp_count, (void)ret_key, (void)ret_flags;
-        return -1;
-}
-
-static int start_worker(struct http_server *server, struct http_worker *worker,
-                        unsigned connections, unsigned idle_s, struct error *err) {
-        static char priorities[] = SERVER_TLS_PRIORITIES;
-        const struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_PRIORITIES, 0, priorities},
-                                             {MHD_OPTION_END, 0, NULL}};
-        /* poll, not epoll: with 200 connections libmicrohttpd 0.9.75 sometimes leaves a worker
-         * asleep beside requests that have arrived. At our ceiling of connections poll costs no
-         * more. */
-        unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME |
-                         MHD_USE_NO_LISTEN_SOCKET | (server->tls ? MHD_USE_TLS : 0);
-        /* Never reached: connection_watch.h has the limit, and as many may be cut. */
-        unsigned limit = 2 * connections + 1;
-
-        worker->server = server;
-        errno = 0;
-        worker->daemon = MHD_start_daemon(
-                flags, 0, NULL, NULL, http_connection_request, worker, MHD_OPTION_CONNECTION_LIMIT,
-                limit, MHD_OPTION_CONNECTION_TIMEOUT, idle_s, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-                MHD_OPTION_NOTIFY_COMPLETED, http_connection_completed, worker,
-                MHD_OPTION_NOTIFY_CONNECTION, http_connection_notify, worker,
-                MHD_OPTION_URI_LOG_CALLBACK, http_connection_request_line, worker,
-                MHD_OPTION_HTTPS_CERT_CALLBACK2, refuse_handshake, MHD_OPTION_ARRAY,
-                server->tls ? tls : &tls[1], MHD_OPTION_END);
-        if (worker->daemon)
-                return 0;
-        int code = errno ? errno : EIO;
-        return error_set(err, code, "cannot start the HTTP server: %s", strerror(code));
-}
 
 static size_t worker_load(const struct http_worker *worker) {
         return atomic_load(&worker->connections) +
@@ -109,17 +66,23 @@ static unsigned or_default(unsigned value, unsigned fallback) {
         return value > 0 ? value : fallback;
 }
 
+int http_server_check(const char *bind_address, const struct http_server_tls *tls,
+                      struct error *err) {
+        int r = listen_check(bind_address, err);
+
+        return r < 0 ? r : server_tls_check(tls, err);
+}
+
 int http_server_start(const struct http_server_options *options, struct http_server **ret,
                       struct error *err) {
         _cleanup_(server_tls_unrefp) struct server_tls *tls = NULL;
 
         assert(options->handler && options->threads >= 1 && options->threads <= 64);
-        if (options->tls.cert_file || options->tls.key_file || options->tls.client_ca_file ||
-            options->tls.client_name_count > 0) {
-                int r = server_tls_load(&options->tls, &tls, err);
-                if (r < 0)
-                        return r;
-        }
+        int r = http_server_check(options->bind_address, &options->tls, err);
+        if (r == 0 && options->tls.cert_file)
+                r = server_tls_load(&options->tls, &tls, err);
+        if (r < 0)
+                return r;
         int fd = listen_open(options->bind_address, options->port, err);
         if (fd < 0)
                 return fd;
@@ -150,11 +113,12 @@ int http_server_start(const struct http_server_options *options, struct http_ser
                 .userdata = server,
         };
         server->watch = connection_watch_new(&watch_options);
-        int r = 0;
         server->worker_count = options->threads;
         server->workers = xcalloc(options->threads, sizeof(*server->workers));
-        for (size_t i = 0; i < server->worker_count && r == 0; i++)
-                r = start_worker(server, &server->workers[i], connections, idle_s, err);
+        for (size_t i = 0; i < server->worker_count && r == 0; i++) {
+                server->workers[i].server = server;
+                r = mhd_start(&server->workers[i], server->tls, connections, idle_s, err);
+        }
         if (r == 0)
                 r = connection_watch_start(server->watch, fd, err);
         if (r < 0) {

@@ -99,6 +99,10 @@ struct http_server_options {
         void *userdata;
 };
 
+/** http_server_check() - whether a server can be started with these options, as far as that can be
+ * said without opening anything. Return: 0; -EINVAL */
+_must_check_ int http_server_check(const char *bind_address, const struct http_server_tls *tls,
+                                   struct error *err);
 /**
  * http_server_start() - listen and serve
  * Return: 0; negative errno, with the address and port, or the TLS file, in @err

@@ -33,23 +33,39 @@ static int listen_on(const struct addrinfo *address) {
         return fd;
 }
 
+static int resolve(const char *name, uint16_t port, struct addrinfo **ret, struct error *err) {
+        const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+                                       .ai_socktype = SOCK_STREAM};
+        char service[8];
+
+        (void)snprintf(service, sizeof(service), "%u", port);
+        if (getaddrinfo(name, service, &hints, ret) != 0)
+                return error_set(err, EINVAL, "'%.64s' is not an IP address", name);
+        return 0;
+}
+
+int listen_check(const char *bind_address, struct error *err) {
+        struct addrinfo *address;
+
+        int r = bind_address ? resolve(bind_address, 0, &address, err) : 0;
+        if (bind_address && r == 0)
+                freeaddrinfo(address);
+        return r;
+}
+
 int listen_open(const char *bind_address, uint16_t port, struct error *err) {
         const char *names[] = {bind_address, NULL, NULL};
-        char service[8];
         int fd = -EADDRNOTAVAIL;
 
         if (!bind_address) {
                 names[0] = "::"; /* takes IPv4 too */
                 names[1] = "0.0.0.0";
         }
-        (void)snprintf(service, sizeof(service), "%u", port);
         for (size_t i = 0; names[i] && fd < 0; i++) {
-                struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
-                                         .ai_socktype = SOCK_STREAM};
-                struct addrinfo *address = NULL;
-                int r = getaddrinfo(names[i], service, &hints, &address);
-                if (r != 0)
-                        return error_set(err, EINVAL, "listen on %s: not an IP address", names[i]);
+                struct addrinfo *address;
+                int r = resolve(names[i], port, &address, err);
+                if (r < 0)
+                        return r;
                 fd = listen_on(address);
                 freeaddrinfo(address);
                 if (fd < 0 && fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL)

@@ -16,5 +16,7 @@
  * Return: the descriptor; negative errno with the address and port in @err
  */
 _must_check_ int listen_open(const char *bind_address, uint16_t port, struct error *err);
+/** listen_check() - -EINVAL unless listen_open() can use @bind_address */
+_must_check_ int listen_check(const char *bind_address, struct error *err);
 /** listen_port() - the local port; 0 when @fd is not a bound TCP socket */
 uint16_t listen_port(int fd);

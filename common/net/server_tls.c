@@ -105,13 +105,21 @@ static int set_client_ca(struct server_tls *tls, const char *path, struct error 
         return 0;
 }
 
-int server_tls_load(const struct http_server_tls *files, struct server_tls **ret,
-                    struct error *err) {
-        if (!files->cert_file || !files->key_file)
+int server_tls_check(const struct http_server_tls *files, struct error *err) {
+        bool has_some = files->cert_file || files->key_file || files->client_ca_file;
+
+        if (has_some && (!files->cert_file || !files->key_file))
                 return error_set(err, EINVAL, "TLS needs both a certificate and a key");
         if (files->client_name_count > 0 && !files->client_ca_file)
                 return error_set(err, EINVAL, "names of clients need a client CA");
+        return 0;
+}
 
+int server_tls_load(const struct http_server_tls *files, struct server_tls **ret,
+                    struct error *err) {
+        int r = server_tls_check(files, err);
+        if (r < 0)
+                return r;
         _cleanup_(server_tls_unrefp) struct server_tls *tls = xcalloc(1, sizeof(*tls));
         atomic_init(&tls->references, 1);
         tls->cert_file = xstrdup(files->cert_file);
@@ -119,7 +127,7 @@ int server_tls_load(const struct http_server_tls *files, struct server_tls **ret
         tls->client_name_count = files->client_name_count;
         if (gnutls_certificate_allocate_credentials(&tls->credentials) < 0)
                 mem_exhausted();
-        int r = set_pair(tls, files, err);
+        r = set_pair(tls, files, err);
         if (r == 0 && files->client_ca_file)
                 r = set_client_ca(tls, files->client_ca_file, err);
         if (r < 0)
@@ -259,16 +267,8 @@ static int verify_client(gnutls_session_t session) {
 }
 
 void server_tls_attach(struct server_tls *tls, void *session, struct tls_handshake *handshake) {
-        static unsigned char name[] = "http/1.1";
-        /* Twice: GnuTLS 3.7 writes over a list from its first on, and libmicrohttpd has put
-         * http/1.0 into the second place. */
-        const gnutls_datum_t protocols[] = {{name, sizeof(name) - 1}, {name, sizeof(name) - 1}};
-
         /* Fails only without memory; the handshake then fails, too. */
         (void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, tls->credentials);
-        /* RFC 7301, 3.2: a client that offers only other protocols is rejected. */
-        (void)gnutls_alpn_set_protocols(session, protocols, ARRAY_LEN(protocols),
-                                        GNUTLS_ALPN_MANDATORY);
         handshake->tls = tls;
         /* libmicrohttpd keeps a pointer there for pre-shared keys, which we do not offer. */
         gnutls_session_set_ptr(session, handshake);

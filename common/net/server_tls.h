@@ -23,6 +23,8 @@ enum { TLS_REFUSAL_MAX = 160 };
 struct http_server_tls;
 struct server_tls;
 
+/** server_tls_check() - -EINVAL unless @files name all that TLS needs, or none; reads no file */
+_must_check_ int server_tls_check(const struct http_server_tls *files, struct error *err);
 /**
  * server_tls_load() - read the files, and check that key and certificate match
  *

@@ -14,7 +14,7 @@
 
 enum {
         HELP_WIDTH = 80,
-        HELP_COLUMN = 30, /* where the sentences begin */
+        HELP_INDENT = 6, /* of further lines of an entry */
         VARIABLE_MAX = 80,
         TEXT_MAX = 1 << 20,
 };
@@ -38,13 +38,13 @@ static void row_variable(const struct option_row *row, char text[static VARIABLE
                 text[i] = text[i] == '-' ? '_' : (char)toupper((unsigned char)text[i]);
 }
 
-struct given {
+struct input {
         const char *source; /* "--name" or the variable */
         const char *text;
 };
 
-static int refuse_option(struct given given, struct error *err, const char *expected) {
-        return error_set(err, EINVAL, "%s: '%.128s': expected %s", given.source, given.text,
+static int refuse_option(struct input input, struct error *err, const char *expected) {
+        return error_set(err, EINVAL, "%s: '%.128s': expected %s", input.source, input.text,
                          expected);
 }
 
@@ -59,7 +59,7 @@ static void append_bound(struct buf *out, const struct option_row *row, double b
         buf_puts(out, text);
 }
 
-static int check_bounds(const struct option_row *row, double value, struct given given,
+static int check_bounds(const struct option_row *row, double value, struct input input,
                         struct error *err) {
         if (value >= row->min && value <= row->max)
                 return 0;
@@ -72,7 +72,7 @@ static int check_bounds(const struct option_row *row, double value, struct given
                 buf_puts(&expected, " to ");
                 append_bound(&expected, row, row->max);
         }
-        return refuse_option(given, err, expected.data);
+        return refuse_option(input, err, expected.data);
 }
 
 static bool parse_bool(const char *text, bool *ret) {
@@ -89,50 +89,67 @@ static bool parse_bool(const char *text, bool *ret) {
         return false;
 }
 
-static int set_bool(const struct option_row *row, struct given given, struct error *err) {
-        return parse_bool(given.text, row->value) ? 0 : refuse_option(given, err, "true or false");
+static int set_bool(const struct option_row *row, struct input input, struct error *err) {
+        return parse_bool(input.text, row->value) ? 0 : refuse_option(input, err, "true or false");
 }
 
-/* An integer, or a duration in ms. */
-static int set_int(const struct option_row *row, struct given given, struct error *err) {
-        bool is_duration = row->type == OPTION_DURATION_MS;
-        size_t len = strlen(given.text);
-        int64_t value = 0;
+static int set_int64(const struct option_row *row, int64_t value, struct input input,
+                     struct error *err) {
+        int r = check_bounds(row, (double)value, input, err);
 
-        if (is_duration ? duration_parse(given.text, len, &value) < 0
-                        : !number_parse_i64(given.text, len, &value))
-                return refuse_option(given, err,
-                                     is_duration ? "a duration such as 500ms, 90s or 1h30m"
-                                                 : "an integer");
-        int r = check_bounds(row, (double)value, given, err);
         if (r == 0)
                 *(int64_t *)row->value = value;
         return r;
 }
 
-static int set_number(const struct option_row *row, struct given given, struct error *err) {
+static int set_int(const struct option_row *row, struct input input, struct error *err) {
+        int64_t value = 0;
+
+        if (!number_parse_i64(input.text, strlen(input.text), &value))
+                return refuse_option(input, err, "an integer");
+        return set_int64(row, value, input, err);
+}
+
+static int set_duration(const struct option_row *row, struct input input, struct error *err) {
+        size_t len = strlen(input.text);
+        int64_t duration_ms = 0;
+        double number = 0;
+
+        if (duration_parse(input.text, len, &duration_ms) == 0)
+                return set_int64(row, duration_ms, input, err);
+        if (number_parse(input.text, len, &number))
+                return error_set(err, EINVAL, "%s: '%.128s' has no unit; did you mean %.128ss?",
+                                 input.source, input.text, input.text);
+        return refuse_option(input, err, "a duration such as 500ms, 90s or 1h30m");
+}
+
+static int set_number(const struct option_row *row, struct input input, struct error *err) {
         double value = 0;
 
-        if (!number_parse(given.text, strlen(given.text), &value))
-                return refuse_option(given, err, "a decimal number");
-        int r = check_bounds(row, value, given, err);
+        if (!number_parse(input.text, strlen(input.text), &value))
+                return refuse_option(input, err, "a decimal number");
+        int r = check_bounds(row, value, input, err);
         if (r == 0)
                 *(double *)row->value = value;
         return r;
 }
 
-static int set_enum(const struct option_row *row, struct given given, struct error *err) {
+static int set_enum(const struct option_row *row, struct input input, struct error *err) {
         _cleanup_(buf_done) struct buf expected = BUF_INIT(1024);
+        struct nearest nearest = NEAREST_TO(input.text);
 
         buf_puts(&expected, "one of");
         for (int i = 0; row->choices[i]; i++) {
-                if (strcmp(given.text, row->choices[i]) == 0) {
+                if (strcmp(input.text, row->choices[i]) == 0) {
                         *(int *)row->value = i;
                         return 0;
                 }
+                nearest_offer(&nearest, row->choices[i]);
                 buf_printf(&expected, "%s %s", i > 0 ? "," : "", row->choices[i]);
         }
-        return refuse_option(given, err, expected.data);
+        if (nearest.candidate)
+                buf_printf(&expected, "; did you mean %s?", nearest.candidate);
+        return refuse_option(input, err, expected.data);
 }
 
 /* From the environment or a default: the array and a copy of the text are one allocation. */
@@ -153,29 +170,30 @@ static void append_list(struct option_list *list, const char *text) {
         list->items[list->count++] = text;
 }
 
-static int set_value(const struct option_row *row, enum origin origin, struct given given,
+static int set_value(const struct option_row *row, enum origin origin, struct input input,
                      struct error *err) {
         switch (row->type) {
         case OPTION_BOOL:
-                return set_bool(row, given, err);
+                return set_bool(row, input, err);
         case OPTION_INT:
+                return set_int(row, input, err);
         case OPTION_DURATION_MS:
-                return set_int(row, given, err);
+                return set_duration(row, input, err);
         case OPTION_NUMBER:
-                return set_number(row, given, err);
+                return set_number(row, input, err);
         case OPTION_STRING:
-                *(const char **)row->value = given.text;
+                *(const char **)row->value = input.text;
                 return 0;
         case OPTION_LIST:
                 if (origin == ORIGIN_FLAG)
-                        append_list(row->value, given.text);
+                        append_list(row->value, input.text);
                 else
-                        set_list(row->value, given.text);
+                        set_list(row->value, input.text);
                 return 0;
         case OPTION_ENUM:
                 break;
         }
-        return set_enum(row, given, err);
+        return set_enum(row, input, err);
 }
 
 static const struct option_row *find_row(const struct option_row *rows, size_t count,
@@ -201,7 +219,7 @@ static int refuse_unknown(const struct option_row *rows, size_t count, const cha
         if (nearest.candidate)
                 return error_set(err, EINVAL, "unknown flag %s; did you mean --%s?", written,
                                  nearest.candidate);
-        return error_set(err, EINVAL, "unknown flag %s; --help lists all", written);
+        return error_set(err, EINVAL, "unknown flag %s", written);
 }
 
 static const struct option_row *find_letter(const struct option_row *rows, size_t count,
@@ -249,15 +267,15 @@ static int read_flag(const struct option_row *rows, size_t count, int argc, char
                 return refuse_unknown(rows, count, argv[*at], err);
         char source[OPTIONS_NAME_MAX + 3];
         (void)snprintf(source, sizeof(source), "--%s", row->name);
-        struct given given = {source, "true"};
+        struct input input = {source, "true"};
         if (value)
-                given.text = value;
+                input.text = value;
         else if (row->type != OPTION_BOOL && *at + 1 < argc)
-                given.text = argv[++*at];
+                input.text = argv[++*at];
         else if (row->type != OPTION_BOOL)
                 return error_set(err, EINVAL, "%s: needs a value", source);
         last_parse.origins[row - rows] = ORIGIN_FLAG;
-        return set_value(row, ORIGIN_FLAG, given, err);
+        return set_value(row, ORIGIN_FLAG, input, err);
 }
 
 /* Puts words behind the flags, in their order. */
@@ -306,10 +324,10 @@ static int read_environment_or_default(const struct option_row *row, enum origin
         const char *text = getenv(variable);
         if (text && *text) {
                 *origin = ORIGIN_ENVIRONMENT;
-                return set_value(row, *origin, (struct given){variable, text}, err);
+                return set_value(row, *origin, (struct input){variable, text}, err);
         }
         if (row->fallback) {
-                int r = set_value(row, ORIGIN_DEFAULT, (struct given){row->name, row->fallback},
+                int r = set_value(row, ORIGIN_DEFAULT, (struct input){row->name, row->fallback},
                                   err);
                 assert(r == 0); /* the table itself is wrong */
                 return r;
@@ -369,46 +387,36 @@ static void append_metavar(struct buf *out, const struct option_row *row) {
                 buf_printf(out, "%s%s", i > 0 ? "|" : "", row->choices[i]);
 }
 
-/* The flag on the left, the text on the right of HELP_COLUMN, broken between words. */
-static void print_entry(const char *flag, const char *text, FILE *out) {
-        size_t column = (size_t)fprintf(out, "  %s", flag);
-        bool is_line_start = true;
-
-        if (column + 2 > HELP_COLUMN) {
-                (void)fputc('\n', out);
-                column = 0;
-        }
-        column += (size_t)fprintf(out, "%*s", (int)(HELP_COLUMN - column), "");
-        while (*(text += strspn(text, " "))) {
-                size_t len = strcspn(text, " ");
-                if (!is_line_start && column + 1 + len > HELP_WIDTH) {
-                        (void)fprintf(out, "\n%*s", HELP_COLUMN, "");
-                        column = HELP_COLUMN;
-                        is_line_start = true;
+/* Breaks between words, and indents all lines but the first. */
+static void print_wrapped(const char *text, FILE *out) {
+        for (size_t column = 0; *text;) {
+                size_t blanks = strspn(text, " "), len = strcspn(text + blanks, " ");
+                text += blanks;
+                if (column > 0 && column + blanks + len > HELP_WIDTH) {
+                        (void)fputc('\n', out);
+                        blanks = HELP_INDENT;
+                        column = 0;
                 }
-                column += (size_t)fprintf(out, "%s%.*s", is_line_start ? "" : " ", (int)len, text);
-                is_line_start = false;
+                column += (size_t)fprintf(out, "%*s%.*s", (int)blanks, "", (int)len, text);
                 text += len;
         }
         (void)fputc('\n', out);
 }
 
-/* " [default 10s, $PLIMSOLL_INTERVAL]" */
+/* A variable is only shown if its name does not follow from the flag's. */
 static void append_defaults(struct buf *out, const struct option_row *row) {
-        bool has_default = row->fallback && *row->fallback;
-        char variable[VARIABLE_MAX];
+        const char *fallback = row->type == OPTION_BOOL ? "false" : "";
 
-        row_variable(row, variable);
-        if (!has_default && !*variable)
-                return;
-        buf_puts(out, " [");
-        if (has_default)
-                buf_printf(out, "default %s%s", row->fallback, *variable ? ", " : "");
-        buf_printf(out, "%s%s]", *variable ? "$" : "", variable);
+        if (row->fallback)
+                fallback = row->fallback;
+        if (*fallback)
+                buf_printf(out, " (default %s)", fallback);
+        if (row->variable && *row->variable)
+                buf_printf(out, " ($%s)", row->variable);
 }
 
 void options_help(const struct option_row *rows, size_t count, FILE *out) {
-        _cleanup_(buf_done) struct buf flag = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);
+        _cleanup_(buf_done) struct buf entry = BUF_INIT(TEXT_MAX);
 
         for (size_t i = 0; i < count && (rows[i].name || rows[i].help); i++) {
                 const struct option_row *row = &rows[i];
@@ -416,20 +424,21 @@ void options_help(const struct option_row *rows, size_t count, FILE *out) {
                         (void)fprintf(out, "%s%s:\n", i > 0 ? "\n" : "", row->help);
                         continue;
                 }
-                buf_clear(&flag);
-                buf_clear(&text);
+                buf_clear(&entry);
+                buf_puts(&entry, "  ");
                 if (row->letter)
-                        buf_printf(&flag, "-%c, ", row->letter);
-                buf_printf(&flag, "--%s", row->name);
-                append_metavar(&flag, row);
-                buf_printf(&text, "%s%s", row->help,
+                        buf_printf(&entry, "-%c, ", row->letter);
+                buf_printf(&entry, "--%s", row->name);
+                append_metavar(&entry, row);
+                buf_printf(&entry, "  %s%s", row->help,
                            row->type == OPTION_LIST ? " May be repeated." : "");
-                append_defaults(&text, row);
-                print_entry(flag.data, text.data, out);
+                append_defaults(&entry, row);
+                print_wrapped(entry.data, out);
         }
-        (void)fputc('\n', out);
-        print_entry("-h, --help", "Print this text and exit.", out);
-        print_entry("--version", "Print the version and exit.", out);
+        (void)fputs("\n"
+                    "  -h, --help  Print this text and exit.\n"
+                    "  --version  Print the version and exit.\n",
+                    out);
 }
 
 /* What a terminal or a line-wise reader could misread is quoted. Of an URL, user and password are

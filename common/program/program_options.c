@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -35,6 +36,26 @@ int program_exit_code(const struct error *err) {
         default:
                 return PROGRAM_EXIT_CONFIG;
         }
+}
+
+void program_usage_error(const char *program, const struct error *err) {
+        (void)fprintf(stderr, "%s: %s\nSee '%s --help'.\n", program, err->msg, program);
+}
+
+void program_refuse_usage(const char *program, const struct error *err) {
+        _cleanup_(freep) char *hint = xasprintf("See '%s --help'.", program);
+
+        if (isatty(STDERR_FILENO))
+                program_usage_error(program, err);
+        else
+                log_error(MSG("cannot start"), ERR(err), STR("hint", hint));
+}
+
+void program_refuse_start(const char *program, const struct error *err) {
+        if (isatty(STDERR_FILENO))
+                (void)fprintf(stderr, "%s: cannot start: %s\n", program, err->msg);
+        else
+                log_error(MSG("cannot start"), ERR(err));
 }
 
 void program_log_set(const struct program_options *options) {

@@ -95,6 +95,17 @@ _must_check_ int program_end(const char *program, int status);
  */
 int program_exit_code(const struct error *err);
 
+/** program_usage_error() - print the error and where to find help: "program: unknown flag --prot;
+ * did you mean --port?", "See 'program --help'." */
+void program_usage_error(const char *program, const struct error *err);
+
+/* Why a daemon cannot start: sentences on a terminal, a log line elsewhere. */
+
+/** program_refuse_usage() - its flags are wrong */
+void program_refuse_usage(const char *program, const struct error *err);
+/** program_refuse_start() - for any other reason */
+void program_refuse_start(const char *program, const struct error *err);
+
 /** program_log_set() - log_set() with the values of PROGRAM_LOG_ROWS */
 void program_log_set(const struct program_options *options);
 

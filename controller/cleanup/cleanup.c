@@ -409,6 +409,7 @@ struct cleanup *cleanup_new(const struct daemon *daemon, const struct cleanup_op
                 &(struct patch_kind_options){
                         .what = "cleanup",
                         .max_in_flight = publisher_in_flight(options->patches_per_s),
+                        .max_retry_ms = 1, /* none is tried again */
                         .on_turn = on_cleanup_turn,
                         .on_done = on_cleanup_done,
                         .userdata = cleanup});

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/json_write.h"
+#include "base/mem.h"
 #include "controller/track/plan_due.h"
 
 enum { PRINTOUT_MAX_BYTES = 256 << 20, CELL_MIN = 7 };
@@ -69,6 +70,14 @@ static void print_table_row(struct printout *printout, const struct printout_row
                    state ? state : "ok");
 }
 
+static void write_reason(const struct printout_row *row, size_t metric, struct buf *out) {
+        const struct compiled_policy *compiled = row->track->compiled;
+        _cleanup_(freep) char *key = xasprintf("%s%s", compiled->options.style.prefix,
+                                               compiled->policy->metrics[metric].name);
+
+        json_write_text(out, key, node_track_why(row->track, metric, row->now_mono_ms));
+}
+
 static void print_json_row(struct printout *printout, const struct printout_row *row) {
         const struct compiled_policy *compiled = printout->compiled;
         struct buf *out = &printout->lines;
@@ -85,8 +94,7 @@ static void print_json_row(struct printout *printout, const struct printout_row 
         json_write_object(out, "unusable");
         for (size_t i = 0; i < compiled->policy->metric_count; i++)
                 if (!plan_has(row->values, i))
-                        json_write_text(out, compiled->keys[i],
-                                        node_track_why(row->track, i, row->now_mono_ms));
+                        write_reason(row, i, out);
         json_write_object_end(out);
         if (node_track_age_ms(row->track, row->now_mono_ms, &age_ms))
                 json_write_seconds(out, "ageSeconds", age_ms);

@@ -8,49 +8,49 @@
 
 /* Reading a document */
 
-static const char *read_secret_path(const struct policy_map *map, const char *field,
-                                    enum secret_kind kind, enum policy_need need,
+static const char *read_secret_path(const struct reader_map *map, const char *field,
+                                    enum secret_kind kind, enum reader_need need,
                                     bool opens_files) {
-        const char *path = policy_read_text(map, field, need, "a file");
+        const char *path = reader_text(map, field, need, "a file");
         _cleanup_(secret_freep) char *text = NULL;
         struct error err = ERROR_NULL;
 
         if (path && opens_files && secret_read_file(kind, path, &text, &err) < 0)
-                policy_refuse(map, field, "%s", err.msg);
+                reader_refuse(map, field, "%s", err.msg);
         return path;
 }
 
-static void read_tls(const struct policy_map *map, bool opens_files,
+static void read_tls(const struct reader_map *map, bool opens_files,
                      struct credentials_options *ret) {
         static const char *const fields[] = {
                 "ca_file", "cert_file", "key_file", "server_name", "insecure_skip_verify", NULL};
-        struct policy_map tls = {.fields = fields};
+        struct reader_map tls = {.fields = fields};
         const char **files = ret->files;
 
-        if (!policy_map_field(map, "tls_config", POLICY_OPTIONAL, &tls))
+        if (!reader_map_field(map, "tls_config", READER_OPTIONAL, &tls))
                 return;
         for (enum credentials_file i = CREDENTIALS_CA; i <= CREDENTIALS_KEY; i++)
-                files[i] = read_secret_path(&tls, fields[i], SECRET_PEM, POLICY_OPTIONAL,
+                files[i] = read_secret_path(&tls, fields[i], SECRET_PEM, READER_OPTIONAL,
                                             opens_files);
-        ret->server_name = policy_read_text(&tls, "server_name", POLICY_OPTIONAL, "a name");
-        ret->is_insecure = policy_read_choice(&tls, "insecure_skip_verify", POLICY_OPTIONAL,
-                                              (const char *const[]){"false", "true", NULL}) == 1;
-        if (policy_map_end(&tls) && !files[CREDENTIALS_CERT] != !files[CREDENTIALS_KEY])
-                policy_refuse(&tls, NULL, "cert_file and key_file must be set together");
+        ret->server_name = reader_text(&tls, "server_name", READER_OPTIONAL, "a name");
+        ret->is_insecure = reader_choice(&tls, "insecure_skip_verify", READER_OPTIONAL,
+                                         (const char *const[]){"false", "true", NULL}) == 1;
+        if (reader_map_end(&tls) && !files[CREDENTIALS_CERT] != !files[CREDENTIALS_KEY])
+                reader_refuse(&tls, NULL, "cert_file and key_file must be set together");
 }
 
-static void read_basic_auth(const struct policy_map *map, bool opens_files,
+static void read_basic_auth(const struct reader_map *map, bool opens_files,
                             struct credentials_options *ret) {
-        struct policy_map basic = {
+        struct reader_map basic = {
                 .fields = (const char *const[]){"username", "password_file", NULL}};
 
-        if (!policy_map_field(map, "basic_auth", POLICY_OPTIONAL, &basic))
+        if (!reader_map_field(map, "basic_auth", READER_OPTIONAL, &basic))
                 return;
-        ret->username = policy_read_text(&basic, "username", POLICY_REQUIRED, "a name");
+        ret->username = reader_text(&basic, "username", READER_REQUIRED, "a name");
         ret->files[CREDENTIALS_PASSWORD] = read_secret_path(&basic, "password_file", SECRET_TOKEN,
-                                                            POLICY_REQUIRED, opens_files);
-        if (policy_map_end(&basic) && strchr(ret->username, ':'))
-                policy_expected(&basic, "username", "a name without a colon");
+                                                            READER_REQUIRED, opens_files);
+        if (reader_map_end(&basic) && strchr(ret->username, ':'))
+                reader_expected(&basic, "username", "a name without a colon");
 }
 
 static bool is_header_name(const char *text) {
@@ -58,67 +58,67 @@ static bool is_header_name(const char *text) {
                                "");
 }
 
-static void read_authorization(const struct policy_map *map, bool opens_files,
+static void read_authorization(const struct reader_map *map, bool opens_files,
                                struct credentials_options *ret) {
-        struct policy_map header = {
+        struct reader_map header = {
                 .fields = (const char *const[]){"type", "credentials_file", NULL}};
 
-        if (!policy_map_field(map, "authorization", POLICY_OPTIONAL, &header))
+        if (!reader_map_field(map, "authorization", READER_OPTIONAL, &header))
                 return;
-        ret->token_type = policy_read_text(&header, "type", POLICY_OPTIONAL, "a word");
+        ret->token_type = reader_text(&header, "type", READER_OPTIONAL, "a word");
         ret->files[CREDENTIALS_TOKEN] = read_secret_path(&header, "credentials_file", SECRET_TOKEN,
-                                                         POLICY_REQUIRED, opens_files);
-        if (!policy_map_end(&header))
+                                                         READER_REQUIRED, opens_files);
+        if (!reader_map_end(&header))
                 return;
         if (ret->token_type && !is_header_name(ret->token_type))
-                policy_expected(&header, "type", "a word such as Bearer");
+                reader_expected(&header, "type", "a word such as Bearer");
         else if (ret->token_type && strcasecmp(ret->token_type, "Basic") == 0)
-                policy_refuse(&header, "type", "set basic_auth instead");
+                reader_refuse(&header, "type", "set basic_auth instead");
         else if (ret->username)
-                policy_refuse(map, "authorization", "cannot be set together with basic_auth");
+                reader_refuse(map, "authorization", "cannot be set together with basic_auth");
 }
 
 /* The value of one header. */
-static void read_header(const struct policy_map *header, const struct policy_map *item,
+static void read_header(const struct reader_map *header, const struct reader_map *item,
                         const char *name, struct credentials_options *ret) {
-        const char *value = policy_read_text(item, NULL, POLICY_REQUIRED, "a text");
+        const char *value = reader_text(item, NULL, READER_REQUIRED, "a text");
 
         for (const char *c = value ? value : ""; *c; c++)
                 if ((unsigned char)*c < ' ' || *c == 0x7f) {
-                        policy_refuse(item, NULL, "must not contain a control character");
+                        reader_refuse(item, NULL, "must not contain a control character");
                         return;
                 }
         if (value && ret->header_count == CREDENTIALS_MAX_HEADERS) {
-                policy_refuse(header, NULL, "more than %d headers", CREDENTIALS_MAX_HEADERS);
+                reader_refuse(header, NULL, "more than %d headers", CREDENTIALS_MAX_HEADERS);
         } else if (value) {
                 ret->headers[ret->header_count].name = name;
                 ret->headers[ret->header_count++].value = value;
         }
 }
 
-static void read_headers(const struct policy_map *map, struct credentials_options *ret) {
-        struct policy_map headers = {0}, item;
+static void read_headers(const struct reader_map *map, struct credentials_options *ret) {
+        struct reader_map headers = {0}, item;
 
-        if (!policy_map_field(map, "http_headers", POLICY_OPTIONAL, &headers))
+        if (!reader_map_field(map, "http_headers", READER_OPTIONAL, &headers))
                 return;
         for (size_t i = 0; i < headers.node->count; i++) {
                 const char *name = headers.node->items[i].key;
-                struct policy_map header = {.fields = (const char *const[]){"values", NULL}};
+                struct reader_map header = {.fields = (const char *const[]){"values", NULL}};
                 if (!is_header_name(name))
-                        policy_refuse(&headers, name, "expected a header's name");
+                        reader_refuse(&headers, name, "expected a header's name");
                 else if (strcasecmp(name, "Authorization") == 0)
-                        policy_refuse(&headers, name, "set authorization or basic_auth instead");
-                else if (policy_map_field(&headers, name, POLICY_REQUIRED, &header)) {
+                        reader_refuse(&headers, name, "set authorization or basic_auth instead");
+                else if (reader_map_field(&headers, name, READER_REQUIRED, &header)) {
                         for (size_t k = 0;
-                             policy_list_item(&header, "values", CREDENTIALS_MAX_HEADERS, k, &item);
+                             reader_list_item(&header, "values", CREDENTIALS_MAX_HEADERS, k, &item);
                              k++)
                                 read_header(&headers, &item, name, ret);
-                        (void)policy_map_end(&header);
+                        (void)reader_map_end(&header);
                 }
         }
 }
 
-void credentials_read(const struct policy_map *map, bool opens_files,
+void credentials_read(const struct reader_map *map, bool opens_files,
                       struct credentials_options *ret) {
         read_tls(map, opens_files, ret);
         read_basic_auth(map, opens_files, ret);

@@ -11,9 +11,9 @@
 #include "base/attributes.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "codec/reader.h"
 #include "kube/secret.h"
 #include "net/http_client.h"
-#include "policy/policy_reader.h"
 
 /* Where a pod has its own. */
 #define CREDENTIALS_ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -49,7 +49,7 @@ struct credentials_options {
  * @opens_files: can the files be read, too, and hold what they should? For --check-config
  * @ret:         strings are the document's
  */
-void credentials_read(const struct policy_map *map, bool opens_files,
+void credentials_read(const struct reader_map *map, bool opens_files,
                       struct credentials_options *ret);
 
 struct credentials {

@@ -12,14 +12,11 @@
  *   as they stand as long as they are fresh.
  *
  * Every attempt on a node ends in a reading or in a failure; a node that is missing from a server's
- * response has failed. On failures the loop turns to the next source, and --once ends when every
- * node has had an attempt.
+ * response has failed.
  *
- * A source is kept warm or asked on demand. *Warm*: it is read all the time, so that its windows
- * are filled when the one before it fails; that is the rule. *On demand*: each question costs
- * somebody else, a kubelet's the API server a review of the token now and then. Such a source is
- * asked about a node only while no source before it serves the node, and less often by a replica
- * that does not write.
+ * Sources have an order of preference. A source is asked about a node only while no source before
+ * it serves the node (track/node_track.h). A source that asks one server about all nodes does so
+ * while at least one node needs it. Exporters have no place in the order: they are always asked.
  *
  * Everything happens on the loop's thread.
  */
@@ -57,6 +54,11 @@ struct source_reading {
         const char *const *why;
 };
 
+/** source_reading_is_news() - false: a page that was served before */
+static inline bool source_reading_is_news(const struct source_reading *reading) {
+        return reading->step || reading->ready != 0;
+}
+
 /* What a source calls; the pointers are borrowed for the call, and nothing called here may call
  * the source. */
 struct source_sink {
@@ -64,8 +66,8 @@ struct source_sink {
                            const struct source_reading *reading);
         /* An attempt that gave nothing. @reason: short static text, a label of metrics. */
         void (*on_failure)(const struct source_sink *sink, struct node *node, const char *reason);
-        /* Shall @node be asked about now? Called by sources that are asked on demand. */
-        bool (*is_wanted)(const struct source_sink *sink, const struct node *node);
+        /* Does @node need the source now? NULL: does any node? */
+        bool (*is_needed)(const struct source_sink *sink, const struct node *node);
         void *userdata;
         size_t source; /* the index of the one that calls */
 };
@@ -76,7 +78,8 @@ enum { SOURCE_MAX = 16 };
 struct source_traits {
         int64_t interval_ms; /* between two readings of a node, > 0 */
         bool is_ready_made;  /* it hands in values and no steps: there is nothing for windows */
-        bool is_on_demand;   /* else it is kept warm; see the top of this file */
+        bool is_costly;      /* each question costs the API server something, too: a replica that
+                              * does not write asks less often */
         struct source_scope scope; /* those with an exporter stand behind all that have none */
 };
 

@@ -1,10 +1,13 @@
 #include "controller/source/source_list.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/name.h"
+#include "base/nearest.h"
 #include "codec/tree.h"
 
 enum {
@@ -66,6 +69,25 @@ static int check_spec(const struct source_spec *spec, const struct source_list_r
 
 /* ---- Flags. */
 
+static int refuse_kind(const struct source_kind *const *kinds, const char *name, size_t len,
+                       struct error *err) {
+        char wrong[65];
+        struct nearest nearest = NEAREST_TO(wrong);
+        _cleanup_(buf_done) struct buf all = BUF_INIT(256);
+
+        (void)snprintf(wrong, sizeof(wrong), "%.*s", (int)size_min(len, sizeof(wrong) - 1), name);
+        for (size_t i = 0; kinds[i]; i++) {
+                if (kinds[i]->fields & SOURCE_HAS_NAME)
+                        continue;
+                buf_printf(&all, "%s%s", all.len > 0 ? ", " : "", kinds[i]->name);
+                nearest_offer(&nearest, kinds[i]->name);
+        }
+        const char *meant = nearest.candidate;
+        return error_set(err, EINVAL, "\"%s\": unknown source%s%s%s; expected one of %s", wrong,
+                         meant ? " (did you mean " : "", meant ? meant : "", meant ? "?)" : "",
+                         all.data);
+}
+
 int source_list_order(const char *text, const struct source_kind *const *kinds,
                       struct source_list **ret, struct error *err) {
         _cleanup_(source_list_freep) struct source_list *list = xcalloc(1, sizeof(*list));
@@ -74,8 +96,7 @@ int source_list_order(const char *text, const struct source_kind *const *kinds,
                 size_t len = strcspn(at, ",");
                 const struct source_kind *kind = find_kind(kinds, at, len);
                 if (!kind || (kind->fields & SOURCE_HAS_NAME))
-                        return error_set(err, EINVAL, "\"%.*s\": unknown source",
-                                         (int)size_min(len, 64), at);
+                        return refuse_kind(kinds, at, len, err);
                 if (find_name(list, kind->name))
                         return error_set(err, EINVAL, "\"%s\" is given twice", kind->name);
                 const struct source_spec spec = default_spec(kind);
@@ -119,9 +140,9 @@ static const struct {
         {"unit", SOURCE_HAS_QUERY},
 };
 
-static void read_kind(const struct policy_map *map, const struct source_kind *const *kinds,
+static void read_kind(const struct reader_map *map, const struct source_kind *const *kinds,
                       const struct source_kind **ret) {
-        const char *name = policy_read_text(map, "kind", POLICY_REQUIRED, "a kind of source");
+        const char *name = reader_text(map, "kind", READER_REQUIRED, "a kind of source");
         _cleanup_(buf_done) struct buf all = BUF_INIT(256);
 
         *ret = name ? find_kind(kinds, name, strlen(name)) : NULL;
@@ -132,36 +153,36 @@ static void read_kind(const struct policy_map *map, const struct source_kind *co
                                           : " or ",
                            kinds[i]->name);
         if (name && !*ret)
-                policy_expected(map, "kind", "%s", all.data);
+                reader_expected(map, "kind", "%s", all.data);
 }
 
 /* The name of an exporter, by which policies call it. */
-static void read_name(const struct policy_map *map, const struct source_list_rules *rules,
+static void read_name(const struct reader_map *map, const struct source_list_rules *rules,
                       const struct source_list *list, struct source_spec *spec) {
-        const char *name = policy_read_text(map, "name", POLICY_REQUIRED, "a name");
+        const char *name = reader_text(map, "name", READER_REQUIRED, "a name");
 
         if (!name)
                 return;
         if (!name_is_made_of(name, strlen(name), POLICY_RESOURCE_NAME_MAX, NAME_LOWER "-", "", ""))
-                policy_expected(map, "name", "at most %d of a-z, 0-9 and '-'",
+                reader_expected(map, "name", "at most %d of a-z, 0-9 and '-'",
                                 POLICY_RESOURCE_NAME_MAX);
         else if (find_kind(rules->kinds, name, strlen(name)) || find_name(list, name))
-                policy_refuse(map, "name", "\"%s\" is taken", name);
+                reader_refuse(map, "name", "\"%s\" is taken", name);
         spec->name = spec->traits.scope.exporter = name;
 }
 
-static void read_interval(const struct policy_map *map, int64_t *ret_ms) {
+static void read_interval(const struct reader_map *map, int64_t *ret_ms) {
         static const char what[] = "a duration of 1s to 5m";
 
         if (!tree_get(map->node, "interval"))
                 return;
-        policy_read_duration(map, "interval", what, INTERVAL_MIN_MS, ret_ms);
+        reader_duration(map, "interval", what, INTERVAL_MIN_MS, ret_ms);
         if (*ret_ms > INTERVAL_MAX_MS)
-                policy_expected(map, "interval", "%s", what);
+                reader_expected(map, "interval", "%s", what);
 }
 
 /* One entry of the list. @known: room for the names of its fields, as long as @map lives */
-static void read_spec(struct policy_map *map, const char *known[static ARRAY_LEN(fields) + 1],
+static void read_spec(struct reader_map *map, const char *known[static ARRAY_LEN(fields) + 1],
                       const struct source_list_rules *rules, struct source_list *list) {
         const struct source_kind *kind = NULL;
         struct error err = ERROR_NULL;
@@ -183,41 +204,41 @@ static void read_spec(struct policy_map *map, const char *known[static ARRAY_LEN
         if (kind->fields & SOURCE_HAS_NAME)
                 read_name(map, rules, list, &spec);
         else if (find_name(list, kind->name))
-                policy_refuse(map, "kind", "there is one already");
+                reader_refuse(map, "kind", "there is one already");
         read_interval(map, &spec.traits.interval_ms);
         if (tree_get(map->node, "url") && (kind->fields & SOURCE_HAS_URL))
-                spec.url = policy_read_text(map, "url", POLICY_REQUIRED, "a URL");
+                spec.url = reader_text(map, "url", READER_REQUIRED, "a URL");
         if (kind->fields & SOURCE_HAS_HTTP)
                 credentials_read(map, rules->opens_files, &spec.credentials);
         if (kind->fields & SOURCE_HAS_QUERY) {
-                spec.match = policy_read_text(map, "match", POLICY_OPTIONAL, "matchers");
-                spec.is_ratio = policy_read_choice(
-                                        map, "unit", POLICY_OPTIONAL,
-                                        (const char *const[]){"percent", "ratio", NULL}) == 1;
+                spec.match = reader_text(map, "match", READER_OPTIONAL, "matchers");
+                spec.is_ratio = reader_choice(map, "unit", READER_OPTIONAL,
+                                              (const char *const[]){"percent", "ratio", NULL}) == 1;
         }
-        if (!policy_map_end(map))
+        if (!reader_map_end(map))
                 return;
         settle_credentials(&spec);
         if (check_spec(&spec, rules, &wrong, &err) < 0)
-                policy_refuse(map, wrong, "%s", err.msg);
+                reader_refuse(map, wrong, "%s", err.msg);
         else
                 add_spec(list, &spec);
 }
 
 static int read_document(const struct source_list_rules *rules, struct source_list *list,
                          struct error *err) {
-        struct policy_reader reader = {.is_strict = true};
-        struct policy_map root = {.fields = (const char *const[]){"sources", NULL}}, item = {0};
+        struct reader reader = {.is_strict = true};
+        struct reader_map root = {.fields = (const char *const[]){"sources", NULL}}, item = {0};
         const char *known[ARRAY_LEN(fields) + 1];
 
-        if (policy_map_root(&reader, tree_root(list->document), &root)) {
-                for (size_t i = 0; policy_map_item(&root, "sources", SOURCE_MAX, i, &item); i++)
+        if (reader_map_root(&reader, tree_root(list->document), &root)) {
+                for (size_t i = 0; reader_map_item(&root, "sources", SOURCE_MAX, i, &item); i++)
                         read_spec(&item, known, rules, list);
-                if (policy_map_end(&root) && list->ordered_count == 0)
-                        policy_refuse(&root, "sources",
+                if (reader_map_end(&root) && list->ordered_count == 0)
+                        reader_refuse(&root, "sources",
                                       "needs at least one source other than an exporter");
         }
-        return policy_reader_end(&reader, err);
+        *err = reader.error;
+        return err->code;
 }
 
 static int read_list(struct tree *document, const struct source_list_rules *rules,

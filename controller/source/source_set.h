@@ -1,6 +1,6 @@
 /*
  * The sources that run. Each has an index, under which it reports: its place in the source_list.
- * Which one is used is decided per node, see feed.h; which ones are read, see source.h.
+ * Which one serves a node, and which ones are asked, is decided per node (track/node_track.h).
  */
 #pragma once
 

@@ -15,17 +15,37 @@ bool compiled_policy_is_maximum(const struct policy_metric *metric) {
                (metric->query.statistic == METRIC_MAX || metric->query.statistic == METRIC_MAX_AVG);
 }
 
-static struct window_plan *plan_windows(const struct policy *policy,
-                                        const struct source_traits *source) {
+/* An exporter's metrics come from it alone. */
+static size_t find_store(const struct compiled_policy *compiled,
+                         const struct policy_metric *metric) {
+        for (size_t i = compiled->ordered_count; i < compiled->options.source_count; i++)
+                if (source_scope_has(&compiled->options.sources[i].scope, compiled->policy, metric))
+                        return i;
+        return 0;
+}
+
+/* The windows of all metrics that a source which fills @store has steps for; gaps are those of the
+ * slowest. */
+static struct window_plan *plan_windows(const struct compiled_policy *compiled, size_t store) {
+        const struct policy *policy = compiled->policy;
         struct metric_query queries[POLICY_MAX_METRICS];
+        int64_t interval_ms = 1;
+        uint64_t planned = 0;
         size_t count = 0;
 
-        for (size_t i = 0; i < policy->metric_count && !source->is_ready_made; i++) {
-                const struct policy_metric *metric = &policy->metrics[i];
-                if (metric->is_query && source_scope_has(&source->scope, policy, metric))
-                        queries[count++] = metric->query;
+        for (size_t s = 0; s < compiled->options.source_count; s++) {
+                const struct source_traits *source = &compiled->options.sources[s];
+                if (source->is_ready_made || compiled_policy_store(compiled, s) != store)
+                        continue;
+                interval_ms = source->interval_ms > interval_ms ? source->interval_ms : interval_ms;
+                for (size_t i = 0; i < policy->metric_count; i++)
+                        if (compiled->stores[i] == store && policy->metrics[i].is_query &&
+                            source_scope_has(&source->scope, policy, &policy->metrics[i]))
+                                planned |= UINT64_C(1) << i;
         }
-        return window_plan_new(queries, count, source->interval_ms);
+        for (; planned != 0; planned &= planned - 1)
+                queries[count++] = policy->metrics[__builtin_ctzll(planned)].query;
+        return window_plan_new(queries, count, interval_ms);
 }
 
 struct compiled_policy *compiled_policy_new(struct policy *policy,
@@ -37,7 +57,6 @@ struct compiled_policy *compiled_policy_new(struct policy *policy,
         compiled->options = *options;
         for (size_t i = 0; i < policy->metric_count; i++) {
                 const char *name = policy->metrics[i].name;
-                compiled->keys[i] = xasprintf("%s%s", options->style.prefix, name);
                 if (compiled_policy_is_maximum(&policy->metrics[i]) &&
                     strlen(name) + strlen(ANNOTATION_PEAK) <= METRIC_NAME_MAX)
                         compiled->peak_keys[i] = xasprintf("%s" ANNOTATION_PEAK, name);
@@ -45,7 +64,6 @@ struct compiled_policy *compiled_policy_new(struct policy *policy,
         compiled->first_asked = options->source_count;
         for (size_t i = 0; i < options->source_count; i++) {
                 const struct source_traits *source = &options->sources[i];
-                compiled->sources[i].window_plan = plan_windows(policy, source);
                 compiled->sources[i].is_asked = source_scope_has_any(&source->scope, policy);
                 if (compiled->sources[i].is_asked && i < compiled->first_asked)
                         compiled->first_asked = i;
@@ -55,6 +73,11 @@ struct compiled_policy *compiled_policy_new(struct policy *policy,
                 if (!source->scope.exporter)
                         compiled->ordered_count = i + 1;
         }
+        for (size_t i = 0; i < policy->metric_count; i++)
+                compiled->stores[i] = (uint8_t)find_store(compiled, &policy->metrics[i]);
+        for (size_t i = 0; i < options->source_count; i++)
+                if (compiled_policy_store(compiled, i) == i)
+                        compiled->window_plans[i] = plan_windows(compiled, i);
         plan_init(&compiled->plan, policy);
         return compiled;
 }
@@ -62,12 +85,10 @@ struct compiled_policy *compiled_policy_new(struct policy *policy,
 void compiled_policy_free(struct compiled_policy *compiled) {
         if (!compiled)
                 return;
-        for (size_t i = 0; i < POLICY_MAX_METRICS; i++) {
-                free(compiled->keys[i]);
+        for (size_t i = 0; i < POLICY_MAX_METRICS; i++)
                 free(compiled->peak_keys[i]);
-        }
         for (size_t i = 0; i < compiled->options.source_count; i++)
-                window_plan_free(compiled->sources[i].window_plan);
+                window_plan_free(compiled->window_plans[i]);
         policy_free(compiled->policy);
         free(compiled);
 }

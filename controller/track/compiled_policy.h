@@ -1,7 +1,10 @@
 /*
- * Everything that tracking nodes and writing them derives from a policy: which windows each source
- * keeps, how long a reading counts, annotation keys, and the plan of writes. Immutable; another
- * policy makes another one.
+ * Everything that tracking nodes and writing them derives from a policy: which windows are kept,
+ * how long a reading counts, annotation keys, and the plan of writes. Immutable; another policy
+ * makes another one.
+ *
+ * Store 0 of a node holds what the sources in order of preference deliver; each exporter has a
+ * store of its own, under the exporter's number. Every metric belongs to one store.
  */
 #pragma once
 
@@ -26,13 +29,13 @@ struct compiled_policy {
         struct plan plan;
         struct compiled_policy_options options;
         struct {
-                struct window_plan *window_plan;
                 int64_t fresh_ms; /* older readings are not used */
                 bool is_asked;    /* false: no metric of the policy can come from it */
         } sources[SOURCE_MAX];
-        size_t ordered_count;           /* sources before the exporters */
-        size_t first_asked;             /* source_count: none of them */
-        char *keys[POLICY_MAX_METRICS]; /* annotation keys, prefix and all */
+        size_t ordered_count;                         /* sources before the exporters, > 0 */
+        size_t first_asked;                           /* source_count: none of them */
+        struct window_plan *window_plans[SOURCE_MAX]; /* [store]; NULL: there is none */
+        uint8_t stores[POLICY_MAX_METRICS];           /* [metric] */
         /* Keys of the peaks of maxima, without the prefix; NULL: no such annotation. */
         char *peak_keys[POLICY_MAX_METRICS];
 };
@@ -42,6 +45,11 @@ struct compiled_policy *compiled_policy_new(struct policy *policy,
                                             const struct compiled_policy_options *options);
 void compiled_policy_free(struct compiled_policy *compiled);
 DEFINE_FREEP(struct compiled_policy, compiled_policy_free);
+
+/** compiled_policy_store() - the store that source number @source fills */
+static inline size_t compiled_policy_store(const struct compiled_policy *compiled, size_t source) {
+        return source < compiled->ordered_count ? 0 : source;
+}
 
 /** compiled_policy_is_maximum() - does @metric ask for the largest value in its window? */
 bool compiled_policy_is_maximum(const struct policy_metric *metric);

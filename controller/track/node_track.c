@@ -6,17 +6,24 @@
 #include "controller/track/node_track_parts.h"
 #include "controller/window/window_history.h"
 
-/* A metric that has less of its window than this gives way to another feed's that has more. */
-static const double FULL_ENOUGH = 0.5, ALMOST_FULL = 0.9;
+static const double ALMOST_FULL = 0.9; /* of a window */
 
-/* The windows of a source on demand that stands behind another begin with its first reading: most
- * nodes never need them. */
-static void open_feeds(struct node_track *track) {
-        const struct compiled_policy *compiled = track->compiled;
+/* Those that are there keep their history. */
+static void plan_stores(struct node_track *track, const struct compiled_policy *compiled,
+                        const struct window_renumbering *renumbering) {
+        for (size_t i = 0; i < compiled->options.source_count; i++) {
+                struct measurements *store = &track->stores[i];
+                if (store->windows)
+                        measurements_replan(store, compiled->window_plans[i], renumbering);
+                else if (compiled->window_plans[i])
+                        measurements_init(store, compiled->window_plans[i]);
+        }
+}
 
-        for (size_t i = 0; i < compiled->options.source_count; i++)
-                if (!compiled->options.sources[i].is_on_demand || i <= compiled->first_asked)
-                        feed_open(&track->feeds[i], compiled->sources[i].window_plan);
+static void free_stores(struct measurements *stores, size_t count) {
+        for (size_t i = 0; i < count; i++)
+                measurements_done(&stores[i]);
+        free(stores);
 }
 
 void node_track_init(struct node_track *track, const struct compiled_policy *compiled,
@@ -25,16 +32,16 @@ void node_track_init(struct node_track *track, const struct compiled_policy *com
                 .compiled = compiled,
                 .begun_mono_ms = now_mono_ms,
                 .feeds = xcalloc(compiled->options.source_count, sizeof(*track->feeds)),
+                .stores = xcalloc(compiled->options.source_count, sizeof(*track->stores)),
                 .record = plan_record_new(&compiled->plan),
                 .unseen = UINT64_MAX,
         };
-        open_feeds(track);
+        plan_stores(track, compiled, NULL);
         node_track_settle_serving(track);
 }
 
 void node_track_done(struct node_track *track) {
-        for (size_t i = 0; i < track->compiled->options.source_count; i++)
-                feed_done(&track->feeds[i]);
+        free_stores(track->stores, track->compiled->options.source_count);
         free(track->feeds);
         free(track->record);
         kept_annotations_done(&track->annotations);
@@ -61,44 +68,55 @@ void node_track_failed(struct node_track *track, size_t source, const char *reas
 
 void node_track_reading(struct node_track *track, size_t source,
                         const struct source_reading *reading, int64_t now_mono_ms) {
-        struct feed *feed = &track->feeds[source];
+        const struct compiled_policy *compiled = track->compiled;
+        bool is_exporter = source >= compiled->ordered_count;
 
-        if (!feed->windows) {
-                feed_open(feed, track->compiled->sources[source].window_plan);
-                node_track_learn(track, true, now_mono_ms, now_mono_ms + track->unix_ahead_ms);
-        }
-        feed_reading(feed, reading, track->compiled->policy->metric_count,
-                     track->compiled->sources[source].fresh_ms, now_mono_ms);
+        feed_reading(&track->feeds[source], reading, compiled->sources[source].fresh_ms,
+                     now_mono_ms);
+        if (source_reading_is_news(reading) &&
+            (is_exporter || node_track_choose(track, now_mono_ms) == source))
+                measurements_take(&track->stores[compiled_policy_store(compiled, source)], source,
+                                  reading, compiled->policy, now_mono_ms);
 }
 
 void node_track_annotations(struct node_track *track, const json_t *annotations,
                             int64_t now_mono_ms, int64_t now_unix_ms) {
         (void)kept_annotations_set(&track->annotations, annotations,
                                    track->compiled->options.style.prefix);
-        track->unix_ahead_ms = now_unix_ms - now_mono_ms;
         node_track_learn(track, false, now_mono_ms, now_unix_ms);
 }
 
-/* The feeds of sources that go are lost. A new source is given time, as that of a new node is. */
-static void reorder_feeds(struct node_track *track, const struct compiled_policy *compiled,
-                          const int *was, int64_t now_mono_ms) {
-        size_t old_count = track->compiled->options.source_count, serving = 0;
-        struct feed *old = track->feeds;
+/* Exporters that go take what they have measured along. A new source is given time, as that of a
+ * new node is. */
+static void reorder_sources(struct node_track *track, const struct compiled_policy *compiled,
+                            const int *was, int64_t now_mono_ms) {
+        _cleanup_(freep) struct feed *feeds = track->feeds;
+        struct measurements *stores = track->stores;
+        size_t old_count = track->compiled->options.source_count, serving = track->serving;
+        size_t last = stores[0].source;
 
-        track->feeds = xcalloc(compiled->options.source_count, sizeof(*old));
+        track->feeds = xcalloc(compiled->options.source_count, sizeof(*feeds));
+        track->stores = xcalloc(compiled->options.source_count, sizeof(*stores));
+        track->stores[0] = stores[0];
+        track->stores[0].source = SIZE_MAX;
+        stores[0] = (struct measurements){0};
+        track->serving = 0;
+        track->begun_mono_ms = now_mono_ms;
         for (size_t i = 0; i < compiled->options.source_count; i++) {
                 if (was[i] < 0)
                         continue;
-                track->feeds[i] = old[was[i]];
-                old[was[i]] = (struct feed){0};
-                if ((size_t)was[i] == track->serving)
-                        serving = i;
+                size_t from = (size_t)was[i];
+                track->feeds[i] = feeds[from];
+                if (from == serving)
+                        track->serving = i;
+                if (from == last)
+                        track->stores[0].source = i;
+                if (i >= compiled->ordered_count && stores[from].windows) {
+                        track->stores[i] = stores[from];
+                        stores[from] = (struct measurements){0};
+                }
         }
-        track->serving = serving;
-        track->begun_mono_ms = now_mono_ms;
-        for (size_t i = 0; i < old_count; i++)
-                feed_done(&old[i]);
-        free(old);
+        free_stores(stores, old_count);
 }
 
 void node_track_replan(struct node_track *track, const struct compiled_policy *compiled,
@@ -106,13 +124,13 @@ void node_track_replan(struct node_track *track, const struct compiled_policy *c
         const struct compiled_policy *old = track->compiled;
         const struct window_renumbering renumbering = renumber(old->policy, compiled->policy);
 
-        if (was)
-                reorder_feeds(track, compiled, was, now_mono_ms);
         assert(was || old->options.source_count == compiled->options.source_count);
+        if (was)
+                reorder_sources(track, compiled, was, now_mono_ms);
+        plan_stores(track, compiled, &renumbering);
         for (size_t i = 0; i < compiled->options.source_count; i++)
-                feed_replan(&track->feeds[i], compiled->sources[i].window_plan, &renumbering);
+                track->feeds[i].outcomes = 0;
         track->compiled = compiled;
-        open_feeds(track);
         track->record = plan_record_replan(track->record, old->policy, &compiled->plan);
         node_track_settle_serving(track);
         for (size_t i = 0; i < compiled->policy->metric_count; i++)
@@ -121,65 +139,33 @@ void node_track_replan(struct node_track *track, const struct compiled_policy *c
         node_track_learn(track, true, now_mono_ms, now_unix_ms);
 }
 
-/* The feed at place @turn: the one in use, then the rest in order. */
-static size_t feed_at_turn(const struct node_track *track, size_t turn) {
-        if (turn == 0)
-                return track->serving;
-        return turn <= track->serving ? turn - 1 : turn;
+size_t node_track_source(const struct node_track *track, size_t metric) {
+        size_t exporter = track->compiled->stores[metric];
+
+        return exporter > 0 ? exporter : track->serving;
 }
 
-/* A metric's value according to one feed. */
-static struct window_reading feed_value(const struct feed *feed, const struct policy_metric *metric,
-                                        size_t index, int64_t now_mono_ms) {
-        if (feed->ready & (UINT64_C(1) << index))
-                return (struct window_reading){.status = WINDOW_KNOWN,
-                                               .ratio = feed->ready_ratio[index],
-                                               .fullness = 1,
-                                               .age_ms = now_mono_ms - feed->ready_mono_ms};
-        if (!metric->is_query)
-                return (struct window_reading){.status = WINDOW_NOT_PLANNED};
-        if (!feed->windows)
-                return (struct window_reading){.status = WINDOW_NO_SCRAPE};
-        return window_read(feed->windows, &metric->query, now_mono_ms);
+/* Does that source have it? The windows may go back to one that does. */
+static bool has_source(const struct node_track *track, size_t metric) {
+        const struct compiled_policy *compiled = track->compiled;
+
+        return source_scope_has(&compiled->options.sources[node_track_source(track, metric)].scope,
+                                compiled->policy, &compiled->policy->metrics[metric]);
 }
 
-static bool metric_value_now(const struct node_track *track, size_t index, int64_t now_mono_ms,
-                             struct window_reading *ret) {
-        const struct policy_metric *metric = &track->compiled->policy->metrics[index];
-        /* With spec.idle a kubelet leaves out of the CPU what others count: the two are not
-         * compared. */
-        bool is_of_one = metric->is_query && metric->query.resource == METRIC_CPU &&
-                         track->compiled->policy->idle_line_ratio > 0;
-        struct window_reading peak = {0};
-        size_t end = track->compiled->options.source_count;
-        bool is_known = false, is_full = false;
+static struct window_reading value_of(const struct node_track *track, size_t metric,
+                                      int64_t now_mono_ms) {
+        return measurements_value(&track->stores[track->compiled->stores[metric]],
+                                  &track->compiled->policy->metrics[metric], metric, now_mono_ms);
+}
 
-        for (size_t turn = 0; turn < end && !is_full; turn++) {
-                size_t source = feed_at_turn(track, turn);
-                if (!node_track_is_source_fresh(track, source, now_mono_ms))
-                        continue;
-                struct window_reading reading = feed_value(&track->feeds[source], metric, index,
-                                                           now_mono_ms);
-                /* Its value is on the way: those behind it are not asked. */
-                if (is_of_one && turn == 0 && reading.status != WINDOW_NOT_PLANNED)
-                        end = track->serving + 1;
-                if (reading.status != WINDOW_KNOWN)
-                        continue;
-                is_full = is_of_one || reading.fullness >= FULL_ENOUGH;
-                /* A maximum is the largest that any feed has seen. */
-                bool is_better = is_known && compiled_policy_is_maximum(metric)
-                                         ? reading.ratio > ret->ratio
-                                         : is_full;
-                if (!is_known || is_better)
-                        *ret = reading;
-                if (reading.has_peak && (!peak.has_peak || reading.peak_ratio > peak.peak_ratio))
-                        peak = reading;
-                is_known = true;
-        }
-        ret->has_peak = peak.has_peak;
-        ret->peak_ratio = peak.peak_ratio;
-        ret->peak_age_ms = peak.peak_age_ms;
-        return is_known;
+static bool is_usable(const struct node_track *track, size_t metric, int64_t now_mono_ms,
+                      struct window_reading *ret) {
+        if (!has_source(track, metric) ||
+            !node_track_is_source_fresh(track, node_track_source(track, metric), now_mono_ms))
+                return false;
+        *ret = value_of(track, metric, now_mono_ms);
+        return ret->status == WINDOW_KNOWN;
 }
 
 /* How far back a mean reaches whose window is not full. */
@@ -200,7 +186,7 @@ void node_track_values(const struct node_track *track, int64_t now_mono_ms,
         ret->hot = ret->covered_ms = 0;
         for (size_t i = 0; i < track->compiled->policy->metric_count; i++) {
                 struct window_reading reading;
-                if (!metric_value_now(track, i, now_mono_ms, &reading))
+                if (!is_usable(track, i, now_mono_ms, &reading))
                         continue;
                 ret->ratio[i] = reading.ratio;
                 ret->age_ms[i] = reading.age_ms;
@@ -220,58 +206,31 @@ bool node_track_history(const struct node_track *track, unsigned resource, int64
                         size_t count, int64_t now_mono_ms, float *ret_ratio) {
         bool is_known = false;
 
-        for (size_t turn = 0; turn < track->compiled->options.source_count && !is_known; turn++) {
-                const struct feed *feed = &track->feeds[feed_at_turn(track, turn)];
-                is_known = feed->windows && window_history(feed->windows, resource, step_ms, count,
-                                                           now_mono_ms, ret_ratio);
-        }
+        for (size_t i = 0; i < track->compiled->options.source_count && !is_known; i++)
+                is_known = track->stores[i].windows &&
+                           window_history(track->stores[i].windows, resource, step_ms, count,
+                                          now_mono_ms, ret_ratio);
         return is_known;
-}
-
-/* The reason that the first fresh feed gives, if any does; or NULL. */
-static const char *why_not_read(const struct node_track *track, unsigned resource,
-                                int64_t now_mono_ms) {
-        const char *why = NULL;
-
-        for (size_t turn = 0; turn < track->compiled->options.source_count && !why; turn++) {
-                size_t source = feed_at_turn(track, turn);
-                if (track->feeds[source].why &&
-                    node_track_is_source_fresh(track, source, now_mono_ms))
-                        why = track->feeds[source].why[resource];
-        }
-        return why;
-}
-
-/* The first feed that can provide the metric; NULL when none can. */
-static const struct feed *feed_of(const struct node_track *track,
-                                  const struct policy_metric *metric) {
-        for (size_t turn = 0; turn < track->compiled->options.source_count; turn++) {
-                size_t source = feed_at_turn(track, turn);
-                if (source_scope_has(&track->compiled->options.sources[source].scope,
-                                     track->compiled->policy, metric))
-                        return &track->feeds[source];
-        }
-        return NULL;
 }
 
 const char *node_track_why(const struct node_track *track, size_t metric, int64_t now_mono_ms) {
         const struct policy_metric *wanted = &track->compiled->policy->metrics[metric];
-        const struct feed *feed = feed_of(track, wanted);
+        const struct measurements *store = &track->stores[track->compiled->stores[metric]];
         struct window_reading value;
 
-        if (!feed)
+        if (!has_source(track, metric))
                 return *policy_metric_exporter(track->compiled->policy, wanted)
                                ? "there is no exporter of that name"
-                               : "no source of --metrics-source provides it";
-        if (metric_value_now(track, metric, now_mono_ms, &value))
+                               : "the node's source does not measure it";
+        if (is_usable(track, metric, now_mono_ms, &value))
                 return "";
-        if ((feed->ready & (UINT64_C(1) << metric)) == 0) {
+        if ((store->ready >> metric & 1) == 0) {
                 if (!wanted->is_query)
                         return "the exporter has no such gauge";
-                struct window_reading reading = feed_value(feed, wanted, metric, now_mono_ms);
-                const char *why = why_not_read(track, wanted->query.resource, now_mono_ms);
-                if (reading.status != WINDOW_KNOWN)
-                        return why ? why : window_status_text(reading.status);
+                value = value_of(track, metric, now_mono_ms);
+                const char *why = store->why ? store->why[wanted->query.resource] : NULL;
+                if (value.status != WINDOW_KNOWN)
+                        return why ? why : window_status_text(value.status);
         }
         return "the last scrape is too old";
 }

@@ -2,25 +2,25 @@
  * What is known of one node, from which its annotations are computed. Pure: the clocks are
  * arguments.
  *
- * A track takes readings from sources on one side, each into a feed of its own, and the node's
- * present annotations on the other: these show what has been written, by whichever replica, and
- * they hold the peaks from before this process. When the policy changes, every track moves to the
- * new compiled policy and keeps its history.
+ * A track takes readings from sources on one side, and the node's present annotations on the other:
+ * these show what has been written, by whichever replica, and they hold the peaks from before this
+ * process. When the policy changes, every track moves to the new compiled policy and keeps its
+ * history.
  *
- * A peak whose annotation carries its time (annotation.h) is taken into every feed, whoever wrote
+ *     node-exporter -- fails --x                                      feeds[0] is down
+ *     kubelet       -- is asked, and serves --> stores[0]: windows    feeds[1]
+ *     prometheus    (not asked)                                       feeds[2]
+ *     exporter dcgm -- is always asked -------> stores[3]: windows    feeds[3]
+ *
+ * Of the sources in order of preference, one *serves* the node: the first whose feed is up
+ * (feed.h), else the first that is fresh. The windows go on when another one takes over: that has
+ * no values from before. A metric that the new one does not measure has no value from then on.
+ *
+ * A peak whose annotation carries its time (annotation.h) is taken into the windows, whoever wrote
  * it, when it is first seen and when it changes. For a maximum without such an annotation (written
  * by crane, or by an older version), or above it, the annotation's time stands in for that of the
  * peak; a 5-minute mean is used likewise. Both are read once, when the node or the metric is new,
- * and by a feed that has no recent reading of its own.
- *
- * The windows of a source that is asked on demand (source.h), behind another, begin with its first
- * reading, and then learn from the annotations: most nodes never need them.
- *
- * A value comes from the serving feed (feed.h). If that has none, or covers less than half of the
- * window while another covers more, it comes from the next fresh feed in order. A maximum over a
- * window that is less than half covered is the largest of all feeds looked at in this way. With
- * spec.idle, CPU comes from the first of them that has a value, and from none behind the feed in
- * use.
+ * and while there is no recent reading.
  */
 #pragma once
 
@@ -32,6 +32,7 @@
 #include "controller/source/source.h"
 #include "controller/track/compiled_policy.h"
 #include "controller/track/feed.h"
+#include "controller/track/measurements.h"
 #include "controller/track/plan.h"
 #include "controller/window/window.h"
 #include "policy/kept_annotations.h"
@@ -40,14 +41,14 @@
 struct node_track {
         const struct compiled_policy *compiled; /* borrowed until node_track_replan() */
         int64_t begun_mono_ms;                  /* of node_track_init() */
-        struct feed *feeds;                     /* one per source */
-        /* The feed in use, as of node_track_switch(). An exporter's where none of the sources in
+        struct feed *feeds;                     /* [source] */
+        struct measurements *stores;            /* see compiled_policy.h */
+        /* The source in use, as of node_track_switch(). An exporter where none of the sources in
          * order is asked for anything. */
         size_t serving;
         struct plan_record *record;
         struct kept_annotations annotations;
-        uint64_t unseen;       /* metrics whose annotations have not been looked at, a bit each */
-        int64_t unix_ahead_ms; /* the wall clock less the monotonic one, at the last annotations */
+        uint64_t unseen; /* metrics whose annotations have not been looked at, a bit each */
 };
 
 /** node_track_init() - of a node that comes at @now_mono_ms */
@@ -68,19 +69,13 @@ void node_track_reading(struct node_track *track, size_t source,
                         const struct source_reading *reading, int64_t now_mono_ms);
 /** node_track_failed() - an attempt of source number @source has failed; @reason is static */
 void node_track_failed(struct node_track *track, size_t source, const char *reason);
-/**
- * node_track_switch() - choose the feed in use
- *
- * Of the sources in order that are asked, the first that serves; when none does, the first that is
- * fresh; when none is, the one in use. One that has never had a reading is waited for as long as
- * another has some; and one that is kept warm (source.h), no longer than a reading would be fresh.
- * Return: true when that is another than before, which is then in @ret_from
- */
+/** node_track_switch() - put the source that is to serve the node in use; true when that is another
+ * than before, which is then in @ret_from */
 bool node_track_switch(struct node_track *track, int64_t now_mono_ms, size_t *ret_from);
 
-/** node_track_wants() - is source number @source to be asked about the node? Not one that is asked
- * on demand (source.h) while another before it serves */
-bool node_track_wants(const struct node_track *track, size_t source, int64_t now_mono_ms);
+/** node_track_needs() - is source number @source to be asked about the node? Not while one before
+ * it in order serves, or may yet answer for the first time */
+bool node_track_needs(const struct node_track *track, size_t source, int64_t now_mono_ms);
 
 /**
  * node_track_annotations() - take in the node's present annotations
@@ -93,15 +88,15 @@ void node_track_annotations(struct node_track *track, const json_t *annotations,
  * be they of the last source in order, which is asked when those before it have failed twice */
 int64_t node_track_settle_ms(const struct node_track *track);
 
-/** node_track_age_ms() - since the last reading of the feed in use; false when there was none */
+/** node_track_age_ms() - since the last reading of the source in use; false when there was none */
 bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int64_t *ret_ms);
 /** node_track_is_fresh() - is that reading recent enough to be used? */
 bool node_track_is_fresh(const struct node_track *track, int64_t now_mono_ms);
-/** node_track_failure() - of the last attempt of the feed in use; NULL: it succeeded, or there was
+/** node_track_failure() - of the last attempt of the source in use; NULL: it succeeded, or there
  * none
  */
 const char *node_track_failure(const struct node_track *track);
-/** node_track_trouble() - why a source's feed is not in use: its last failure, or "silent" */
+/** node_track_trouble() - why a source is not in use: its last failure, or "silent" */
 const char *node_track_trouble(const struct node_track *track, size_t source);
 /** node_track_outcomes() - the number of attempts that every source that is read about this node
  * has completed, since its last recovery from a failure */
@@ -111,8 +106,7 @@ uint32_t node_track_outcomes(const struct node_track *track, int64_t now_mono_ms
 void node_track_values(const struct node_track *track, int64_t now_mono_ms,
                        struct plan_values *ret);
 
-/** node_track_history() - window_history() of the feed in use, or of the next one that keeps
- * windows of @resource; false when none has any */
+/** node_track_history() - window_history() of @resource; false when no store has any */
 bool node_track_history(const struct node_track *track, unsigned resource, int64_t step_ms,
                         size_t count, int64_t now_mono_ms, float *ret_ratio);
 

@@ -41,12 +41,11 @@ static bool note_peak(struct plan_written *written, bool is_there,
         return is_news;
 }
 
-static void learn_peak(struct node_track *track, const struct metric_query *query,
-                       const struct annotation *peak, int64_t now_mono_ms, int64_t now_unix_ms) {
-        for (size_t i = 0; i < track->compiled->options.source_count; i++)
-                if (track->feeds[i].windows)
-                        (void)window_store_seed(track->feeds[i].windows, query, peak->value,
-                                                now_unix_ms - peak->at_unix_ms, now_mono_ms);
+static void learn_peak(struct node_track *track, size_t metric, const struct annotation *peak,
+                       int64_t now_mono_ms, int64_t now_unix_ms) {
+        (void)window_store_seed(track->stores[track->compiled->stores[metric]].windows,
+                                &track->compiled->policy->metrics[metric].query, peak->value,
+                                now_unix_ms - peak->at_unix_ms, now_mono_ms);
 }
 
 /* A value above 1 is another program's percentage, and a timestamp far in the future says nothing
@@ -56,19 +55,15 @@ static bool can_be_learned(const struct annotation *annotation, int64_t now_unix
 }
 
 /* A maximum whose time is not known, only that of its annotation; or a mean. */
-static void learn_written(struct node_track *track, size_t metric_index,
+static void learn_written(struct node_track *track, size_t metric,
                           const struct annotation *annotation, int64_t now_mono_ms,
                           int64_t now_unix_ms) {
-        const struct policy_metric *metric = &track->compiled->policy->metrics[metric_index];
+        bool is_read = node_track_is_source_fresh(track, node_track_source(track, metric),
+                                                  now_mono_ms);
 
-        if (!metric->is_query || !can_be_learned(annotation, now_unix_ms))
-                return;
-        for (size_t i = 0; i < track->compiled->options.source_count; i++)
-                if (track->feeds[i].windows && ((track->unseen >> metric_index & 1) ||
-                                                !node_track_is_source_fresh(track, i, now_mono_ms)))
-                        (void)window_store_seed(track->feeds[i].windows, &metric->query,
-                                                annotation->value,
-                                                now_unix_ms - annotation->at_unix_ms, now_mono_ms);
+        if (track->compiled->policy->metrics[metric].is_query &&
+            can_be_learned(annotation, now_unix_ms) && (!is_read || track->unseen >> metric & 1))
+                learn_peak(track, metric, annotation, now_mono_ms, now_unix_ms);
 }
 
 /* Does this peak belong to this maximum, or has a program that writes no peaks (crane, an older
@@ -85,7 +80,7 @@ static bool is_peak_of(const struct annotation *peak, const struct policy_metric
         return peak->value == 0 && age_ms < slack_ms;
 }
 
-void node_track_learn(struct node_track *track, bool has_new_feed, int64_t now_mono_ms,
+void node_track_learn(struct node_track *track, bool has_new_windows, int64_t now_mono_ms,
                       int64_t now_unix_ms) {
         const struct policy *policy = track->compiled->policy;
         uint32_t known = 0; /* resources with a peak */
@@ -106,9 +101,8 @@ void node_track_learn(struct node_track *track, bool has_new_feed, int64_t now_m
                         bool is_news = note_peak(&track->record->metrics[i], has_peak, &peak);
                         if (has_peak) {
                                 known |= UINT32_C(1) << metric->query.resource;
-                                if (is_news || has_new_feed)
-                                        learn_peak(track, &metric->query, &peak, now_mono_ms,
-                                                   now_unix_ms);
+                                if (is_news || has_new_windows)
+                                        learn_peak(track, i, &peak, now_mono_ms, now_unix_ms);
                         } else if (is_there && (pass == 0 || !metric->is_query ||
                                                 !(known >> metric->query.resource & 1))) {
                                 learn_written(track, i, &written, now_mono_ms, now_unix_ms);

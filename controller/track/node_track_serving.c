@@ -19,54 +19,45 @@ bool node_track_is_source_fresh(const struct node_track *track, size_t source,
                              now_mono_ms);
 }
 
-/* Of many nodes whose exporters do not answer at all, each is long in coming to its second failure:
- * one that was never heard is silent after a while, as one that was is. */
+/* A source that has never answered is waited for until it has failed twice, or for as long as a
+ * reading is fresh: with thousands of exporters that do not answer, each is long in coming to its
+ * second failure. */
+static bool is_awaited(const struct node_track *track, size_t source, int64_t now_mono_ms) {
+        return !track->feeds[source].is_heard &&
+               now_mono_ms - track->begun_mono_ms <= track->compiled->sources[source].fresh_ms;
+}
+
 static bool may_serve(const struct node_track *track, size_t source, int64_t now_mono_ms) {
-        const struct compiled_policy *compiled = track->compiled;
-        const struct feed *feed = &track->feeds[source];
-        int64_t fresh_ms = compiled->sources[source].fresh_ms;
-        bool is_silent = !feed->is_heard && !compiled->options.sources[source].is_on_demand &&
-                         now_mono_ms - track->begun_mono_ms > fresh_ms;
-
-        return compiled->sources[source].is_asked && !is_silent &&
-               feed_serves(feed, fresh_ms, now_mono_ms);
+        return track->compiled->sources[source].is_asked && !track->feeds[source].is_down &&
+               (is_awaited(track, source, now_mono_ms) ||
+                node_track_is_source_fresh(track, source, now_mono_ms));
 }
 
-bool node_track_wants(const struct node_track *track, size_t source, int64_t now_mono_ms) {
-        if (!track->compiled->sources[source].is_asked)
-                return false;
-        for (size_t i = 0; track->compiled->options.sources[source].is_on_demand && i < source; i++)
-                if (may_serve(track, i, now_mono_ms))
-                        return false;
-        return true;
+bool node_track_needs(const struct node_track *track, size_t source, int64_t now_mono_ms) {
+        if (source < track->compiled->ordered_count)
+                for (size_t i = 0; i < source; i++)
+                        if (may_serve(track, i, now_mono_ms))
+                                return false;
+        return track->compiled->sources[source].is_asked;
 }
 
-/* The number of sources in order: none serves, or none that has had a reading. */
-static size_t first_that_serves(const struct node_track *track, bool has_to_be_heard,
-                                int64_t now_mono_ms) {
-        size_t i = 0;
+size_t node_track_choose(const struct node_track *track, int64_t now_mono_ms) {
+        size_t count = track->compiled->ordered_count;
 
-        while (i < track->compiled->ordered_count &&
-               !(may_serve(track, i, now_mono_ms) &&
-                 (track->feeds[i].is_heard || !has_to_be_heard)))
-                i++;
-        return i;
+        for (size_t i = 0; i < count; i++)
+                if (track->feeds[i].is_heard && may_serve(track, i, now_mono_ms))
+                        return i;
+        for (size_t i = 0; i < count; i++)
+                if (track->compiled->sources[i].is_asked &&
+                    node_track_is_source_fresh(track, i, now_mono_ms))
+                        return i;
+        return track->serving;
 }
 
 bool node_track_switch(struct node_track *track, int64_t now_mono_ms, size_t *ret_from) {
-        size_t count = track->compiled->ordered_count;
-        size_t to = first_that_serves(track, false, now_mono_ms);
+        size_t to = node_track_choose(track, now_mono_ms);
 
-        if (to == count) {
-                for (to = 0; to < count && !(track->compiled->sources[to].is_asked &&
-                                             node_track_is_source_fresh(track, to, now_mono_ms));)
-                        to++;
-        } else if (to != track->serving && !track->feeds[to].is_heard) {
-                size_t heard = first_that_serves(track, true, now_mono_ms);
-                bool is_fresh = node_track_is_source_fresh(track, track->serving, now_mono_ms);
-                to = heard < count ? heard : is_fresh ? track->serving : to;
-        }
-        if (to == count || to == track->serving)
+        if (to == track->serving)
                 return false;
         *ret_from = track->serving;
         track->serving = to;
@@ -110,7 +101,7 @@ uint32_t node_track_outcomes(const struct node_track *track, int64_t now_mono_ms
         uint32_t least = UINT32_MAX;
 
         for (size_t i = 0; i < track->compiled->options.source_count; i++)
-                if (node_track_wants(track, i, now_mono_ms) && track->feeds[i].outcomes < least)
+                if (node_track_needs(track, i, now_mono_ms) && track->feeds[i].outcomes < least)
                         least = track->feeds[i].outcomes;
         return least;
 }

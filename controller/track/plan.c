@@ -7,12 +7,6 @@
 #include "controller/node/spread.h"
 #include "policy/annotation.h"
 
-enum {
-        RETRY_MIN_MS = 1000,
-        RETRY_MAX_MS = 30000,
-        RETRY_SALT = 2,
-};
-
 void plan_init(struct plan *plan, const struct policy *policy) {
         int64_t sync_ms = INT64_MAX;
         uint64_t means = 0;
@@ -65,16 +59,6 @@ int64_t plan_turn_unix_ms(const struct plan *plan, const char *node, int64_t tak
         if (since < 0)
                 since += plan->sync_ms;
         return now_unix_ms - since > taken_unix_ms ? now_unix_ms - since : PLAN_NEVER;
-}
-
-int64_t plan_retry_ms(const struct plan *plan, const char *node) {
-        int64_t wait_ms = plan->sync_ms / 8;
-
-        if (wait_ms < RETRY_MIN_MS)
-                wait_ms = RETRY_MIN_MS;
-        if (wait_ms > RETRY_MAX_MS)
-                wait_ms = RETRY_MAX_MS;
-        return wait_ms + spread_phase_ms(node, RETRY_SALT, wait_ms);
 }
 
 size_t plan_due_count(const struct plan_due *due) {

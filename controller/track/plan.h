@@ -107,10 +107,6 @@ struct plan_record *plan_record_replan(struct plan_record *record, const struct 
 int64_t plan_turn_unix_ms(const struct plan *plan, const char *node, int64_t taken_unix_ms,
                           int64_t now_unix_ms);
 
-/** plan_retry_ms() - the wait after a failed patch: shorter than to the next turn, and spread over
- * the nodes, so that they do not all retry together */
-int64_t plan_retry_ms(const struct plan *plan, const char *node);
-
 /* How annotations are written. */
 struct plan_style {
         const char *prefix;      /* "" or "load.example.com/" */

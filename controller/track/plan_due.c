@@ -7,9 +7,12 @@
 #include "controller/window/window.h"
 #include "policy/annotation.h"
 
-/* A smaller change is worth no patch: it moves a score by less than a point of 100. Idle nodes are
- * written half as often. */
-#define DEAD_BAND_RATIO 0.01
+/* A smaller change is not worth a patch: nodes whose load is calm are written half as often. With
+ * 0.01 they are not, and placement is no better (docs/placement-appendix.md). */
+#define DEAD_BAND_RATIO 0.05
+
+/* A mean that has moved so far does not wait for the node's turn. */
+#define FAR_RATIO 0.1
 
 /* How long a value within its dead band may stay beyond its period: readers use it for 5 minutes
  * more, counted from a timestamp before the writing; a minute is reserved for sending the patch. */
@@ -184,7 +187,7 @@ static unsigned find_urgency(const struct plan *plan, const struct plan_record *
         unsigned band = stake.is_verdict   ? BAND_VERDICT
                         : stake.is_missing ? BAND_MISSING
                                            : BAND_MOVED;
-        /* Most changes are small: the square root separates 0.01 from 0.04, and 0.3 from 0.4. */
+        /* Most changes are small: the square root separates 0.05 from 0.1, and 0.3 from 0.4. */
         return urgency_in(band, sqrt(score_change_ratio(plan->policy, values->pool, &stake)));
 }
 
@@ -206,9 +209,27 @@ static bool has_moved(const struct plan *plan, const struct plan_record *record,
                crosses_limit(plan->policy, values->pool, i, old_ratio, new_ratio);
 }
 
+/* Has the load changed so much that a turn is worth taking now? A mean that would not be written at
+ * it is no reason. */
+static bool is_far(const struct plan *plan, const struct plan_record *record,
+                   const struct plan_values *values, int64_t now_unix_ms) {
+        for (size_t i = 0; i < plan->policy->metric_count; i++) {
+                const struct plan_written *written = &record->metrics[i];
+                int64_t age_ms = written_age_ms(written, now_unix_ms);
+                if ((plan->means >> i & 1) != 0 && plan->policy->metrics[i].period_ms > 0 &&
+                    plan_has(values, i) && !plan_is_provisional(values, i) &&
+                    fabs(values->ratio[i] - written->value) >= FAR_RATIO &&
+                    is_due_at_turn(plan, record, values, i, age_ms))
+                        return true;
+        }
+        return false;
+}
+
 struct plan_due plan_due(const struct plan *plan, const struct plan_record *record,
                          const struct plan_values *values, int64_t turn_unix_ms,
                          int64_t now_unix_ms) {
+        if (turn_unix_ms == PLAN_NEVER && is_far(plan, record, values, now_unix_ms))
+                turn_unix_ms = now_unix_ms;
         bool is_turn = turn_unix_ms != PLAN_NEVER;
         bool is_needed = is_turn && is_hot_wrong(plan, &record->hot, values, now_unix_ms);
         struct plan_due due = {0};

@@ -15,8 +15,11 @@
  *   since it was written, and did not cross a limit of the policy, is no reason for one more period
  *   (at most 3 of the 5 minutes in which readers still use it). Then it is rewritten even if it is
  *   unchanged. Once there is a reason, everything due is included.
- * - Between turns only a value is due that is missing, or has outlived its dead band: of a new
- *   node, of one whose readings are back, or after the clock was set.
+ * - A node whose load changes is written before its turn: when one of its means has moved by 0.1 or
+ *   more since it was written, everything due at a turn is due now. A value that was written less
+ *   than a quarter of a turn ago is not, so a turn has at most four patches.
+ * - Otherwise, between turns only a value is due that is missing, or has outlived its dead band: of
+ * a new node, of one whose readings are back, or after the clock was set.
  * - A value that was provisional when it was written is due as soon as it no longer is: otherwise a
  *   maximum of the first seconds would be in use for three hours, and be learned after a restart.
  * - The time of each maximum's peak is written, too, in an annotation of its own for controllers

@@ -93,7 +93,7 @@ function columns() {
     },
     {
       key: "load",
-      title: isSmall() ? "Load" : limits() ? "Load of limit" : "Load",
+      title: isSmall() ? "Load" : limits() ? "Load vs limit" : "Load",
       width: 150,
       need: 0,
       value: load,

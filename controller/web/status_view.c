@@ -8,10 +8,48 @@
 #include "base/mem.h"
 #include "controller/track/value_columns.h"
 #include "controller/web/status_text.h"
+#include "policy/estimate/estimate_terms.h"
+#include "policy/verdict.h"
 
 enum { IDLE_DIGITS = 6 };
 
+enum status_verdict {
+        STATUS_PASSES,
+        STATUS_REJECTED, /* a predicate of the policy rejects it */
+        STATUS_CLOSED,   /* only pods with a toleration get on it */
+        STATUS_UNKNOWN,  /* it has no usable reading, so that it passes */
+        STATUS_VERDICT_COUNT,
+};
+
 static const char *const verdict_names[] = {"passes", "rejected", "closed", "unknown"};
+
+/* Nodes that one source fails on for one reason. */
+struct status_group {
+        size_t source;
+        const char *reason;
+        size_t nodes;
+        const char *examples[STATUS_VIEW_EXAMPLES];
+};
+
+struct status_view {
+        const struct status_head *head;
+        struct buf *out;
+        struct estimate_terms terms[POLICY_MAX_POOLS + 1]; /* per pool */
+        unsigned resources[STATUS_VIEW_MAX_RESOURCES];
+        size_t resource_count;
+
+        size_t verdicts[STATUS_VERDICT_COUNT];
+        bool is_all_over; /* every node is above a limit, and passes therefore */
+        size_t served[SOURCE_MAX], failing[SOURCE_MAX];
+        struct status_group groups[STATUS_VIEW_MAX_GROUPS];
+        size_t group_count;
+};
+
+/* A node's place in the order in which they are written. */
+struct rank {
+        float share; /* near_share */
+        uint32_t index;
+};
 
 /* What the policy says of one node by its present values. */
 struct judgement {
@@ -22,13 +60,13 @@ struct judgement {
 };
 
 static struct judgement judge_node(const struct status_view *view, const struct status_node *node) {
-        const struct plan_values *values = node->values;
-        const struct policy *policy = view->head.compiled->policy;
+        const struct plan_values *values = &node->values;
+        const struct policy *policy = view->head->compiled->policy;
         struct value_columns of;
         struct judgement judgement = {.near_share = -1};
 
         value_columns_init(&of, policy, values);
-        int64_t now_unix_ms = view->head.now_unix_ms;
+        int64_t now_unix_ms = view->head->now_unix_ms;
         const struct verdict_limits verdict = verdict_filter(policy, &of.columns, 0, now_unix_ms);
         judgement.predicate = verdict_over(verdict);
         if (node->closed_by)
@@ -52,7 +90,7 @@ static struct judgement judge_node(const struct status_view *view, const struct 
         return judgement;
 }
 
-/* Counting: once per node, in the first pass. */
+/* Counting. */
 
 static void note_failure(struct status_view *view, size_t source, const char *reason,
                          const char *node) {
@@ -75,59 +113,47 @@ static void note_failure(struct status_view *view, size_t source, const char *re
 
 static void count_node(struct status_view *view, const struct status_node *node,
                        const struct judgement *judgement) {
-        const struct compiled_policy *compiled = view->head.compiled;
+        const struct compiled_policy *compiled = view->head->compiled;
         const struct node_track *track = node->track;
 
         view->verdicts[judgement->verdict]++;
-        if (node_track_is_fresh(track, view->head.now_mono_ms))
+        if (node_track_is_fresh(track, view->head->now_mono_ms))
                 view->served[track->serving]++;
         for (size_t i = 0; i < compiled->options.source_count; i++)
-                if (track->feeds[i].failure && node_track_wants(track, i, view->head.now_mono_ms))
+                if (track->feeds[i].failure && node_track_needs(track, i, view->head->now_mono_ms))
                         note_failure(view, i, track->feeds[i].failure, node->name);
 }
 
-/* Choosing, when there are too many. */
+static int compare_ranks(const void *a, const void *b) {
+        const struct rank *x = a, *y = b;
 
-static bool lets_all_pass(const struct policy *policy) {
-        return policy->when_all_over == POLICY_ALL_OVER_PASS;
+        if (x->share != y->share)
+                return x->share < y->share ? 1 : -1;
+        return x->index < y->index ? -1 : 1;
 }
 
-static int compare_falling(const void *a, const void *b) {
-        float x = *(const float *)a, y = *(const float *)b;
+/* Owned by the caller. */
+static struct rank *count_nodes(struct status_view *view) {
+        const struct status_head *head = view->head;
+        struct rank *ranks = xcalloc(head->node_count + 1, sizeof(*ranks));
 
-        return x < y ? 1 : -(x > y);
-}
-
-bool status_view_again(struct status_view *view) {
-        if (!view->shares || view->is_second)
-                return false;
-        view->is_second = true;
-        size_t open = view->share_count - view->verdicts[STATUS_CLOSED];
-        if (lets_all_pass(view->head.compiled->policy) && view->verdicts[STATUS_REJECTED] > 0 &&
-            view->verdicts[STATUS_REJECTED] == open) {
-                view->is_all_over = true;
+        for (size_t i = 0; i < head->node_count; i++) {
+                struct status_node node;
+                head->describe(head->userdata, i, &node);
+                const struct judgement judgement = judge_node(view, &node);
+                count_node(view, &node, &judgement);
+                ranks[i] = (struct rank){(float)judgement.near_share, (uint32_t)i};
+        }
+        if (head->node_count > STATUS_VIEW_MAX_NODES)
+                qsort(ranks, head->node_count, sizeof(*ranks), compare_ranks);
+        size_t open = head->node_count - view->verdicts[STATUS_CLOSED];
+        view->is_all_over = open > 0 && view->verdicts[STATUS_REJECTED] == open &&
+                            head->compiled->policy->when_all_over == POLICY_ALL_OVER_PASS;
+        if (view->is_all_over) {
                 view->verdicts[STATUS_PASSES] = open;
                 view->verdicts[STATUS_REJECTED] = 0;
         }
-        if (view->share_count > STATUS_VIEW_MAX_NODES) {
-                qsort(view->shares, view->share_count, sizeof(*view->shares), compare_falling);
-                view->least_share = view->shares[STATUS_VIEW_MAX_NODES - 1];
-                for (size_t i = STATUS_VIEW_MAX_NODES; i > 0; i--)
-                        view->least_count += view->shares[i - 1] <= view->least_share;
-        }
-        return true;
-}
-
-static bool is_chosen(struct status_view *view, float share) {
-        if (view->written >= STATUS_VIEW_MAX_NODES)
-                return false;
-        if (!view->shares || view->share_count <= STATUS_VIEW_MAX_NODES ||
-            share > view->least_share)
-                return true;
-        if (share < view->least_share || view->least_count == 0)
-                return false;
-        view->least_count--;
-        return true;
+        return ranks;
 }
 
 /* Writing one node. */
@@ -138,15 +164,15 @@ static void write_ratio(struct buf *out, const char *key, double ratio) {
 }
 
 static void write_usage(struct status_view *view, const struct status_node *node) {
-        const struct compiled_policy *compiled = view->head.compiled;
+        const struct compiled_policy *compiled = view->head->compiled;
         struct buf *out = view->out;
         bool is_missing = false;
 
         json_write_array(out, "usage");
         for (size_t i = 0; i < compiled->policy->metric_count; i++) {
-                is_missing |= !plan_has(node->values, i);
-                if (plan_has(node->values, i))
-                        write_ratio(out, NULL, node->values->ratio[i]);
+                is_missing |= !plan_has(&node->values, i);
+                if (plan_has(&node->values, i))
+                        write_ratio(out, NULL, node->values.ratio[i]);
                 else
                         json_write_null(out, NULL);
         }
@@ -155,15 +181,15 @@ static void write_usage(struct status_view *view, const struct status_node *node
                 return;
         json_write_object(out, "missing");
         for (size_t i = 0; i < compiled->policy->metric_count; i++)
-                if (!plan_has(node->values, i))
+                if (!plan_has(&node->values, i))
                         json_write_text(out, compiled->policy->metrics[i].name,
-                                        node_track_why(node->track, i, view->head.now_mono_ms));
+                                        node_track_why(node->track, i, view->head->now_mono_ms));
         json_write_object_end(out);
 }
 
 /* Of a node in a pool. For nodes in none, the limits of the policy hold. */
 static void write_limits(struct status_view *view, const struct plan_values *values) {
-        const struct policy *policy = view->head.compiled->policy;
+        const struct policy *policy = view->head->compiled->policy;
 
         if (values->pool == 0)
                 return;
@@ -178,7 +204,7 @@ static void write_history(struct status_view *view, const struct status_node *no
         for (size_t i = 0; i < view->resource_count; i++) {
                 bool is_known = node_track_history(node->track, view->resources[i],
                                                    STATUS_VIEW_STEP_MS, STATUS_VIEW_STEPS,
-                                                   view->head.now_mono_ms, ratios);
+                                                   view->head->now_mono_ms, ratios);
                 status_text_percents(ratios, is_known ? STATUS_VIEW_STEPS : 0, view->out);
         }
         json_write_array_end(view->out);
@@ -186,7 +212,7 @@ static void write_history(struct status_view *view, const struct status_node *no
 
 static void write_verdict(struct status_view *view, const struct status_node *node,
                           const struct judgement *judgement) {
-        const struct policy *policy = view->head.compiled->policy;
+        const struct policy *policy = view->head->compiled->policy;
         const char *failure = node_track_failure(node->track);
         struct buf *out = view->out;
 
@@ -198,7 +224,7 @@ static void write_verdict(struct status_view *view, const struct status_node *no
         else if (judgement->verdict == STATUS_UNKNOWN)
                 json_write_text(out, "reason",
                                 failure ? failure
-                                        : node_track_why(node->track, 0, view->head.now_mono_ms));
+                                        : node_track_why(node->track, 0, view->head->now_mono_ms));
         if (judgement->near_share >= 0)
                 write_ratio(out, "limitShare", judgement->near_share);
         if (judgement->score100 >= 0)
@@ -220,11 +246,10 @@ static void write_idle(const struct status_node *node, struct buf *out) {
 
 static void write_node(struct status_view *view, const struct status_node *node,
                        const struct judgement *judgement) {
-        const struct compiled_policy *compiled = view->head.compiled;
+        const struct compiled_policy *compiled = view->head->compiled;
         struct buf *out = view->out;
         int64_t age_ms;
 
-        view->written++;
         json_write_line(out);
         json_write_object(out, NULL);
         json_write_text(out, "name", node->name);
@@ -232,39 +257,25 @@ static void write_node(struct status_view *view, const struct status_node *node,
                 json_write_json(out, "labels", node->labels_json);
         write_verdict(view, node, judgement);
         write_usage(view, node);
-        write_limits(view, node->values);
+        write_limits(view, &node->values);
         write_history(view, node);
-        if (node->values->has_hot)
-                json_write_int(out, "hot", node->values->hot);
+        if (node->values.has_hot)
+                json_write_int(out, "hot", node->values.hot);
         if (compiled->policy->level_count > 0)
                 json_write_int(out, "taintLevel", node->taint_level);
         if (compiled->policy->idle_line_ratio > 0)
                 write_idle(node, out);
-        if (node_track_age_ms(node->track, view->head.now_mono_ms, &age_ms))
+        if (node_track_age_ms(node->track, view->head->now_mono_ms, &age_ms))
                 json_write_seconds(out, "ageSeconds", age_ms);
-        if (node_track_is_fresh(node->track, view->head.now_mono_ms))
-                json_write_text(out, "source", view->head.sources[node->track->serving].name);
+        if (node_track_is_fresh(node->track, view->head->now_mono_ms))
+                json_write_text(out, "source", view->head->sources[node->track->serving].name);
         json_write_object_end(out);
 }
 
-void status_view_node(struct status_view *view, const struct status_node *node) {
-        const struct judgement judgement = judge_node(view, node);
-
-        if (!view->is_second)
-                count_node(view, node, &judgement);
-        if (view->shares && !view->is_second) {
-                if (view->share_count < view->head.node_count)
-                        view->shares[view->share_count++] = (float)judgement.near_share;
-                return;
-        }
-        if (is_chosen(view, (float)judgement.near_share))
-                write_node(view, node, &judgement);
-}
-
-/* Begin and end. */
+/* The whole. */
 
 static void find_resources(struct status_view *view) {
-        const struct policy *policy = view->head.compiled->policy;
+        const struct policy *policy = view->head->compiled->policy;
 
         for (size_t i = 0; i < policy->metric_count; i++) {
                 unsigned resource = policy->metrics[i].query.resource;
@@ -277,15 +288,10 @@ static void find_resources(struct status_view *view) {
         }
 }
 
-void status_view_begin(struct status_view *view, const struct status_head *head, struct buf *out) {
-        *view = (struct status_view){.head = *head, .out = out};
-        if (head->node_count > STATUS_VIEW_MAX_NODES || lets_all_pass(head->compiled->policy))
-                view->shares = xreallocarray(NULL, head->node_count, sizeof(*view->shares));
-        find_resources(view);
-        for (size_t pool = 0; pool <= head->compiled->policy->pool_count; pool++)
-                estimate_terms_init(&view->terms[pool], head->compiled->policy, pool);
+static void write_head(const struct status_view *view) {
+        const struct status_head *head = view->head;
+        struct buf *out = view->out;
 
-        json_write_object(out, NULL);
         json_write_text(out, "program", "plimsoll-controller");
         json_write_text(out, "version", PLIMSOLL_VERSION);
         json_write_time(out, "at", head->now_unix_ms);
@@ -302,11 +308,10 @@ void status_view_begin(struct status_view *view, const struct status_head *head,
                                 policy_resource_name(head->compiled->policy, view->resources[i]));
         json_write_array_end(out);
         json_write_line(out);
-        json_write_array(out, "nodes");
 }
 
-static void write_sources(struct status_view *view) {
-        const struct compiled_policy *compiled = view->head.compiled;
+static void write_sources(const struct status_view *view) {
+        const struct compiled_policy *compiled = view->head->compiled;
         struct buf *out = view->out;
 
         json_write_line(out);
@@ -314,7 +319,7 @@ static void write_sources(struct status_view *view) {
         for (size_t i = 0; i < compiled->options.source_count; i++) {
                 json_write_line(out);
                 json_write_object(out, NULL);
-                json_write_text(out, "name", view->head.sources[i].name);
+                json_write_text(out, "name", view->head->sources[i].name);
                 json_write_bool(out, "isUsed", compiled->sources[i].is_asked);
                 json_write_seconds(out, "intervalSeconds",
                                    compiled->options.sources[i].interval_ms);
@@ -326,7 +331,7 @@ static void write_sources(struct status_view *view) {
 }
 
 static void write_failure(const struct status_view *view, const struct status_group *group) {
-        const struct source_spec *source = &view->head.sources[group->source];
+        const struct source_spec *source = &view->head->sources[group->source];
         struct buf *out = view->out;
 
         json_write_line(out);
@@ -342,25 +347,40 @@ static void write_failure(const struct status_view *view, const struct status_gr
         json_write_object_end(out);
 }
 
-void status_view_end(struct status_view *view) {
-        struct buf *out = view->out;
+void status_view_write(const struct status_head *head, struct buf *out) {
+        const struct policy *policy = head->compiled->policy;
+        size_t shown = size_min(head->node_count, STATUS_VIEW_MAX_NODES);
+        struct status_view view = {.head = head, .out = out};
 
+        find_resources(&view);
+        for (size_t pool = 0; pool <= policy->pool_count; pool++)
+                estimate_terms_init(&view.terms[pool], policy, pool);
+        _cleanup_(freep) struct rank *ranks = count_nodes(&view);
+
+        json_write_object(out, NULL);
+        write_head(&view);
+        json_write_array(out, "nodes");
+        for (size_t i = 0; i < shown; i++) {
+                struct status_node node;
+                head->describe(head->userdata, ranks[i].index, &node);
+                const struct judgement judgement = judge_node(&view, &node);
+                write_node(&view, &node, &judgement);
+        }
         json_write_array_end(out);
         json_write_line(out);
-        json_write_int(out, "nodeCount", (int64_t)view->head.node_count);
-        json_write_int(out, "nodesShown", (int64_t)view->written);
+        json_write_int(out, "nodeCount", (int64_t)head->node_count);
+        json_write_int(out, "nodesShown", (int64_t)shown);
         json_write_object(out, "verdicts");
         for (int i = 0; i < STATUS_VERDICT_COUNT; i++)
-                json_write_int(out, verdict_names[i], (int64_t)view->verdicts[i]);
+                json_write_int(out, verdict_names[i], (int64_t)view.verdicts[i]);
         json_write_object_end(out);
-        json_write_bool(out, "isAllOver", view->is_all_over);
-        write_sources(view);
+        json_write_bool(out, "isAllOver", view.is_all_over);
+        write_sources(&view);
         json_write_line(out);
         json_write_array(out, "failures");
-        for (size_t i = 0; i < view->group_count; i++)
-                write_failure(view, &view->groups[i]);
+        for (size_t i = 0; i < view.group_count; i++)
+                write_failure(&view, &view.groups[i]);
         json_write_array_end(out);
         json_write_object_end(out);
         buf_putc(out, '\n');
-        free(TAKE_PTR(view->shares));
 }

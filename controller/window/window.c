@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/number.h"
@@ -149,6 +150,15 @@ bool window_store_seed(struct window_store *store, const struct metric_query *qu
                 taken = true;
         }
         return taken;
+}
+
+void window_store_restart_means(struct window_store *store, unsigned channel) {
+        for (size_t i = 0; i < store->plan->ring_count; i++) {
+                const struct window_ring *ring = &store->plan->rings[i];
+                if (ring->kind == WINDOW_CELLS && (ring->channels >> channel & 1))
+                        memset(window_ring_cells(store, ring, channel), 0,
+                               ring->capacity * sizeof(struct window_cell));
+        }
 }
 
 /* Reading. */

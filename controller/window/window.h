@@ -141,6 +141,10 @@ uint32_t window_store_add(struct window_store *store, const struct window_step *
 bool window_store_seed(struct window_store *store, const struct metric_query *query, double ratio,
                        int64_t age_ms, int64_t now_mono_ms);
 
+/** window_store_restart_means() - drop the means of @channel, as if its next interval were the
+ * first; maxima and quantiles keep what they have */
+void window_store_restart_means(struct window_store *store, unsigned channel);
+
 enum window_status {
         WINDOW_KNOWN,
         WINDOW_NOT_PLANNED, /* the plan has no such window */

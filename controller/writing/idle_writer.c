@@ -12,7 +12,6 @@
 #include "kube/kube_proto.h"
 
 enum {
-        FIRST_RETRY_MS = 5000,
         MAX_RETRY_MS = 300000,
         MAX_IN_FLIGHT = 4,
         MAX_CARRIED_MILLI = 1000000000,
@@ -61,18 +60,8 @@ int64_t idle_writer_carried(const json_t *status, bool *ret_is_odd) {
         return *ret_is_odd ? 0 : (int64_t)milli;
 }
 
-static void await_node(struct idle_node *idle) {
-        idle->awaited_mono_ms = publisher_now(idle->job.kind) + node_track_settle_ms(idle->track);
-}
-
 static void delay_rise(struct idle_node *idle) {
         idle->rises_mono_ms = publisher_now(idle->job.kind) + idle->track->compiled->plan.sync_ms;
-}
-
-static void await_readings(struct idle_node *idle) {
-        idle->offer.room_milli = IDLE_OFFER_NONE;
-        await_node(idle);
-        delay_rise(idle);
 }
 
 /* Whichever replica has raised it, the next rise is a period later. */
@@ -98,7 +87,7 @@ static int64_t next_offer(const struct idle_node *idle, int64_t now_mono_ms) {
 }
 
 static bool is_offer_wanted(const struct idle_node *idle, int64_t next_milli) {
-        return idle->is_seen && (idle->is_odd || next_milli != idle->carried_milli);
+        return idle->is_odd || next_milli != idle->carried_milli;
 }
 
 static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
@@ -113,39 +102,31 @@ static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf 
 
 static void on_offer_done(void *userdata, struct publisher_job *job, enum patch_outcome outcome) {
         struct idle_node *idle = idle_of_job(job);
-        int64_t now_mono_ms = publisher_now(job->kind);
 
         (void)userdata;
-        if (outcome == PATCH_WRITTEN) {
-                note_carried(idle, idle->next_milli);
-                idle->is_odd = false;
-        }
-        if (outcome == PATCH_WRITTEN || outcome == PATCH_GONE)
-                idle->backoff.failures = 0;
-        else
-                idle->rests_mono_ms = now_mono_ms + backoff_next_ms(&idle->backoff, now_mono_ms);
+        if (outcome != PATCH_WRITTEN)
+                return;
+        note_carried(idle, idle->next_milli);
+        idle->is_odd = false;
 }
 
 struct patch_kind *idle_writer_new(struct publisher *publisher) {
         return publisher_add_kind(publisher,
                                   &(struct patch_kind_options){.what = "idle CPU",
                                                                .max_in_flight = MAX_IN_FLIGHT,
+                                                               .max_retry_ms = MAX_RETRY_MS,
                                                                .on_turn = on_offer_turn,
                                                                .on_done = on_offer_done});
 }
 
-void idle_writer_replan(struct patch_kind *offers) {
-        struct publisher_job *job;
-
-        TAILQ_FOREACH (job, &offers->jobs, link)
-                await_readings(idle_of_job(job));
+void idle_writer_replan(struct idle_node *idle) {
+        idle->offer.room_milli = IDLE_OFFER_NONE;
+        idle_writer_lead(idle);
+        delay_rise(idle);
 }
 
-void idle_writer_lead(struct patch_kind *offers) {
-        struct publisher_job *job;
-
-        TAILQ_FOREACH (job, &offers->jobs, link)
-                await_node(idle_of_job(job));
+void idle_writer_lead(struct idle_node *idle) {
+        idle->awaited_mono_ms = publisher_now(idle->job.kind) + node_track_settle_ms(idle->track);
 }
 
 void idle_writer_add(struct patch_kind *offers, struct idle_node *idle, const struct node *node,
@@ -155,15 +136,13 @@ void idle_writer_add(struct patch_kind *offers, struct idle_node *idle, const st
                 .node = node,
                 .track = track,
                 .carried_milli = IDLE_OFFER_NONE,
-                .backoff = {.first_ms = FIRST_RETRY_MS, .max_ms = MAX_RETRY_MS},
         };
         publisher_add(offers, &idle->job, node->name);
-        await_readings(idle);
+        idle_writer_replan(idle);
 }
 
 void idle_writer_seen(struct idle_node *idle, const json_t *status) {
         note_carried(idle, idle_writer_carried(status, &idle->is_odd));
-        idle->is_seen = true;
 }
 
 void idle_writer_update(struct idle_node *idle, const struct plan_values *values) {
@@ -172,7 +151,7 @@ void idle_writer_update(struct idle_node *idle, const struct plan_values *values
         idle->offer = idle_offer_of(idle->track->compiled->policy, values,
                                     idle->node->kubelet.capacity.cpu_cores);
         if (was_known && idle->offer.room_milli == IDLE_OFFER_NONE)
-                await_readings(idle);
+                idle_writer_replan(idle);
 }
 
 void idle_writer_tick(struct patch_kind *offers, bool may_write) {
@@ -186,7 +165,7 @@ void idle_writer_tick(struct patch_kind *offers, bool may_write) {
                 int64_t next_milli = next_offer(idle, now_mono_ms);
                 if (!is_offer_wanted(idle, next_milli))
                         publisher_unwanted(job);
-                else if (now_mono_ms >= idle->rests_mono_ms)
+                else
                         publisher_push(job, next_milli < idle->carried_milli ? URGENCY_TO_FALL
                                                                              : URGENCY_TO_RISE);
         }

@@ -24,7 +24,6 @@
 #include "controller/track/idle_offer.h"
 #include "controller/track/node_track.h"
 #include "controller/writing/publisher.h"
-#include "kube/backoff.h"
 
 /* Its part of a node; embedded in its owner, which may read `carried_milli`. */
 struct idle_node {
@@ -34,23 +33,19 @@ struct idle_node {
         struct idle_offer offer;
         int64_t carried_milli;   /* what the node offers now; may be IDLE_OFFER_NONE */
         bool is_odd;             /* it is no whole number, or capacity and allocatable differ */
-        bool is_seen;            /* the watch has shown it */
         int64_t next_milli;      /* what the patch in flight says */
         int64_t awaited_mono_ms; /* until then a node that is not read keeps its offer */
         int64_t rises_mono_ms;   /* not before */
-        int64_t rests_mono_ms;   /* after a failure */
-        struct backoff backoff;
 };
 
 /** idle_writer_new() - the kind of patches that offers are */
 struct patch_kind *idle_writer_new(struct publisher *publisher);
 
-/** idle_writer_replan() - the tracks have another policy */
-void idle_writer_replan(struct patch_kind *offers);
-
-/** idle_writer_lead() - this replica writes from now on. Until nodes have had time to be read,
- * those that are not keep their offers: one that stands by asks some sources less often */
-void idle_writer_lead(struct patch_kind *offers);
+/** idle_writer_replan() - the track has another policy */
+void idle_writer_replan(struct idle_node *idle);
+/** idle_writer_lead() - this replica writes from now on. Until the node has had time to be read, it
+ * keeps its offer: a standby asks some sources less often */
+void idle_writer_lead(struct idle_node *idle);
 
 /** idle_writer_add() - @node and @track are borrowed until publisher_remove() of the job */
 void idle_writer_add(struct patch_kind *offers, struct idle_node *idle, const struct node *node,

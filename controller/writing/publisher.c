@@ -10,6 +10,7 @@
 enum {
         PATCH_TIMEOUT_MS = 10000,
         PATCH_RETRIES = 2,
+        RETRY_MS = 5000, /* after a failure, at least */
         PATCH_ANSWER_MAX_BYTES = 2 << 20,
         MIN_IN_FLIGHT = 4,
         MAX_IN_FLIGHT = 64, /* half of the API client's: a Lease is to be renewed, too */
@@ -82,11 +83,17 @@ static void on_patch_done(void *userdata, const struct kube_answer *answer) {
         struct patch_kind *kind = job->kind;
         struct publisher *publisher = kind->publisher;
         const char *rule = job->is_of_status ? "nodes/status" : "nodes";
+        int64_t now_mono_ms = now_of(publisher);
 
         job->call = NULL;
         kind->in_flight--;
-        enum patch_outcome outcome = patch_failures_note(
-                &kind->failures, &job->is_failing, job->node, rule, answer, now_of(publisher));
+        enum patch_outcome outcome = patch_failures_note(&kind->failures, &job->is_failing,
+                                                         job->node, rule, answer, now_mono_ms);
+        if (outcome == PATCH_WRITTEN || outcome == PATCH_GONE)
+                job->backoff.failures = 0;
+        else
+                job->retry_mono_ms = now_mono_ms + RETRY_MS +
+                                     backoff_next_ms(&job->backoff, now_mono_ms);
         enum kube_outcome shown = outcome == PATCH_GONE ? KUBE_NOT_FOUND : answer->outcome;
         metrics_inc(metrics_counter(publisher->options.daemon->metrics, "plimsoll_patches_total",
                                     "Patches of nodes by outcome, after retries.",
@@ -195,6 +202,7 @@ static void publisher_wake(struct publisher *publisher) {
 void publisher_add(struct patch_kind *kind, struct publisher_job *job, const char *name) {
         job->kind = kind;
         job->node = name;
+        job->backoff = (struct backoff){.first_ms = RETRY_MS, .max_ms = kind->options.max_retry_ms};
         TAILQ_INSERT_TAIL(&kind->jobs, job, link);
         kind->job_count++;
 }
@@ -206,7 +214,7 @@ void publisher_remove(struct publisher_job *job) {
 }
 
 void publisher_push(struct publisher_job *job, unsigned urgency) {
-        if (job->call)
+        if (job->call || publisher_now(job->kind) < job->retry_mono_ms)
                 return;
         if (!job->place.is_queued)
                 publisher_wake(job->kind->publisher);

@@ -20,6 +20,7 @@
 #include "controller/writing/patch_failures.h"
 #include "controller/writing/patch_queue.h"
 #include "daemon/daemon.h"
+#include "kube/backoff.h"
 #include "kube/kube_api.h"
 
 enum { PUBLISHER_MAX_PATCH_BYTES = 64 << 10, PUBLISHER_MAX_KINDS = 3 };
@@ -35,6 +36,8 @@ struct publisher_job {
         struct patch_kind *kind;
         struct kube_call *call; /* NULL: no patch is in flight */
         bool is_failing;        /* the last patch failed */
+        struct backoff backoff;
+        int64_t retry_mono_ms; /* not sent before */
 };
 
 TAILQ_HEAD(publisher_jobs, publisher_job);
@@ -42,6 +45,7 @@ TAILQ_HEAD(publisher_jobs, publisher_job);
 struct patch_kind_options {
         const char *what;     /* is patched, for the log; static text */
         size_t max_in_flight; /* > 0 */
+        int64_t max_retry_ms; /* > 0; see publisher_push() */
         /* The job's turn: append the patch. false: nothing is sent. */
         bool (*on_turn)(void *userdata, struct publisher_job *job, struct buf *patch);
         /* The API server has answered; the job is idle and may be pushed again. */
@@ -89,9 +93,13 @@ void publisher_add(struct patch_kind *kind, struct publisher_job *job, const cha
 /** publisher_remove() - cancels it, too */
 void publisher_remove(struct publisher_job *job);
 
-/** publisher_push() - queue a job; gives it another @urgency when it is queued, does nothing when
- * it is in flight
- * @urgency: below PATCH_QUEUE_URGENCIES */
+/**
+ * publisher_push() - queue a job, or give it another urgency when it is queued
+ *
+ * Nothing happens while it is in flight, nor for some time after it has failed: 5 to 10 s, and up
+ * to twice as long after each further failure, but no longer than 5 s + max_retry_ms.
+ * @urgency: below PATCH_QUEUE_URGENCIES
+ */
 void publisher_push(struct publisher_job *job, unsigned urgency);
 /** publisher_unwanted() - its node needs no patch now, so it does not count as failing any more; a
  * patch in flight goes on */

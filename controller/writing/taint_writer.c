@@ -3,7 +3,6 @@
 #include "base/mem.h"
 
 enum {
-        FIRST_RETRY_MS = 5000,
         MAX_RETRY_MS = 300000,
         MAX_IN_FLIGHT = 4,
         /* While more than one of so many nodes is awaited, nothing is decided. */
@@ -45,19 +44,11 @@ static bool on_taints_turn(void *userdata, struct publisher_job *job, struct buf
         return node_taints_patch(&node->taints, shown_level(node), job->uid, patch);
 }
 
-/* Also when somebody else was faster (422): then the watch shows it before the next attempt. */
+/* If somebody else was faster (422), the watch shows that before the next attempt. */
 static void on_taints_done(void *userdata, struct publisher_job *job, enum patch_outcome outcome) {
-        struct taint_node *node = tainted_of_job(job);
-        int64_t now_mono_ms = publisher_now(node->job.kind);
-
         (void)userdata;
-        if (outcome == PATCH_WRITTEN || outcome == PATCH_GONE) {
-                load_level_changed(&node->level, now_mono_ms);
-                node->backoff.failures = 0;
-        } else {
-                node->level.rest_until_mono_ms = now_mono_ms + FIRST_RETRY_MS +
-                                                 backoff_next_ms(&node->backoff, now_mono_ms);
-        }
+        if (outcome == PATCH_WRITTEN || outcome == PATCH_GONE)
+                load_level_changed(&tainted_of_job(job)->level, publisher_now(job->kind));
 }
 
 struct taint_writer *taint_writer_new(struct publisher *publisher, struct metrics *metrics) {
@@ -66,6 +57,7 @@ struct taint_writer *taint_writer_new(struct publisher *publisher, struct metric
         writer->kind = publisher_add_kind(
                 publisher, &(struct patch_kind_options){.what = "taints",
                                                         .max_in_flight = MAX_IN_FLIGHT,
+                                                        .max_retry_ms = MAX_RETRY_MS,
                                                         .on_turn = on_taints_turn,
                                                         .on_done = on_taints_done});
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++) {
@@ -81,20 +73,13 @@ void taint_writer_free(struct taint_writer *writer) {
         free(writer);
 }
 
-void taint_writer_replan(struct taint_writer *writer) {
-        struct publisher_job *job;
-
-        TAILQ_FOREACH (job, &writer->kind->jobs, link) {
-                forget_load(tainted_of_job(job));
-                await_load(tainted_of_job(job));
-        }
+void taint_writer_replan(struct taint_node *node) {
+        forget_load(node);
+        await_load(node);
 }
 
-void taint_writer_lead(struct taint_writer *writer) {
-        struct publisher_job *job;
-
-        TAILQ_FOREACH (job, &writer->kind->jobs, link)
-                await_load(tainted_of_job(job));
+void taint_writer_lead(struct taint_node *node) {
+        await_load(node);
 }
 
 void taint_writer_add(struct taint_writer *writer, struct taint_node *node, const char *name,
@@ -103,22 +88,19 @@ void taint_writer_add(struct taint_writer *writer, struct taint_node *node, cons
                 .job.content_type = NODE_TAINTS_PATCH_TYPE,
                 .writer = writer,
                 .track = track,
-                .backoff = {.first_ms = FIRST_RETRY_MS, .max_ms = MAX_RETRY_MS},
         };
         publisher_add(writer->kind, &node->job, name);
-        forget_load(node);
-        await_load(node);
+        taint_writer_replan(node);
 }
 
 void taint_writer_seen(struct taint_node *node, const json_t *taints) {
         unsigned before = node_taints_count(&node->taints);
 
         node->taints = node_taints_read(taints);
-        if (!node->is_seen)
-                forget_load(node);
+        if (!node->level.has_load)
+                forget_load(node);                           /* to go on from what it carries */
         else if (node_taints_count(&node->taints) != before) /* by whichever replica */
                 load_level_changed(&node->level, publisher_now(node->job.kind));
-        node->is_seen = true;
 }
 
 void taint_writer_update(struct taint_node *node, const struct plan_values *values) {
@@ -130,10 +112,8 @@ void taint_writer_update(struct taint_node *node, const struct plan_values *valu
         if (!has_taints(node))
                 return;
         if (!load_level_ratio(policy, values, &load_ratio, &is_provisional)) {
-                if (node->level.has_load) {
-                        forget_load(node);
-                        await_load(node);
-                }
+                if (node->level.has_load)
+                        taint_writer_replan(node);
                 return;
         }
         if (!node->level.has_load)
@@ -185,7 +165,7 @@ static bool is_taint_due(const struct taint_node *node, int64_t now_mono_ms) {
         bool is_known = load_level_is_settled(&node->level) ||
                         (!node->level.has_load && !is_awaited(node, now_mono_ms));
 
-        return node->is_seen && is_known && load_level_may_change(&node->level, now_mono_ms) &&
+        return is_known && load_level_may_change(&node->level, now_mono_ms) &&
                !node_taints_match(&node->taints, shown_level(node));
 }
 

@@ -2,9 +2,7 @@
  * Keeps the soft taints of nodes at the level of their load (track/load_level.h), as long as the
  * policy has spec.taints; without it, takes them off.
  *
- * Every replica follows the levels; the one that leads patches, at most once per node and minute. A
- * node whose patch fails is tried again after 5 s, and then after up
- * to twice as long each time, 5 minutes at most.
+ * Every replica follows the levels; the one that leads patches, at most once per node and minute.
  *
  * What a node carries is read from the watch only. So a replica begins with the levels that its
  * predecessor left. It changes no node whose level has not settled (load_level.h), and none at all
@@ -23,7 +21,6 @@
 #include "controller/track/node_track.h"
 #include "controller/writing/node_taints.h"
 #include "controller/writing/publisher.h"
-#include "kube/backoff.h"
 
 /* Its part of a node; embedded in its owner, which does not touch the members. */
 struct taint_node {
@@ -31,11 +28,9 @@ struct taint_node {
         struct taint_writer *writer;
         const struct node_track *track;
         struct load_level level;
-        int64_t sampled_mono_ms; /* when the level took in its last sample */
-        int64_t awaited_mono_ms; /* until then it is expected to settle */
-        struct backoff backoff;
+        int64_t sampled_mono_ms;   /* when the level took in its last sample */
+        int64_t awaited_mono_ms;   /* until then it is expected to settle */
         struct node_taints taints; /* what the node carries */
-        bool is_seen;              /* the watch has shown it */
 };
 
 struct taint_writer {
@@ -51,11 +46,10 @@ struct taint_writer *taint_writer_new(struct publisher *publisher, struct metric
 /** taint_writer_free() - after every node has been removed */
 void taint_writer_free(struct taint_writer *writer);
 
-/** taint_writer_replan() - the tracks have another policy */
-void taint_writer_replan(struct taint_writer *writer);
-
+/** taint_writer_replan() - the track has another policy */
+void taint_writer_replan(struct taint_node *node);
 /** taint_writer_lead() - this replica writes from now on; as idle_writer_lead() */
-void taint_writer_lead(struct taint_writer *writer);
+void taint_writer_lead(struct taint_node *node);
 
 /** taint_writer_add() - @name and @track are borrowed until publisher_remove() of the job */
 void taint_writer_add(struct taint_writer *writer, struct taint_node *node, const char *name,

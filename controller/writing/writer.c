@@ -9,6 +9,8 @@
 #include "controller/track/plan_due.h"
 #include "controller/track/stale_annotations.h"
 
+enum { MAX_RETRY_MS = 30000 }; /* values expire a few minutes after they were due */
+
 static_assert((int)PLAN_DUE_URGENCIES <= (int)PATCH_QUEUE_URGENCIES, "every urgency has its list");
 
 /* What a patch in flight contains; recorded once the API server has accepted it. */
@@ -116,18 +118,15 @@ static bool on_annotations_turn(void *userdata, struct publisher_job *job, struc
 
 static void on_annotations_done(void *userdata, struct publisher_job *job,
                                 enum patch_outcome outcome) {
-        struct writer *writer = userdata;
         struct writer_node *node = node_of_job(job);
         _cleanup_(freep) struct writer_patch *patch = TAKE_PTR(node->pending);
 
+        (void)userdata;
         if (outcome == PATCH_WRITTEN && patch)
                 plan_confirm(node->track->record, &patch->due, &patch->values, patch->at_unix_ms);
         /* The watch will report a node that was not found. */
-        if (outcome == PATCH_WRITTEN || outcome == PATCH_GONE)
-                return;
-        node->taken_unix_ms = PLAN_NEVER;
-        node->not_before_mono_ms = writer_now_mono(writer) +
-                                   plan_retry_ms(&writer->plan, job->node);
+        if (outcome != PATCH_WRITTEN && outcome != PATCH_GONE)
+                node->taken_unix_ms = PLAN_NEVER;
 }
 
 /* Once only: the publisher may report more than once that it is idle. */
@@ -158,10 +157,10 @@ static void on_started_leading(void *userdata) {
         struct publisher_job *job;
 
         writer->options.on_active(writer->options.userdata);
-        taint_writer_lead(writer->taints);
-        idle_writer_lead(writer->offers);
         TAILQ_FOREACH (job, &writer->annotations->jobs, link) {
                 struct writer_node *node = node_of_job(job);
+                taint_writer_lead(&node->taints);
+                idle_writer_lead(&node->idle);
                 if (node->taken_unix_ms > since_unix_ms)
                         node->taken_unix_ms = since_unix_ms;
         }
@@ -263,7 +262,7 @@ void writer_update(struct writer_node *node, const struct plan_values *values) {
 
         taint_writer_update(&node->taints, values);
         idle_writer_update(&node->idle, values);
-        if (!writer->options.has_turns || writer_now_mono(writer) < node->not_before_mono_ms)
+        if (!writer->options.has_turns)
                 return;
         struct plan_due due = due_on(node, values);
         if (plan_due_is_empty(&due) || !writer_is_active(writer))
@@ -326,6 +325,7 @@ struct writer *writer_new(const struct writer_options *options,
                 &(struct patch_kind_options){
                         .what = "patch",
                         .max_in_flight = publisher_in_flight(options->patches_per_s),
+                        .max_retry_ms = MAX_RETRY_MS,
                         .on_turn = on_annotations_turn,
                         .on_done = on_annotations_done,
                         .userdata = writer});
@@ -346,10 +346,12 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
 
         writer->compiled = compiled;
         writer->plan = compiled->plan;
-        taint_writer_replan(writer->taints);
-        idle_writer_replan(writer->offers);
-        TAILQ_FOREACH (job, &writer->annotations->jobs, link) /* the indices are the old policy's */
-                free(TAKE_PTR(node_of_job(job)->pending));
+        TAILQ_FOREACH (job, &writer->annotations->jobs, link) {
+                struct writer_node *node = node_of_job(job);
+                taint_writer_replan(&node->taints);
+                idle_writer_replan(&node->idle);
+                free(TAKE_PTR(node->pending)); /* the indices are the old policy's */
+        }
 }
 
 void writer_tick(struct writer *writer, bool is_policy_settled) {

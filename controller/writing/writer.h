@@ -38,7 +38,6 @@ struct writer_node {
         struct idle_node idle;
         struct writer_patch *pending; /* in flight, of the policy in force; NULL: none */
         int64_t taken_unix_ms;        /* turns until then have been taken, also by a standby */
-        int64_t not_before_mono_ms;   /* back-off after a failed patch */
 };
 
 struct writer_options {

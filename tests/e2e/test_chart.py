@@ -487,6 +487,35 @@ def test_install_upgrade_rollback_uninstall(bare, exporters, figure):
     figure(f"{len(made)} objects installed, upgraded, rolled back and uninstalled: none is left")
 
 
+@pytest.mark.parametrize("registry", ["", "REGISTRY/"])
+def test_short_installations(bare, registry):
+    """That of the README, and that of the quick start, whose Service has the address that kind's scheduler calls."""
+    Fleet(bare, None).add(2)
+    commands = (
+        block("README.md", "helm") if registry else block("docs/quick-start.md", "kind-install")
+    )
+    # This cluster has other addresses for Services than kind.
+    follow(bare, commands.replace("=10.96.0.80", "=10.0.0.80"))
+    made = {
+        "/".join((kind, namespace or "<none>", name))
+        for kind, namespace, name in by_name(kustomize(DEPLOY))
+    }
+    assert made <= objects(bare)
+    path = "/namespaces/kube-system/{}/plimsoll-{}"
+    for program in ("controller", "extender"):
+        pod = bare.api.get("/apis/apps/v1" + path.format("deployments", program))["spec"][
+            "template"
+        ]
+        (container,) = pod["spec"]["containers"]
+        assert container["image"] == f"{registry}plimsoll-{program}:0.2.0"
+        assert container["imagePullPolicy"] == "IfNotPresent", "kind's nodes have the image already"
+        named = {row["name"] for row in container["env"]}
+        is_for_kind = not registry and program == "controller"
+        assert ("PLIMSOLL_KUBELET_INSECURE_SKIP_VERIFY" in named) == is_for_kind
+    service = bare.api.get("/api/v1" + path.format("services", "extender"))
+    assert registry or service["spec"]["clusterIP"] == "10.0.0.80"
+
+
 def test_the_package_is_quiet(bare):
     """The page's commands print nothing about the chart's links, as helm does of the folder."""
 

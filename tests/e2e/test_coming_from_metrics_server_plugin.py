@@ -60,7 +60,8 @@ def test_there_and_back(bare, exporters, log_dir, run, binary, figure):
         return int(first.rstrip("n")) > 0.9 * LOADS[0][0] * 1e9
 
     wait_until(loaded, what="the load to show", poll_s=0.5)
-    said = follow(bare, block(PAGE, "look"))
+    # The programs under test are on the path.
+    said = follow(bare, block(PAGE, "look").replace("build/controller/", ""))
     for name, (cpu, memory_gi) in zip(names, LOADS):
         # kubectl's percentages have no decimals.
         (row,) = re.findall(rf"^{name} .*\.\d%.*$", said, re.M)

@@ -14,6 +14,8 @@ from pages import TOP, block
 from programs import complete
 from tools import build
 
+QUICK_START = "docs/quick-start.md"
+
 
 def start_node_exporter(run, address):
     # It does not handle SIGTERM: dying of it is its ordinary end.
@@ -24,17 +26,17 @@ def start_node_exporter(run, address):
 def test_windows_of_one_exporter(run, tmp_path):
     start_node_exporter(run, "127.0.0.1:9100")
     (tmp_path / "build").symlink_to(os.environ["PLIMSOLL_BUILD_DIR"])
-    done = complete("bash", "-euxc", block("README.md", "windows"), cwd=tmp_path, timeout=600)
+    done = complete("bash", "-euxc", block(QUICK_START, "windows"), cwd=tmp_path, timeout=600)
     # Two windows of CPU and two of memory.
     assert re.search(r"^web-1( +[\d.]+%){4} .* ok$", done.stdout, re.M), done.stdout
 
 
 def test_a_cluster_without_installing(unscheduled, run, binary, tmp_path, monkeypatch, figure):
-    """The lines of README.md, in a cluster of kwok that has never heard of us."""
+    """The lines of the page, in a cluster of kwok in which nothing is installed."""
     for number in range(10):
         node = node_object(f"node-{number}", f"10.0.0.{number}")
         unscheduled.api.create("/api/v1/nodes", node)
-    lines = block("README.md", "cluster").splitlines()
+    lines = block(QUICK_START, "cluster").splitlines()
     assert len(lines) <= 6, "with git clone and cd, eight"
     making, exporter, controller, looking = (shlex.split(line.rstrip(" &")) for line in lines)
     assert making == ["make", "build"]
@@ -59,8 +61,8 @@ def test_a_cluster_without_installing(unscheduled, run, binary, tmp_path, monkey
 
     assert all("cpu_usage_avg_5m" in found for found in annotations())
     controlling.stop()
-    (cleanup,) = re.findall(r"`(build/controller/\S+ --cleanup)`", (TOP / "README.md").read_text())
-    run([ours[controller[0]], *cleanup.split()[1:]], "cleanup").wait_exit()
+    cleanup = shlex.split(block(QUICK_START, "cluster-cleanup"))
+    run([ours[cleanup[0]], *cleanup[1:]], "cleanup").wait_exit()
     assert not any("cpu_usage_avg_5m" in found for found in annotations())
 
 

@@ -73,9 +73,9 @@ def block(page, name):
 
 
 def shown_policies():
-    """The README's policy, and the same with each of the specs that the reference shows; those
-    that show no syncPolicy have the README's, which the CRD demands."""
-    policy = yaml.safe_load(block("README.md", "policy"))
+    """The recommended policy, and the same with each of the specs that the reference shows; specs
+    without a syncPolicy get that of the recommended one, since the CRD demands it."""
+    policy = yaml.safe_load(block(REFERENCE, "recommended"))
     specs = (
         block(REFERENCE, "sync-policy"),
         block(REFERENCE, "predicate"),

@@ -113,10 +113,13 @@ def test_windows_agree_with_the_truth(start_standin, start_exporters, start_cont
 def test_form_and_rhythm(start_standin, start_exporters, start_controller):
     """One merge patch per node and sync with every due key, stamped in UTC whatever TZ says."""
     standin, exporters = start_standin("--nodes", 6), start_exporters()
-    # What is written every 2 s moves by more than the dead band in that time.
-    swings = {"kind": "sine", "mean": 0.5, "amplitude": 0.4}
-    swings = {"cpu": {**swings, "period_s": 7}, "mem": {**swings, "period_s": 5}}
-    exporters.set("all", load={**swings, "disk": 0.25, "psi_io": 0.125, "load": 0.75})
+    # What is written every 2 s moves by 0.07 in that time: beyond the dead band, and not far enough for a patch
+    # between turns.
+    levels = [0.1 + 0.009 * min(i, 160 - i) for i in range(160)]
+    ramp = {"kind": "steps", "steps": [[i / 4, level] for i, level in enumerate(levels)]}
+    exporters.set(
+        "all", load={"cpu": ramp, "mem": ramp, "disk": 0.25, "psi_io": 0.125, "load": 0.75}
+    )
     fast = {"cpu_usage_avg_1s": "2s", "mem_usage_avg_1s": "2s"}
     slow = {"disk_usage_avg_5m": "4s", "psi_io_usage_avg_5m": "4s", "load_usage_avg_5m": "1h"}
     began = time.time()

@@ -168,6 +168,10 @@ WRONG = [
     ("--sources=/nowhere/sources", "/nowhere/sources: cannot open"),
     ("--sources=/nowhere --metrics-source=kubelet", "--metrics-source cannot be combined with"),
     ("--metrics-source=node-exporter,cadvisor", '--metrics-source: "cadvisor": unknown source'),
+    (
+        "--metrics-source=node_exporter",
+        '"node_exporter": unknown source (did you mean node-exporter?); expected one of ',
+    ),
     ("--metrics-source=", '--metrics-source: "": unknown source'),
     ("--metrics-source=node-metrics,node-metrics", '"node-metrics" is given twice'),
     # Prometheus.

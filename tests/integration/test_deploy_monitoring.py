@@ -14,6 +14,7 @@ from pages import TOP, anchors
 from programs import complete
 
 RUNBOOKS = "docs/runbooks.md"
+REPOSITORY = "https://github.com/OWNER/plimsoll"
 SEVERITIES = {"critical", "warning", "info"}
 
 
@@ -40,9 +41,8 @@ def test_alerts_are_complete():
         assert rule["labels"].keys() == {"severity"} and rule["labels"]["severity"] in SEVERITIES
         assert minutes(rule["for"]) >= 2, rule["alert"]
         notes = rule["annotations"]
-        assert notes.keys() == {"summary", "description", "runbook"}, rule["alert"]
-        page, _, anchor = notes["runbook"].partition("#")
-        assert (page, anchor) == (RUNBOOKS, rule["alert"].lower())
+        assert notes.keys() == {"summary", "description", "runbook_url"}, rule["alert"]
+        assert notes["runbook_url"] == f"{REPOSITORY}/blob/main/{RUNBOOKS}#{rule['alert'].lower()}"
     sections = re.findall(r"^### (Plimsoll\w+)$", (TOP / RUNBOOKS).read_text("utf-8"), re.M)
     assert sorted(sections) == sorted(names)
     assert {name.lower() for name in names} <= set(anchors(RUNBOOKS))

@@ -3,6 +3,7 @@ name exists. These tests run no program, and take seconds."""
 
 import ast
 import importlib
+import ipaddress
 import itertools
 import re
 
@@ -11,6 +12,7 @@ import sys
 import growth
 import yaml
 from pages import TOP, anchors, block, blocks, links, pages
+from programs import complete
 
 sys.path[:0] = (str(TOP / "tests" / folder) for folder in ("demo", "bench", "tools", "e2e"))
 # pylint: disable=wrong-import-position
@@ -25,6 +27,7 @@ UNITS = {
     "S": ("s", 1), "MS": ("ms", 1), "KIB": ("KiB", 1), "MIB": ("MiB", 1), "MB": ("MB", 1), "SHARE": ("%", 100),
 }  # fmt: skip
 
+QUICK_START = "docs/quick-start.md"
 # (page, how it begins): why no test runs it.
 NOT_RUN = {
     ("ARCHITECTURE.md", "node_exporter x N --scrape-->"): "a drawing",
@@ -32,7 +35,6 @@ NOT_RUN = {
         "CONTRIBUTING.md",
         "CC=clang meson setup build",
     ): "builds and formats the tree, as make check does",
-    ("README.md", "make test"): "runs these tests",
     (
         "docs/crane-compatibility.md",
         "score100 =",
@@ -50,6 +52,10 @@ NOT_RUN = {
     ("docs/install.md", "kube-scheduler-arg"): "of k3s' and RKE2's servers",
     ("docs/install.md", "make build"): "installs on this machine; test_plugin.py runs the plugin",
     ("docs/managed-clouds.md", "docker build"): "needs docker and a registry to push to",
+    ("docs/quick-start.md", "kwokctl create"): "downloads Kubernetes; e2e starts the same programs",
+    ("docs/quick-start.md", "kind create"): "needs Docker and kind",
+    ("docs/quick-start.md", "helm test"): "needs pods that run; test_chart.py runs the same",
+    ("docs/quick-start.md", "kubectl create deployment"): "needs the cluster of kind",
     ("docs/releasing.md", "REPOSITORY="): "makes a release; tests/release looks at two of them",
     ("deploy/README.md", "buildah bud"): "fetches its base from a registry; see test_image.py",
     ("tests/e2e/README.md", "make e2e"): "runs the tests with a real cluster",
@@ -127,11 +133,38 @@ def commands(text):
 
 
 def test_the_readme_repeats_what_is_run():
-    """Its commands in a cluster are those of docs/install.md, which the tests with a cluster run."""
+    """Its commands are those of docs/install.md, which the tests with a cluster run, and of the quick start."""
     installing = commands(block("docs/install.md", "installing"))
     assert [line for line in installing if "rollout status" not in line] == commands(
         block("README.md", "installing")
     )
+    quick = block(QUICK_START, "kind-configuration") + block(QUICK_START, "kind-install")
+    creating = "kind create cluster --config deploy/kind/cluster.yaml\n"
+    (created,) = (row.text for row in blocks(QUICK_START) if row.text.startswith(creating))
+    assert sorted((quick + created).splitlines()) == sorted(block("README.md", "kind").splitlines())
+
+
+def test_the_quick_start_fits_the_manifests(tmp_path):
+    """The scheduler of the kind cluster finds its configuration, and in it the extender's address."""
+    *images, folder, sed = block(QUICK_START, "kind-configuration").splitlines()
+    tags = re.findall(r"--target (\w+) -t (plimsoll-\1:\S+)", "\n".join(images))
+    loaded = f"kind load docker-image {' '.join(tag for _, tag in tags)}\n"
+    assert len(tags) == 2 and loaded in "".join(row.text for row in blocks(QUICK_START))
+    complete("bash", "-euc", f"{folder}\ncp -r {TOP}/deploy .\n{sed}", cwd=tmp_path)
+    (written,) = (tmp_path / "build-kind").iterdir()
+    (extender,) = yaml.safe_load(written.read_text("utf-8"))["extenders"]
+    address = re.search(r"--set extender.clusterIP=(\S+)", block(QUICK_START, "kind-install"))[1]
+    assert extender["urlPrefix"] == f"http://{address}:8010/v1"
+    assert ipaddress.ip_address(address) in ipaddress.ip_network("10.96.0.0/16"), "kind's default"
+
+    cluster = yaml.safe_load((TOP / "deploy/kind/cluster.yaml").read_text("utf-8"))
+    control_plane = cluster["nodes"][0]
+    mounts = {row["hostPath"]: row["containerPath"] for row in control_plane["extraMounts"]}
+    patches, configuration = mounts["deploy/scheduler/kubeadm-patches"], mounts["build-kind"]
+    (init,) = map(yaml.safe_load, control_plane["kubeadmConfigPatches"])
+    assert init == {"kind": "InitConfiguration", "patches": {"directory": patches}}
+    (patch,) = (TOP / "deploy/scheduler/kubeadm-patches").iterdir()
+    assert f"--config={configuration}/{written.name}" in patch.read_text("utf-8")
 
 
 def test_the_recommended_policy_is_shown():
@@ -185,16 +218,21 @@ def test_the_readme_has_the_figures_of_its_pages():
     ]
     nodes, interval = measured_row("nodes")[0], measured_row("scraped every")[0]
     assert (
-        f"For {nodes} nodes, each read every {interval}, the controller takes {programs[0]}, "
-        f"the extender {programs[1]} (" in readme
+        f"With {nodes} nodes, each read every {interval}, the controller takes {programs[0]}, "
+        f"and the extender {programs[1]}." in readme
     )
+    (pods,) = re.findall(
+        r"for each bound pod: (\d+ MiB) for 150,000",
+        plain((TOP / "docs/sizing.md").read_text("utf-8")),
+    )
+    assert f"the extender needs {pods} more for 150,000 of them" in readme
     performance = (TOP / "docs/performance.md").read_text("utf-8")
     (spent,) = re.findall(
         r"^\| scheduler's CPU, 1,000 nodes, sampling default \| (.*?) \| no extender: (.*?) \|",
         performance,
         re.M,
     )
-    assert f"takes {spent[0]} of CPU, and {spent[1]} without an extender" in readme
+    assert f"spends {spent[0]} of CPU on a pod, and {spent[1]} without an extender" in readme
     concluded = plain((TOP / "docs/placement.md").read_text("utf-8"))
     (worth,) = re.findall(
         r"Over the (\d+) situations below\*\* the recommended policy leaves (\*\*.*?\*\*)",

@@ -112,7 +112,7 @@ WRONG = {
     "serve": "'serve': expected a flag",
     "--tls-cert-file=bad.yaml --tls-private-key-file=bad.yaml": "key bad.yaml: ",
     "--client-ca-file=ca.crt": "TLS needs both a certificate and a key",
-    "--bind-address=here": "listen on here: not an IP address",
+    "--bind-address=here": "'here' is not an IP address",
 }
 
 

@@ -202,16 +202,13 @@ def watching(cluster, binary, tmp_path):
     """(process, pid of kubectl) of `top --watch`, once it has shown something."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    argv = [binary("kubectl-plimsoll"), "top", "--watch", "--interval=1s", "-s", cluster.url]
+    # Tests that run in the background, or under nohup, ignore these, and so do their children.
+    argv = ["env", "--default-signal=INT,HUP", binary("kubectl-plimsoll")]
+    argv += ["top", "--watch", "--interval=1s", "-s", cluster.url]
     pipe = subprocess.PIPE
     env = {**os.environ, **NO_CONFIG, "TMPDIR": str(temporary)}
-    # A shell that has started the tests in the background ignores SIGINT, and so do its children.
-    default = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # pylint: disable=W3101,C3001
-    with subprocess.Popen(
-        argv, env=env, stdout=pipe, stderr=pipe, text=True, preexec_fn=default
-    ) as process:
-        while "4 nodes" not in process.stdout.readline():
-            pass
+    with subprocess.Popen(argv, env=env, stdout=pipe, stderr=pipe, text=True) as process:
+        assert any("4 nodes" in line for line in iter(process.stdout.readline, ""))
         ((keeper, _),) = children(process.pid)
         ((kubectl, _),) = children(keeper)
         (folder,) = temporary.iterdir()

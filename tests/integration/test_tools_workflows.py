@@ -242,11 +242,11 @@ def test_how_to_verify(bench):
     environment = {"PATH": f"{bench.bin}:{os.environ['PATH']}"}
     bench.program("cosign")
     bench.program("gh")
-    for commands in (block("README.md", "verify"), block("docs/install.md", "verify")):
-        subprocess.run(["sh", "-euc", commands], env=environment, check=True)
+    commands = block("docs/install.md", "verify")
+    subprocess.run(["sh", "-euc", commands], env=environment, check=True)
     *calls, gh = bench.called()
     found = [read_cosign(call) for call in calls]
-    assert [verb for verb, _, _ in found] == ["verify", "verify", "verify-attestation"]
+    assert [verb for verb, _, _ in found] == ["verify", "verify-attestation"]
     identity = r"https://github\.com/OWNER/plimsoll/(\S+)@refs/tags/(\S+)"
     for _, flags, image in found:
         workflow, tag = re.fullmatch(identity, flags["--certificate-identity"]).groups()
@@ -258,14 +258,23 @@ def test_how_to_verify(bench):
 
 
 def test_the_owner_gets_a_name(tmp_path):
-    """No other page but the one that says so waits for it."""
-    waiting = {page for page in pages() if re.search(r"\bOWNER\b", (TOP / page).read_text("utf-8"))}
-    assert waiting == {"README.md", "docs/install.md", "docs/releasing.md"}
-    (tmp_path / "docs").mkdir()
-    for page in waiting:
-        (tmp_path / page).write_bytes((TOP / page).read_bytes())
+    """No page or manifest has a placeholder that the command does not fill in."""
+    manifests = (str(path.relative_to(TOP)) for path in (TOP / "deploy").rglob("*.yaml"))
+    waiting = {
+        path
+        for path in (*pages(), *manifests)
+        if re.search(r"\bOWNER\b", (TOP / path).read_text("utf-8"))
+    }
+    filled = {"docs/install.md", "deploy/monitoring/rules.yaml"}
+    # The chart's files are links to the manifests.
+    assert {(TOP / path).resolve() for path in waiting} == {
+        TOP / path for path in (*filled, "docs/releasing.md")
+    }
+    for path in waiting:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes((TOP / path).read_bytes())
     commands = block("docs/releasing.md", "owner")
     subprocess.run(["sh", "-euc", commands], cwd=tmp_path, check=True)
-    for page in ("README.md", "docs/install.md"):
-        text = (tmp_path / page).read_text("utf-8")
-        assert "OWNER" not in text and "images.example/load-lines" in text
+    for path in filled:
+        text = (tmp_path / path).read_text("utf-8")
+        assert "OWNER" not in text and "load-lines/plimsoll" in text

@@ -253,6 +253,8 @@ def integration_files(is_nightly=NIGHTLY):
 def unit(gate):
     gate.beside(gate.step, "lint", [PYTHON, "tests/tools/lint.py"])
     gate.beside(gate.step, "format", ["tests/tools/format"])
+    # Shown, so that everybody knows which page is the hardest to read.
+    gate.beside(gate.step, "english", [PYTHON, "tests/tools/english.py"], None, None, True)
     gate.beside(pages, gate)
     gate.build_all()
     gate.beside(gate.meson_test, "unit-asan", "asan")
@@ -433,6 +435,7 @@ def quick_tests(gate):
         gate.built |= {"gcc": True, "tsan": True}  # what needs those is not for a minute
         gate.pytest("integration", {path.stem: [path]}, 1)
     gate.step("lint", [PYTHON, "tests/tools/lint.py"])
+    gate.step("english", [PYTHON, "tests/tools/english.py"])
     pages(gate)
 
 

@@ -226,7 +226,7 @@ static void begin_list_round(void *userdata) {
 
         s->begun_mono_ms = loop_now_mono_ms(s->loop);
         s->round++;
-        if (s->is_idle) {
+        if (s->is_idle || !s->sink.is_needed(&s->sink, NULL)) {
                 forget_failures(s);
                 loop_timer_arm(s->loop, &s->timer, s->begun_mono_ms + s->interval_ms,
                                begin_list_round, s);

@@ -49,7 +49,6 @@ struct prometheus {
         struct source_sink sink;
         struct prometheus_api *api;
 
-        size_t node_count;
         struct prometheus_round round;
         struct ask asks[PROMETHEUS_MAX_QUERIES]; /* by the round's query */
 
@@ -104,6 +103,12 @@ static void note_silence(struct prometheus *source, const struct node *node, con
         else
                 outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->parts.loop),
                                      node->name);
+}
+
+static void forget_silence(struct prometheus *source, size_t slot) {
+        if (source->round.slots[slot].is_silent)
+                outage_log_gone(&source->source.outages);
+        source->round.slots[slot].is_silent = false;
 }
 
 /* Return: NULL, or why there is no value of the node. */
@@ -280,6 +285,13 @@ static void begin_query_round(struct prometheus *source) {
         next_asks(source);
 }
 
+/* Nobody looks any more. */
+static void forget_failures(struct prometheus *source) {
+        metrics_set(source->failing, 0);
+        for (size_t slot = 0; slot < source->round.slot_cap; slot++)
+                forget_silence(source, slot);
+}
+
 static int64_t until_round_ms(const struct prometheus *source) {
         return source->parts.is_once ? ONCE_ROUND_MS : source->spec->traits.interval_ms;
 }
@@ -308,8 +320,10 @@ static void on_round_due(void *userdata) {
                 end_query_round(source);
                 source->first_ask = next % query_count(source);
         }
-        if (source->node_count > 0 && query_count(source) > 0)
+        if (query_count(source) > 0 && source->sink.is_needed(&source->sink, NULL))
                 begin_query_round(source);
+        else
+                forget_failures(source);
 }
 
 /* As a source */
@@ -337,8 +351,6 @@ static bool holds_node(const struct prometheus *source, const struct node *node)
 static void prometheus_add_node(struct source *base, struct node *node) {
         struct prometheus *source = prometheus_of(base);
 
-        if (!holds_node(source, node))
-                source->node_count++;
         prometheus_round_add_node(&source->round, node);
         if (source->phase != PHASE_BEFORE_FIRST)
                 return;
@@ -357,11 +369,7 @@ static void prometheus_remove_node(struct source *base, struct node *node) {
 
         if (!holds_node(source, node))
                 return;
-        struct prometheus_slot *slot = &source->round.slots[node->slot];
-        source->node_count--;
-        if (slot->is_silent)
-                outage_log_gone(&source->source.outages);
-        slot->is_silent = false;
+        forget_silence(source, node->slot);
         prometheus_round_remove_node(&source->round, node->slot);
 }
 

@@ -66,7 +66,7 @@ const struct source_kind kubelet_kind = {
                    "node_exporter's",
         .uses_account = true,
         .traits = {.interval_ms = INTERVAL_MS,
-                   .is_on_demand = true,
+                   .is_costly = true,
                    .scope = {.resources = KUBELET_RESOURCES}},
         .own = &scrape_kubelet,
         .hints = kubelet_hints,

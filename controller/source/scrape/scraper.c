@@ -313,8 +313,7 @@ static void on_target_due(void *userdata) {
                 next_mono_ms = batch_mono_ms(source, target->due_mono_ms);
         } while (next_mono_ms <= now_mono_ms);
         loop_timer_arm(source->parts.loop, &target->timer, next_mono_ms, on_target_due, target);
-        if (source->reader.is_idle || (source->spec->traits.is_on_demand &&
-                                       !source->sink.is_wanted(&source->sink, target->node))) {
+        if (source->reader.is_idle || !source->sink.is_needed(&source->sink, target->node)) {
                 forget_failure(target);
                 return;
         }

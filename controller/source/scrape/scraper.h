@@ -5,7 +5,7 @@
  * sixtieth of the interval are scraped together, or of a smaller part that has some 256 of them. Of
  * a node_exporter only the collectors that the policy needs, and uname, are asked for; one on which
  * such a collector is switched off answers 400 to that, and is then asked for its whole page, for
- * an hour. A kubelet is asked only on demand (source.h), by HTTPS, and its certificate must
+ * an hour. A kubelet is asked by HTTPS, and its certificate must
  * have the node's name.
  *
  * Nobody waits for the slow: see scrape_pool.h. The pages under way share one budget of memory;

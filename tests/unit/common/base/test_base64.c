@@ -1,10 +1,9 @@
 #include "tests/unit/fixture/test.h"
 
-#include <stdint.h>
 #include <string.h>
 
+#include "base/attributes.h"
 #include "base/base64.h"
-#include "base/mem.h"
 
 /* RFC 4648, section 10. */
 TEST(vectors) {
@@ -21,27 +20,36 @@ TEST(vectors) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(freep) char *text = base64_encode(rows[i].plain, strlen(rows[i].plain));
                 char plain[16];
                 size_t len = 0;
-                assert_string_equal(text, rows[i].text);
-                assert_true(base64_decode(text, strlen(text), plain, &len));
+                assert_true(base64_decode(rows[i].text, strlen(rows[i].text), plain, &len));
                 assert_int_equal(len, strlen(rows[i].plain));
                 assert_memory_equal(plain, rows[i].plain, len);
         }
 }
 
-TEST(every_byte) {
-        uint8_t bytes[256 + 2], decoded[sizeof(bytes)];
-        size_t len = 0;
+/* A digit of the standard alphabet. */
+static char digit_of(unsigned value) {
+        return (char)(value < 26   ? 'A' + value
+                      : value < 52 ? 'a' + value - 26
+                      : value < 62 ? '0' + value - 52
+                      : value < 63 ? '+'
+                                   : '/');
+}
 
-        for (size_t i = 0; i < sizeof(bytes); i++)
-                bytes[i] = (uint8_t)i;
-        for (size_t cut = 0; cut < 3; cut++) {
-                _cleanup_(freep) char *text = base64_encode(bytes, sizeof(bytes) - cut);
-                assert_true(base64_decode(text, strlen(text), decoded, &len));
-                assert_int_equal(len, sizeof(bytes) - cut);
-                assert_memory_equal(decoded, bytes, len);
+/* All groups of four digits in which one digit counts up, at each of its places. */
+TEST(every_digit) {
+        for (unsigned place = 0; place < 4; place++) {
+                for (unsigned value = 0; value < 64; value++) {
+                        char text[] = "AAAA";
+                        unsigned char bytes[3] = {1, 1, 1};
+                        size_t len = 0;
+                        text[place] = digit_of(value);
+                        assert_true(base64_decode(text, 4, bytes, &len));
+                        assert_int_equal(len, 3);
+                        assert_int_equal(bytes[0] << 16 | bytes[1] << 8 | bytes[2],
+                                         value << (18 - 6 * place));
+                }
         }
 }
 

@@ -82,7 +82,7 @@ TEST_BETWEEN(in_cluster, set_up, tear_down) {
         _cleanup_(freep) char *kubeconfig = write_file("kc", "x: y\n");
         assert_int_equal(setenv("KUBECONFIG", kubeconfig, 1), 0);
         assert_int_equal(kube_access_load(&options, &config, &err), -EINVAL);
-        assert_non_null(strstr(err.msg, "no current-context"));
+        assert_non_null(strstr(err.msg, "current-context: expected a context"));
 }
 
 TEST_BETWEEN(servers, set_up, tear_down) {

@@ -135,3 +135,27 @@ TEST(fence_and_end) {
                 stop(&f);
         }
 }
+
+/* Once the server has answered, its address is right, and it is the server that fails. */
+TEST(asks_about_the_address_of_an_unreachable_server) {
+        for (int is_known = 0; is_known <= 1; is_known++) {
+                struct fixture f = {0};
+                if (is_known)
+                        answer(&f, "GET /x ", scripted_http(200, "", "{}"), false);
+                start(&f);
+                if (is_known)
+                        assert_int_equal(get(&f, (struct kube_request){0}).outcome, KUBE_OK);
+                scripted_server_stop(&f.rig.server);
+
+                struct kube_answer refusal = get(&f, (struct kube_request){0});
+                assert_int_equal(refusal.outcome, KUBE_UNAVAILABLE);
+                assert_int_equal(refusal.failure, HTTP_CONNECT);
+                assert_non_null(strstr(refusal.err.msg, "127.0.0.1:"));
+                bool asks = strstr(refusal.err.msg, "; are the API server's host and port right?");
+                assert_int_equal(asks, !is_known);
+
+                f.rig.server = (struct scripted_server){0};
+                scripted_server_start(&f.rig.server);
+                stop(&f);
+        }
+}

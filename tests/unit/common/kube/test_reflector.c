@@ -417,19 +417,6 @@ TEST(forbidden_for_a_moment) {
         stop(&f);
 }
 
-/* A selector that does not fit into a path is not left out: nothing is asked then. */
-TEST(selector_too_long) {
-        struct fixture f = {.wanted_trouble = "list: request path exceeds 65536 bytes",
-                            .wanted_log = ""};
-        char selector[70000];
-
-        memset(selector, 'x', sizeof(selector) - 1);
-        selector[sizeof(selector) - 1] = '\0';
-        reflect(&f, &(struct reflector_spec){.label_selector = selector});
-        assert_int_equal(atomic_load(&f.rig.server.served), 0);
-        stop(&f);
-}
-
 TEST(unusable_objects) {
         struct fixture f = {.wanted_log = "+ a;+ b;=2;- a;+ c;"};
 

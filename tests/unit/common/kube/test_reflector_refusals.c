@@ -103,22 +103,3 @@ TEST(expired_page_of_a_relist) {
         reflect(&f, NULL, 2);
         stop(&f);
 }
-
-/* A selector that leaves room for a list, but not for a watch: no other watch is opened instead. */
-TEST(selector_too_long_for_a_watch) {
-        enum {
-                PATH_BYTES = 65536,
-                LIST_BYTES = sizeof("/api/v1/nodes?labelSelector=&limit=100") - 1
-        };
-        struct fixture f = {.wanted_trouble = "watch: request path exceeds 65536 bytes",
-                            .wanted_log = "=0;"};
-        char selector[PATH_BYTES - LIST_BYTES + 1];
-
-        memset(selector, 'x', sizeof(selector) - 1);
-        selector[sizeof(selector) - 1] = '\0';
-        answer(&f, "GET /api/v1/nodes?labelSelector=xxx",
-               scripted_http(200, "", LIST("10", "", "")), true);
-        reflect(&f, selector, MS_PER_MIN);
-        assert_int_equal(atomic_load(&f.rig.server.served), 1);
-        stop(&f);
-}

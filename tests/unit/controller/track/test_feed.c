@@ -59,7 +59,7 @@ static int tear_down(void **state) {
         return 0;
 }
 
-/* The feed in use, after it was decided anew. */
+/* The source in use, after it was decided anew. */
 static size_t serving(struct world *world) {
         size_t from;
 
@@ -101,7 +101,7 @@ static void carries_peak(struct world *world, const char *ratio) {
 }
 
 /* What happens, a letter per interval: the first source answers (.), fails (x) or is silent ( );
- * the second one always answers. Then who serves at the end of each. */
+ * the second one answers whenever it is asked. Then who serves at the end of each. */
 TEST(sequences) {
         static const struct {
                 const char *first, *serves;
@@ -110,7 +110,7 @@ TEST(sequences) {
                 {"..x.x.x.", "00000000"},     /* nor are some, unless in a row */
                 {"..xxxxxx", "00011111"},     /* two in a row are */
                 {"..xx.x.x..", "0001111110"}, /* and then it takes two good ones in a row */
-                {"..xx..", "000110"},         {"x.....", "000000"}, /* hoped for at the start */
+                {"..xx..", "000110"},         {"x.....", "000000"}, /* awaited at the start */
                 {"xx....", "011000"},   /* but not for long; the good ones begin with the third */
                 {"..     ", "0000001"}, /* silence counts after four intervals, here a minute */
                 {"..      ..", "0000001110"}, /* and then takes two answers as well */
@@ -127,7 +127,8 @@ TEST(sequences) {
                                 says(world, FIRST, 0.1, 0.1);
                         else if (rows[i].first[at] == 'x')
                                 node_track_failed(&world->track, FIRST, "refused");
-                        says(world, SECOND, 0.2, 0.2);
+                        if (node_track_needs(&world->track, SECOND, world->now_ms))
+                                says(world, SECOND, 0.2, 0.2);
                         said[at] = (char)('0' + serving(world));
                         world->now_ms += every_ms;
                 }
@@ -159,26 +160,21 @@ TEST_BETWEEN(nobody_left, set_up, tear_down) {
         assert_string_equal(node_track_failure(&world->track), "refused");
 }
 
-/* Who has just failed is left for one that was never heard when that one speaks, or nobody is fresh
- * any more: meanwhile the node counts as read. */
+/* One that has just failed serves until another one speaks: meanwhile the node counts as read. */
 TEST_BETWEEN(never_heard, set_up, tear_down) {
-        for (int speaks = 0; speaks < 2; speaks++) {
-                struct world *world = *state;
-                node_track_done(&world->track);
-                node_track_init(&world->track, world->compiled, world->now_ms);
-                says(world, FIRST, 0.1, 0.1);
-                for (int i = 0; i < 2; i++) {
-                        world->now_ms += every_ms;
-                        node_track_failed(&world->track, FIRST, "refused");
-                }
-                assert_int_equal(serving(world), FIRST);
-                assert_true(node_track_is_fresh(&world->track, world->now_ms));
-                if (speaks)
-                        says(world, SECOND, 0.2, 0.2);
-                else
-                        world->now_ms += MS_PER_MIN;
-                assert_int_equal(serving(world), SECOND);
+        struct world *world = *state;
+
+        says(world, FIRST, 0.1, 0.1);
+        for (int i = 0; i < 2; i++) {
+                world->now_ms += every_ms;
+                node_track_failed(&world->track, FIRST, "refused");
         }
+        assert_int_equal(serving(world), FIRST);
+        assert_true(node_track_is_fresh(&world->track, world->now_ms));
+        says_ready(world, THIRD, 1u << MEM_AVG, 0.7);
+        assert_int_equal(serving(world), THIRD);
+        says(world, SECOND, 0.2, 0.2);
+        assert_int_equal(serving(world), SECOND);
 }
 
 /* Of thousands of exporters that do not answer, most wait for minutes for the attempt that fails a
@@ -187,35 +183,15 @@ TEST_BETWEEN(never_heard_for_long, set_up, tear_down) {
         struct world *world = *state;
         const struct node_track *track = &world->track;
 
-        world->compiled->options.sources[SECOND].is_on_demand = true;
         node_track_failed(&world->track, FIRST, "timeout");
         world->now_ms += MS_PER_MIN;
-        assert_false(node_track_wants(track, SECOND, world->now_ms));
+        assert_false(node_track_needs(track, SECOND, world->now_ms));
         world->now_ms++;
-        assert_true(node_track_wants(track, SECOND, world->now_ms));
+        assert_true(node_track_needs(track, SECOND, world->now_ms));
         says(world, SECOND, 0.2, 0.2);
         assert_int_equal(serving(world), SECOND);
         says(world, FIRST, 0.1, 0.1);
         assert_int_equal(serving(world), FIRST);
-        /* One that is asked on demand has not been asked for so long. */
-        node_track_done(&world->track);
-        node_track_init(&world->track, world->compiled, world->now_ms - MS_PER_HOUR);
-        assert_true(node_track_wants(track, SECOND, world->now_ms));
-        assert_int_equal(serving(world), SECOND);
-}
-
-/* Nor does a third one that speaks stand back for it. */
-TEST_BETWEEN(never_heard_of_three, set_up, tear_down) {
-        struct world *world = *state;
-
-        says_ready(world, THIRD, 1u << MEM_AVG, 0.7);
-        assert_int_equal(serving(world), FIRST);
-        for (int i = 0; i < 2; i++)
-                node_track_failed(&world->track, FIRST, "refused");
-        assert_int_equal(serving(world), THIRD);
-        assert_int_equal(serving(world), THIRD);
-        says(world, SECOND, 0.2, 0.2);
-        assert_int_equal(serving(world), SECOND);
 }
 
 /* All of a chain that fails get their turns, from the one in use on. */
@@ -229,113 +205,165 @@ TEST_BETWEEN(settles, set_up, tear_down) {
         assert_int_equal(node_track_settle_ms(&world->track), 4 * every_ms);
 }
 
-/* The value is that of the feed in use as soon as it has some of its window; before, the next's. */
+/* What a node does every second: the first source is asked at its instant in an interval, and
+ * answers, or its attempt ends as a failure 10 s later; the second is asked at its own instant. */
+static void pass_second(struct world *world, bool is_failing, int64_t offset_ms, uint64_t ready) {
+        int64_t at_ms = world->now_ms - start_ms;
+        int64_t second_ms = world->compiled->options.sources[SECOND].interval_ms;
+
+        if (!is_failing && at_ms % every_ms == 0)
+                says(world, FIRST, 0.5, 0.5);
+        if (is_failing && at_ms % every_ms == 10 * MS_PER_S)
+                node_track_failed(&world->track, FIRST, "timeout");
+        if (at_ms % second_ms == offset_ms % second_ms &&
+            node_track_needs(&world->track, SECOND, world->now_ms)) {
+                if (ready)
+                        says_ready(world, SECOND, ready, 0.5);
+                else
+                        says(world, SECOND, 0.5, 0.5);
+        }
+        (void)serving(world);
+        world->now_ms += MS_PER_S;
+}
+
+/* A metric is never missing for as long as a reading would be fresh, wherever the instants of the
+ * two sources lie, also when the second one has served before, long ago; and it stays whole. */
+TEST_BETWEEN(failover, set_up, tear_down) {
+        static const struct {
+                int64_t second_ms;
+                uint64_t ready;
+        } rows[] = {{15 * MS_PER_S, 0},
+                    {MS_PER_MIN, 0},
+                    {30 * MS_PER_S, 1u << CPU_AVG | 1u << CPU_MAX | 1u << MEM_AVG}};
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                for (int64_t offset_ms = 0; offset_ms < rows[i].second_ms; offset_ms += MS_PER_S) {
+                        struct world *world = *state;
+                        int64_t missing_ms = 0;
+                        node_track_done(&world->track);
+                        world->compiled->options.sources[SECOND].interval_ms = rows[i].second_ms;
+                        world->now_ms = start_ms;
+                        node_track_init(&world->track, world->compiled, world->now_ms);
+                        for (int s = 0; s < 3600; s++) {
+                                bool is_failing = (s >= 600 && s < 900) || s >= 2400;
+                                pass_second(world, is_failing, offset_ms, rows[i].ready);
+                                if (s < 20)
+                                        continue;
+                                double now = value(world, CPU_AVG);
+                                missing_ms = now < 0 ? missing_ms + MS_PER_S : 0;
+                                assert_true(missing_ms < MS_PER_MIN);
+                                if (now >= 0)
+                                        assert_float_equal(now, 0.5, 1e-6);
+                        }
+                        assert_int_equal(serving(world), SECOND);
+                }
+        }
+}
+
+/* The windows go on from source to source: a mean of both, and the larger maximum. */
 TEST_BETWEEN(values, set_up, tear_down) {
         struct world *world = *state;
 
-        for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
+        for (int i = 0; i < 20; i++, world->now_ms += every_ms)
+                says(world, FIRST, 0.8, 0.8);
+        for (int i = 0; i < 2; i++)
                 node_track_failed(&world->track, FIRST, "timeout");
-                says(world, SECOND, 0.2, 0.3);
-                (void)serving(world);
-        }
+        for (int i = 0; i < 10; i++, world->now_ms += every_ms)
+                says(world, SECOND, 0.2, 0.2);
         assert_int_equal(serving(world), SECOND);
-        assert_float_equal(value(world, CPU_AVG), 0.2, 1e-6);
-
-        /* Back after two, but with a tenth of a window: the second's is the better word. */
-        for (int i = 0; i < 3; i++, world->now_ms += every_ms) {
-                says(world, FIRST, 0.8, 0.8);
-                says(world, SECOND, 0.2, 0.3);
-        }
-        assert_int_equal(serving(world), FIRST);
-        assert_float_equal(value(world, CPU_AVG), 0.2, 1e-3);
-        for (int i = 0; i < 10; i++, world->now_ms += every_ms) {
-                says(world, FIRST, 0.8, 0.8);
-                says(world, SECOND, 0.2, 0.3);
-        }
-        assert_float_equal(value(world, CPU_AVG), 0.8, 1e-3);
+        assert_float_equal(value(world, CPU_AVG), 0.5, 0.02);
+        assert_float_equal(value(world, CPU_MAX), 0.8, 1e-6);
+        /* One good reading of the first is not enough, nor is it mixed in. */
+        says(world, FIRST, 0.9, 0.9);
+        assert_int_equal(serving(world), SECOND);
+        assert_float_equal(value(world, CPU_AVG), 0.5, 0.02);
 }
 
-/* Who has looked for longer knows of more peaks, and what we saw ourselves is not taken back. */
-TEST_BETWEEN(maxima, set_up, tear_down) {
+static void counts(struct world *world, size_t source, double used_s, double span_s) {
+        struct window_step step = {.at_mono_ms = world->now_ms, .counters = 1u << METRIC_CPU};
+
+        step.num[METRIC_CPU] = used_s;
+        step.den[METRIC_CPU] = span_s;
+        node_track_reading(&world->track, source, &(struct source_reading){.step = &step},
+                           world->now_ms);
+        (void)serving(world);
+}
+
+/* A source that is back has counted all the time that it was away, of which others have told. */
+TEST_BETWEEN(counters, set_up, tear_down) {
         struct world *world = *state;
 
-        for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
-                says(world, FIRST, 0.3, 0.3);
-                says_ready(world, THIRD, 1u << CPU_MAX, i < 10 ? 0.2 : 0.8);
-                if (i >= 2)
-                        assert_float_equal(value(world, CPU_MAX), (float)(i < 10 ? 0.3 : 0.8),
-                                           1e-6);
+        for (int i = 0; i < 20; i++, world->now_ms += every_ms)
+                counts(world, FIRST, 3, 15);
+        for (int i = 0; i < 2; i++)
+                node_track_failed(&world->track, FIRST, "refused");
+        for (int i = 0; i < 20; i++, world->now_ms += every_ms)
+                counts(world, SECOND, 3, 15);
+        for (int i = 0; i < 3; i++, world->now_ms += every_ms) {
+                counts(world, FIRST, i == 0 ? 300 : 3, i == 0 ? 300 : 15);
+                counts(world, SECOND, 3, 15);
         }
         assert_int_equal(serving(world), FIRST);
-        /* Once it has half of the hour, its word alone counts. */
-        for (int i = 0; i < 120; i++, world->now_ms += every_ms) {
-                says(world, FIRST, 0.3, 0.3);
-                says_ready(world, THIRD, 1u << CPU_MAX, 0.8);
-        }
-        assert_float_equal(value(world, CPU_MAX), 0.3, 1e-6);
+        assert_float_equal(value(world, CPU_AVG), 0.2, 1e-6);
+        assert_float_equal(value(world, CPU_MAX), 0.2, 1e-6);
+        /* One that answers again after hours, when nobody else does. */
+        world->now_ms += MS_PER_HOUR;
+        counts(world, SECOND, 3600, 3600);
+        world->now_ms += every_ms;
+        counts(world, SECOND, 3, 15);
+        assert_int_equal(serving(world), SECOND);
+        assert_float_equal(value(world, CPU_AVG), 0.2, 1e-6);
 }
 
-/* With spec.idle one source may leave out of the CPU what the other counts, and its own word is the
- * only one as soon as there is any. */
+/* With spec.idle one source may leave out of the CPU what the other counts: its means begin anew,
+ * and those of other resources go on. */
 TEST_BETWEEN(idle_cpu, set_up, tear_down) {
         struct world *world = *state;
 
         world->compiled->policy->idle_line_ratio = 0.65;
-        for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
-                if (i < 2)
-                        node_track_failed(&world->track, FIRST, "refused");
-                else
-                        says(world, FIRST, 0.1, 0.1);
+        for (int i = 0; i < 20; i++, world->now_ms += every_ms)
+                says(world, FIRST, 0.1, 0.1);
+        for (int i = 0; i < 2; i++)
+                node_track_failed(&world->track, FIRST, "refused");
+        for (int i = 0; i < 4; i++, world->now_ms += every_ms)
                 says(world, SECOND, 0.9, 0.9);
-                double expected = i < 1 ? -1 : i < 4 ? 0.9 : 0.1;
-                assert_float_equal(value(world, CPU_AVG), (float)expected, 1e-6);
-                assert_float_equal(value(world, CPU_MAX), (float)expected, 1e-6);
-                (void)serving(world);
-        }
-        assert_float_equal(value(world, MEM_AVG), 0.1, 1e-6);
+        assert_int_equal(serving(world), SECOND);
+        assert_float_equal(value(world, CPU_AVG), 0.9, 1e-6);
+        assert_float_equal(value(world, MEM_AVG), 0.25, 0.01);
+        for (int i = 0; i < 2; i++, world->now_ms += every_ms)
+                says(world, FIRST, 0.1, 0.1);
+        assert_int_equal(serving(world), FIRST);
+        assert_float_equal(value(world, CPU_AVG), 0.1, 1e-6);
         carries_peak(world, "0.70000");
         assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
 }
 
-/* Nor do those behind it speak for it while it waits for its second reading. */
-TEST_BETWEEN(idle_cpu_of_one_reading, set_up, tear_down) {
-        struct world *world = *state;
-
-        world->compiled->policy->idle_line_ratio = 0.65;
-        says(world, FIRST, 0.1, 0.1);
-        for (int i = 0; i < 2; i++, world->now_ms += every_ms)
-                says(world, SECOND, 0.9, 0.9);
-        assert_float_equal(value(world, CPU_AVG), -1, 0);
-        assert_float_equal(value(world, MEM_AVG), 0.9, 1e-6);
-        says(world, FIRST, 0.1, 0.1);
-        assert_float_equal(value(world, CPU_AVG), 0.1, 1e-6);
-        /* One before it does, which has failed just now. */
-        node_track_done(&world->track);
-        node_track_init(&world->track, world->compiled, world->now_ms);
-        for (int i = 0; i < 2; i++, world->now_ms += every_ms)
-                says(world, FIRST, 0.1, 0.1);
-        for (int i = 0; i < 2; i++)
-                node_track_failed(&world->track, FIRST, "refused");
-        says(world, SECOND, 0.9, 0.9);
-        assert_int_equal(serving(world), SECOND);
-        assert_float_equal(value(world, CPU_AVG), 0.1, 1e-6);
-}
-
-/* A metric that the feed in use does not have comes from the next that has it. */
+/* A metric that the source in use does not measure has no value, although the windows have some of
+ * it; ready-made values go with the source that made them. */
 TEST_BETWEEN(per_metric, set_up, tear_down) {
         struct world *world = *state;
 
-        says(world, FIRST, 0.1, 0.1);
-        says_ready(world, THIRD, 1u << MEM_AVG, 0.7);
-        assert_int_equal(serving(world), FIRST);
-        assert_float_equal(value(world, MEM_AVG), 0.7, 0); /* one scrape makes no window */
-        assert_float_equal(value(world, CPU_AVG), -1, 0);
-        assert_string_equal(node_track_why(&world->track, CPU_AVG, world->now_ms),
-                            "only one scrape so far");
-        assert_string_equal(node_track_why(&world->track, MEM_AVG, world->now_ms), "");
-        /* What the third said does not outlive it. */
-        world->now_ms += MS_PER_MIN + 1;
+        world->compiled->options.sources[SECOND].scope.resources = 1u << METRIC_CPU;
+        for (int i = 0; i < 3; i++, world->now_ms += every_ms)
+                says(world, FIRST, 0.1, 0.1);
+        assert_float_equal(value(world, MEM_AVG), 0.1, 1e-6);
+        for (int i = 0; i < 2; i++)
+                node_track_failed(&world->track, FIRST, "refused");
+        says(world, SECOND, 0.1, 0.1);
+        assert_int_equal(serving(world), SECOND);
         assert_float_equal(value(world, MEM_AVG), -1, 0);
+        assert_float_equal(value(world, CPU_AVG), 0.1, 1e-6);
+        assert_string_equal(node_track_why(&world->track, MEM_AVG, world->now_ms),
+                            "the node's source does not measure it");
+        for (int i = 0; i < 2; i++)
+                node_track_failed(&world->track, SECOND, "refused");
+        says_ready(world, THIRD, 1u << MEM_AVG, 0.7);
+        assert_int_equal(serving(world), THIRD);
+        assert_float_equal(value(world, MEM_AVG), 0.7, 0);
+        assert_string_equal(node_track_why(&world->track, MEM_AVG, world->now_ms), "");
+        for (int i = 0; i < 2; i++, world->now_ms += every_ms)
+                says(world, FIRST, 0.1, 0.1);
+        assert_float_equal(value(world, MEM_AVG), 0.1, 1e-6);
 }
 
 /* An exporter says what is declared with its name, and is never taken for the node's source. */
@@ -360,7 +388,7 @@ TEST_BETWEEN(exporter, set_up, tear_down) {
         assert_float_equal(value(world, CPU_AVG), -1, 0);
 }
 
-/* Every feed learns the peaks of the node's annotations. */
+/* The peaks of the node's annotations, whoever serves. */
 TEST_BETWEEN(peaks, set_up, tear_down) {
         struct world *world = *state;
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_max_avg_1h",
@@ -381,7 +409,8 @@ TEST_BETWEEN(peaks, set_up, tear_down) {
         assert_float_equal(value(world, CPU_MAX), 0.9, 1e-6);
 }
 
-/* Until half of five minutes is known, means and maxima may be gone soon; peaks of before stay. */
+/* Until half of five minutes is known, means and maxima may be gone soon; also those of a source
+ * that takes over after one with ready-made values. */
 TEST_BETWEEN(provisional, set_up, tear_down) {
         const uint64_t partial = 1u << CPU_AVG | 1u << CPU_MAX | 1u << MEM_AVG;
         struct world *world = *state;
@@ -393,33 +422,26 @@ TEST_BETWEEN(provisional, set_up, tear_down) {
                 if (i >= 1)
                         assert_int_equal(values.provisional, i * 15 < 150 ? partial : 0);
         }
-        node_track_failed(&world->track, FIRST, "refused");
-        node_track_failed(&world->track, FIRST, "refused");
-        says(world, SECOND, 0.1, 0.1);
-        world->now_ms += every_ms;
-        says(world, SECOND, 0.1, 0.1);
-        carries_peak(world, "0.50000");
-        node_track_values(&world->track, world->now_ms, &values);
-        assert_int_equal(values.provisional, 0);
 }
 
 static uint32_t outcomes(const struct world *world) {
         return node_track_outcomes(&world->track, world->now_ms);
 }
 
+/* --once waits for every source that is asked, and for no other. */
 TEST_BETWEEN(outcomes, set_up, tear_down) {
         struct world *world = *state;
 
-        for (size_t source = 0; source < SOURCES; source++) {
-                assert_int_equal(outcomes(world), 0);
-                node_track_failed(&world->track, source, "refused");
-        }
-        assert_int_equal(outcomes(world), 1);
-        /* Nobody waits for an exporter from which nothing is wanted. */
-        world->compiled->sources[EXTRA].is_asked = false;
+        node_track_failed(&world->track, EXTRA, "refused");
+        assert_int_equal(outcomes(world), 0);
         node_track_failed(&world->track, FIRST, "refused");
-        node_track_failed(&world->track, SECOND, "refused");
-        node_track_failed(&world->track, THIRD, "refused");
+        assert_int_equal(outcomes(world), 1);
+        node_track_failed(&world->track, FIRST, "refused");
+        assert_int_equal(outcomes(world), 0); /* of the second, which is asked from now on */
+        for (int i = 0; i < 2; i++)
+                says(world, SECOND, 0.1, 0.1);
+        assert_int_equal(outcomes(world), 1);
+        world->compiled->sources[EXTRA].is_asked = false;
         assert_int_equal(outcomes(world), 2);
 }
 
@@ -473,65 +495,31 @@ TEST_BETWEEN(repeated, set_up, tear_down) {
         assert_false(world->track.feeds[FIRST].is_down);
 }
 
-/* Asked about a node only while none before it serves. */
-TEST_BETWEEN(on_demand, set_up, tear_down) {
+/* Asked about a node only while none before it serves; exporters always. */
+TEST_BETWEEN(needed, set_up, tear_down) {
         struct world *world = *state;
         const struct node_track *track = &world->track;
 
-        world->compiled->options.sources[SECOND].is_on_demand = true;
-        assert_false(node_track_wants(track, SECOND, world->now_ms));
+        assert_true(node_track_needs(track, FIRST, world->now_ms));
+        assert_true(node_track_needs(track, EXTRA, world->now_ms));
+        assert_false(node_track_needs(track, SECOND, world->now_ms));
         node_track_failed(&world->track, FIRST, "refused");
-        assert_false(node_track_wants(track, SECOND, world->now_ms));
-        node_track_failed(&world->track, THIRD, "refused");
-        node_track_failed(&world->track, THIRD, "refused");
-        node_track_failed(&world->track, EXTRA, "refused");
-        assert_int_equal(outcomes(world), 1); /* nobody waits for it */
+        assert_false(node_track_needs(track, SECOND, world->now_ms));
         node_track_failed(&world->track, FIRST, "refused");
-        assert_true(node_track_wants(track, SECOND, world->now_ms));
-        assert_true(node_track_wants(track, THIRD, world->now_ms));
-        assert_int_equal(outcomes(world), 0);
+        assert_true(node_track_needs(track, FIRST, world->now_ms));
+        assert_true(node_track_needs(track, SECOND, world->now_ms));
+        assert_false(node_track_needs(track, THIRD, world->now_ms));
         /* Back after two answers in a row. */
         for (int i = 0; i < 2; i++) {
-                assert_true(node_track_wants(track, SECOND, world->now_ms));
+                assert_true(node_track_needs(track, SECOND, world->now_ms));
                 world->now_ms += every_ms;
                 says(world, FIRST, 0.1, 0.1);
         }
-        assert_false(node_track_wants(track, SECOND, world->now_ms));
+        assert_false(node_track_needs(track, SECOND, world->now_ms));
         /* And what has not been heard for long does not serve. */
         world->now_ms += 10 * every_ms;
-        assert_true(node_track_wants(track, SECOND, world->now_ms));
-        /* The policy wants nothing of it. */
+        assert_true(node_track_needs(track, SECOND, world->now_ms));
+        /* The policy has no metric of it. */
         world->compiled->sources[SECOND].is_asked = false;
-        assert_false(node_track_wants(track, SECOND, world->now_ms));
-}
-
-/* Its windows begin with its first reading, and know the peaks that annotations tell. */
-TEST_BETWEEN(windows_on_demand, set_up, tear_down) {
-        struct world *world = *state;
-        struct node_track *track = &world->track;
-        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_max_avg_1h",
-                                             "0.50000,2026-07-23T11:25:00Z");
-
-        world->compiled->options.sources[SECOND].is_on_demand = true;
-        node_track_done(track);
-        node_track_init(track, world->compiled, world->now_ms);
-        assert_null(track->feeds[SECOND].windows);
-        assert_non_null(track->feeds[FIRST].windows);
-        node_track_annotations(track, annotations, world->now_ms, INT64_C(1784805954000));
-        node_track_failed(track, FIRST, "refused");
-        node_track_failed(track, FIRST, "refused");
-        assert_int_equal(serving(world), SECOND);
-        assert_string_not_equal(node_track_why(track, CPU_AVG, world->now_ms), "");
-        for (int i = 0; i < 2; i++) {
-                world->now_ms += every_ms;
-                says(world, SECOND, 0.1, 0.1);
-        }
-        assert_float_equal(value(world, CPU_AVG), 0.1, 1e-6);
-        assert_float_equal(value(world, CPU_MAX), 0.5, 1e-6);
-        /* Where it is the first, from the beginning. */
-        world->compiled->first_asked = SECOND;
-        node_track_done(track);
-        node_track_init(track, world->compiled, world->now_ms);
-        assert_non_null(track->feeds[SECOND].windows);
-        world->compiled->first_asked = FIRST;
+        assert_false(node_track_needs(track, SECOND, world->now_ms));
 }

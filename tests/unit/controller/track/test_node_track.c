@@ -247,7 +247,7 @@ TEST(other_sources) {
                 assert_true(is_known == (row == 0));
                 node_track_values(&track, now_mono_ms + 15000, &values);
                 assert_int_equal(values.usable, row == 0 ? 3 : 0);
-                /* A new source is not waited for while another has readings. */
+                /* A new source is not awaited while another has readings. */
                 assert_false(node_track_switch(&track, now_mono_ms + 15000, &from));
                 node_track_done(&track);
         }

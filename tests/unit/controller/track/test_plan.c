@@ -146,28 +146,6 @@ TEST(replan) {
         free(record);
 }
 
-/* All of an eighth of a sync is used, and not more. */
-TEST(retries_are_spread) {
-        static const struct {
-                int64_t sync_ms, wait_ms;
-        } rows[] = {{1000, 1000}, {80000, 10000}, {239999, 29999}, {241000, 30000}};
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const struct plan plan = {.sync_ms = rows[i].sync_ms};
-                int64_t least = INT64_MAX, most = 0;
-                for (int n = 0; n < 2000; n++) {
-                        char name[32];
-                        snprintf(name, sizeof(name), "node-%d", n);
-                        int64_t wait_ms = plan_retry_ms(&plan, name);
-                        least = wait_ms < least ? wait_ms : least;
-                        most = wait_ms > most ? wait_ms : most;
-                }
-                assert_in_range(least, rows[i].wait_ms, rows[i].wait_ms + rows[i].wait_ms / 100);
-                assert_in_range(most, 2 * rows[i].wait_ms - rows[i].wait_ms / 100,
-                                2 * rows[i].wait_ms - 1);
-        }
-}
-
 TEST(counting_and_confirming) {
         _cleanup_(planned_done) struct planned life;
 

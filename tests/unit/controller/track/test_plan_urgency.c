@@ -38,7 +38,7 @@ TEST(order_of_patches) {
                 unsigned urgency; /* of four bands of 16 */
         } rows[] = {
                 {"nothing moved", 0.5, 60000, 63, false, 0},
-                {"moved by 0.01", 0.51, 60000, 63, false, 1},
+                {"moved by 0.04", 0.54, 60000, 63, false, 0},
                 {"moved by 0.05", 0.55, 60000, 63, false, 3},
                 {"moved by 0.14", 0.64, 60000, 63, false, 5},
                 {"down by 0.14", 0.36, 60000, 63, false, 5},
@@ -59,7 +59,7 @@ TEST(order_of_patches) {
                 {"8:00 old", 0.5, 480000, 63, false, 16 + 11},
                 {"too many nodes: as if it had expired", 0.5, 470000, 63, true, 16 + 11},
                 {"too many nodes, over the limit", 0.81, 470000, 63, true, 32 + 14},
-                {"too many nodes, not yet", 0.51, 300000, 63, true, 1},
+                {"too many nodes, not yet", 0.55, 300000, 63, true, 3},
                 {"an hour ahead of our clock", 0.5, -3600000, 63, false, 16 + 11},
         };
 

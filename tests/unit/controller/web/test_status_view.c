@@ -83,45 +83,53 @@ static void feed(struct node_track *track, const struct compiled_policy *compile
                 node_track_failed(track, 0, row->failure);
 }
 
+struct described {
+        const struct compiled_policy *compiled;
+        const struct row *rows;
+        struct node_track *tracks;
+};
+
+static void describe(void *userdata, size_t index, struct status_node *ret) {
+        const struct described *described = userdata;
+        const struct row *row = &described->rows[index];
+
+        *ret = (struct status_node){
+                .name = row->name,
+                .closed_by = row->closed_by,
+                .labels_json = row->labels_json,
+                .track = &described->tracks[index],
+                .values = values_of(row, described->compiled->policy->metric_count),
+                .taint_level = row->taint_level,
+                .idle_offered_cores = row->idle_cores[0],
+                .idle_taken_cores = row->idle_cores[1],
+                .idle_used_cores = row->idle_cores[2],
+                .idle_room_cores = row->idle_cores[3],
+        };
+}
+
 static json_t *view_of(const struct compiled_policy *compiled, const struct row *rows,
                        size_t count) {
         struct buf out = BUF_INIT(64 << 20);
-        struct status_view view;
         struct node_track *tracks = xcalloc(count + 1, sizeof(*tracks));
+        struct described described = {compiled, rows, tracks};
         const struct status_head head = {
                 .compiled = compiled,
                 .sources = sources,
                 .role = "standby",
                 .is_ready = true,
                 .checks = "[+] a: \"b\"\n[-] c\n",
-                .node_count = count,
                 .now_mono_ms = now_mono_ms,
                 .now_unix_ms = now_unix_ms,
+                .node_count = count,
+                .describe = describe,
+                .userdata = &described,
         };
         json_t *json = NULL;
         struct error err = ERROR_NULL;
 
         for (size_t i = 0; i < count; i++)
                 feed(&tracks[i], compiled, &rows[i]);
-        status_view_begin(&view, &head, &out);
-        do {
-                for (size_t i = 0; i < count; i++) {
-                        struct plan_values values = values_of(&rows[i],
-                                                              compiled->policy->metric_count);
-                        status_view_node(&view, &(struct status_node){
-                                                        .name = rows[i].name,
-                                                        .closed_by = rows[i].closed_by,
-                                                        .labels_json = rows[i].labels_json,
-                                                        .track = &tracks[i],
-                                                        .values = &values,
-                                                        .taint_level = rows[i].taint_level,
-                                                        .idle_offered_cores = rows[i].idle_cores[0],
-                                                        .idle_taken_cores = rows[i].idle_cores[1],
-                                                        .idle_used_cores = rows[i].idle_cores[2],
-                                                        .idle_room_cores = rows[i].idle_cores[3]});
-                }
-        } while (status_view_again(&view));
-        status_view_end(&view);
+        status_view_write(&head, &out);
         assert_false(out.overflow);
         if (json_parse(out.data, out.len, &json, &err) < 0)
                 fail_msg("%s", err.msg);

@@ -33,6 +33,7 @@ static void on_done(void *userdata, struct publisher_job *job, enum patch_outcom
 static void begin_at(struct fixture *f, double patches_per_s) {
         const struct patch_kind_options options = {.what = "test",
                                                    .max_in_flight = 1,
+                                                   .max_retry_ms = 1000,
                                                    .on_turn = on_turn,
                                                    .on_done = on_done,
                                                    .userdata = f};

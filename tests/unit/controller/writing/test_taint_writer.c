@@ -138,7 +138,8 @@ TEST(not_read_when_it_begins_to_lead) {
         read_all(&f, 0.9);
         api_wait_ms(&f.api, 10 * LOAD_LEVEL_REST_MS);
         taint_writer_tick(f.writer, false);
-        taint_writer_lead(f.writer);
+        taint_writer_lead(&f.hot);
+        taint_writer_lead(&f.idle);
         expect_quiet(&f);
         api_wait_ms(&f.api, AWAITED_MS);
         expect_patch(&f);
@@ -228,24 +229,6 @@ TEST(stopped) {
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, false);
         assert_true(publisher_is_idle(f.publisher));
-        end(&f);
-}
-
-/* What a node carries is not known before the watch has shown it. */
-TEST(not_seen_yet) {
-        struct fixture f = {0};
-        struct taint_node unseen;
-
-        begin(&f, "null");
-        taint_writer_add(f.writer, &unseen, "unseen", &f.hot_track);
-        api_wait_ms(&f.api, AWAITED_MS);
-        read_all(&f, 0.1);
-        for (size_t i = 0; i < LOAD_LEVEL_RISE; i++) {
-                api_wait_ms(&f.api, INTERVAL_MS);
-                read_node(&f, &unseen, &f.hot_track, 0.9);
-        }
-        expect_quiet(&f);
-        publisher_remove(&unseen.job);
         end(&f);
 }
 
@@ -349,7 +332,8 @@ TEST(busy_all_over) {
                 cluster_turn(c, turn < TURNS / 2 ? 7 : NO_NODE, busy, turn);
         /* All get busy in the same interval; once more, while one is not read. */
         for (int i = 0; i < 2; i++) {
-                taint_writer_replan(c->f.writer);
+                for (size_t n = 0; n < NODES; n++)
+                        taint_writer_replan(&c->nodes[n]);
                 for (int64_t turn = 0; turn < TURNS; turn++)
                         cluster_turn(c, i == 1 && turn > 2 && turn < TURNS / 2 ? 7 : NO_NODE,
                                      busier, turn);
@@ -429,8 +413,7 @@ TEST(backs_off) {
         for (size_t i = 0; i < FAILURES; i++) {
                 read_all(&f, 0.9);
                 expect_patch(&f);
-                int64_t pause_ms = f.hot.level.rest_until_mono_ms -
-                                   loop_now_mono_ms(f.api.rig.loop);
+                int64_t pause_ms = f.hot.job.retry_mono_ms - loop_now_mono_ms(f.api.rig.loop);
                 assert_in_range(pause_ms, RETRY_MS - 1000, MAX_PAUSE_MS);
                 within += pause_ms <= 2 * RETRY_MS;
                 assert_true(i > 0 || within == 1);

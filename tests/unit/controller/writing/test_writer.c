@@ -118,8 +118,26 @@ TEST(nothing_left_to_write) {
         f.ratio = 0.2;
         api_run(&f.api, is_settled, &f);
         assert_true(count(&f, "plimsoll_syncs_unchanged_total") == 1);
-        read_node(&f, 0.4); /* not before the next turn */
+        read_node(&f, 0.25); /* not before the next turn */
         assert_true(writer_is_idle(f.writer));
+        end(&f);
+}
+
+/* Load that changes does not wait for the node's turn. */
+TEST(written_early) {
+        struct fixture f = {0};
+
+        api_answer(&f.api, 200, "{}", PATCH, "0.20000");
+        api_answer(&f.api, 200, "{}", PATCH, "0.40000");
+        begin(&f, true);
+        wait_for_turn(&f);
+        read_node(&f, 0.2);
+        api_run(&f.api, is_idle, &f);
+        api_wait_ms(&f.api, MS_PER_MIN);
+        read_node(&f, 0.25);
+        assert_true(writer_is_idle(f.writer));
+        read_node(&f, 0.4);
+        api_run(&f.api, is_settled, &f);
         end(&f);
 }
 

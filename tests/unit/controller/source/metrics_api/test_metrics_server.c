@@ -38,6 +38,14 @@ static void on_reading(const struct source_sink *sink, struct node *node,
         (void)buf_puts(&f->log, ";");
 }
 
+static bool is_unneeded;
+
+static bool is_needed(const struct source_sink *sink, const struct node *node) {
+        (void)sink;
+        (void)node;
+        return !is_unneeded;
+}
+
 static void on_failure(const struct source_sink *sink, struct node *node, const char *reason) {
         struct fixture *f = sink->userdata;
 
@@ -54,8 +62,10 @@ static void begin(struct fixture *f) {
                 &(struct source_spec){.kind = &metrics_server_kind,
                                       .name = "metrics-server",
                                       .traits = {.interval_ms = INTERVAL_MS}},
-                &(struct source_sink){
-                        .on_reading = on_reading, .on_failure = on_failure, .userdata = f});
+                &(struct source_sink){.on_reading = on_reading,
+                                      .on_failure = on_failure,
+                                      .is_needed = is_needed,
+                                      .userdata = f});
 }
 
 static void end(struct fixture *f) {
@@ -151,12 +161,17 @@ TEST(rounds) {
         assert_int_equal(said(&f, "+b mem 0.25;"), 1);
         assert_true(items(&f, "new") == 3 && items(&f, "repeated") == 1);
 
-        /* While nobody wants anything of it, nothing is asked, and nothing fails. */
+        /* While the policy has none of its metrics, or no node needs it, nothing is asked, and
+         * nothing fails. */
         f.source->kind->set_policy(f.source, other);
         wait_ms(&f, INTERVAL_MS);
         assert_int_equal(said(&f, ";"), 0);
         assert_true(failing(&f) == 0);
         f.source->kind->set_policy(f.source, policy);
+        is_unneeded = true;
+        wait_ms(&f, INTERVAL_MS);
+        assert_int_equal(said(&f, ";"), 0);
+        is_unneeded = false;
         wait_ms(&f, INTERVAL_MS);
         assert_int_equal(said(&f, ";"), 3);
         assert_true(failing(&f) == 2);

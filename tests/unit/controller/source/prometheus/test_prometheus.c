@@ -29,6 +29,14 @@ static void on_reading(const struct source_sink *sink, struct node *node,
         (void)buf_puts(&f->log, ";");
 }
 
+static bool is_unneeded;
+
+static bool is_needed(const struct source_sink *sink, const struct node *node) {
+        (void)sink;
+        (void)node;
+        return !is_unneeded;
+}
+
 static void on_failure(const struct source_sink *sink, struct node *node, const char *reason) {
         struct fixture *f = sink->userdata;
 
@@ -37,8 +45,10 @@ static void on_failure(const struct source_sink *sink, struct node *node, const 
 
 static struct source *source_new(struct fixture *f, bool is_once) {
         static struct source_spec spec;
-        const struct source_sink sink = {
-                .on_reading = on_reading, .on_failure = on_failure, .userdata = f};
+        const struct source_sink sink = {.on_reading = on_reading,
+                                         .on_failure = on_failure,
+                                         .is_needed = is_needed,
+                                         .userdata = f};
 
         spec = (struct source_spec){.kind = &prometheus_kind,
                                     .url = f->address,
@@ -107,6 +117,32 @@ TEST(missed_rounds) {
         assert_int_equal(atomic_load(&f.rig.server.served), 2);
         pass(&f, 1000);
         run_until_asked(&f, "ok", 3);
+        end(&f, source);
+}
+
+/* A source before it serves all nodes: none fails then. */
+TEST(nobody_needs_it) {
+        struct policy policy = {0};
+        struct fixture f = {0};
+
+        add_metric(&policy, "cpu_usage_avg_5m");
+        for (int i = 0; i < 2; i++)
+                expect(&f, 200, "POST /api/v1/query ", "cpu_usage_avg_5m", VECTOR(OF("a", "0.5")));
+        struct source *source = begin(&f, &policy, false);
+        source->kind->add_node(source, &unheard);
+        pass(&f, 300);
+        run_until_asked(&f, "ok", 1);
+        check_log(&f, "-d no_data;");
+        const struct metrics_series *failing = metrics_gauge(
+                f.rig.metrics, "plimsoll_targets_failing", "", LABELS("source", "prometheus"));
+        assert_float_equal(metrics_value(failing), 1, 0);
+        is_unneeded = true;
+        pass(&f, INTERVAL_MS);
+        assert_int_equal(atomic_load(&f.rig.server.served), 1);
+        assert_float_equal(metrics_value(failing), 0, 0);
+        is_unneeded = false;
+        pass(&f, INTERVAL_MS);
+        run_until_asked(&f, "ok", 2);
         end(&f, source);
 }
 

@@ -42,6 +42,14 @@ static void on_reading(const struct source_sink *sink, struct node *node,
         f->is_of_last_policy = reading->is_of_last_policy;
 }
 
+static bool is_unneeded;
+
+static bool is_needed(const struct source_sink *sink, const struct node *node) {
+        (void)sink;
+        (void)node;
+        return !is_unneeded;
+}
+
 static void on_failure(const struct source_sink *sink, struct node *node, const char *reason) {
         struct fixture *f = sink->userdata;
 
@@ -82,6 +90,7 @@ static void begin(struct fixture *f) {
                                 &f->spec,
                                 &(struct source_sink){.on_reading = on_reading,
                                                       .on_failure = on_failure,
+                                                      .is_needed = is_needed,
                                                       .userdata = f});
         f->source->kind->set_policy(f->source, &policy);
         for (size_t i = 0; i < NODES; i++) {

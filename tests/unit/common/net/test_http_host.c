@@ -1,9 +1,8 @@
-/* Which values of Host a web page that was rebound cannot have. What framing is refused is tested
- * over sockets, in test_http_server.c. */
+/* Which values of Host a web page that was rebound cannot have. */
 #include "tests/unit/fixture/test.h"
 
 #include "base/attributes.h"
-#include "net/http_headers.h"
+#include "net/http_host.h"
 
 TEST(private_hosts) {
         static const struct {
