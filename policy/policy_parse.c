@@ -1,5 +1,5 @@
 /*
- * What a DynamicSchedulerPolicy may hold, from the document down to its fields.
+ * The fields of a DynamicSchedulerPolicy, from the document down.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 #include "policy/policy_terms.h"
 #include "policy/policy_yaml.h"
 
-enum { SLIP_MAX = 2 }; /* edits that lead from a misspelling to the name that was meant */
+enum { SLIP_MAX = 2 }; /* edits between a misspelling and the correct name */
 
-/* RFC 1123, as Kubernetes demands of an object's name. */
+/* RFC 1123, as Kubernetes requires for the names of objects. */
 static bool is_object_name(const char *text) {
         return name_is_made_of(text, strlen(text), sizeof(((struct policy *)NULL)->name) - 1,
                                NAME_LOWER "-.", "-.", "-.");
@@ -43,7 +43,7 @@ static bool is_label_name(const char *text) {
                                "");
 }
 
-/* ASCII, so that characters are bytes for the API server's limit and for ours. */
+/* ASCII only: the API server counts characters, and we count bytes. */
 static bool is_label_value(const char *text) {
         for (size_t i = 0; text[i]; i++)
                 if (text[i] < ' ' || text[i] > '~')
@@ -60,7 +60,7 @@ static void expect_word(const struct reader_map *map, const char *field, const c
 
 /* ---- Maps of labels. */
 
-/* Names and values that labels may have. */
+/* The names and values that are valid for labels. */
 struct label_kind {
         bool (*is_name)(const char *text);
         const char *names;
@@ -68,7 +68,7 @@ struct label_kind {
         const char *values;
 };
 
-/* Return: how many there are; a required map has at least one */
+/* Return: their number; a required map has at least one label */
 static size_t read_labels(const struct reader_map *item, const char *field, enum reader_need need,
                           const struct label_kind *kind,
                           struct policy_label ret[static POLICY_MAX_MATCHES]) {
@@ -157,7 +157,7 @@ static void read_own_resources(const struct reader_map *spec, struct policy *pol
 
 /* ---- spec.syncPolicy */
 
-/* A source may deliver a metric whose name is no query. But the name may also be a misspelt query.
+/* A name that is not a query may be a misspelt query, or a metric that a source delivers by name.
  */
 static void check_spelling(const struct reader_map *item, const struct policy *policy,
                            const char *name) {
@@ -184,7 +184,7 @@ static void check_metric(const struct reader_map *item, const struct policy *pol
                 check_spelling(item, policy, metric->name);
 }
 
-/* Most likely a misspelling. */
+/* An unused resource is most likely a misspelling. */
 static void warn_of_unused_resources(const struct reader_map *spec, const struct policy *policy) {
         uint32_t used = 0;
 
@@ -227,7 +227,7 @@ static bool is_node_label_value(const char *text) {
         return text[0] == '\0' || metric_name_is_valid(text);
 }
 
-/* What a map's key may be: [prefix/]name. */
+/* [prefix/]name */
 static bool is_node_label_name(const char *text) {
         const char *slash = strchr(text, '/');
 
@@ -309,7 +309,7 @@ static void read_match(const struct reader_map *item, struct policy_rule *rule) 
         if (policy_has_list(&match, "priorityBelow"))
                 reader_integer(&match, "priorityBelow", "a whole number of 32 bits", INT32_MIN,
                                INT32_MAX, &rule->priority_below);
-        /* A field that is null, or unknown, is no condition: the rule would be about every pod. */
+        /* Without a condition (all fields are null or unknown) the rule would match every pod. */
         if (reader_map_end(&match) && rule->namespace_count == 0 && rule->labels.count == 0 &&
             !rule->priority_class[0] && rule->priority_below == INT64_MAX)
                 reader_refuse(&match, NULL,
@@ -434,10 +434,10 @@ static void read_idle(const struct reader_map *spec, struct policy *policy) {
         _cleanup_(freep) char *name = xasprintf(POLICY_IDLE_PEAK_PREFIX "%s",
                                                 window ? window : "1h");
         int metric = policy_metric_index(policy, name);
-        /* As the object's definition has it. */
+        /* The limits of the CRD. */
         if (window && (strlen(window) > 16 || strlen(window + strspn(window, "0")) > 9 + 1))
                 reader_expected(&idle, "peak",
-                                "at most 16 characters, and at most 9 digits behind zeros");
+                                "at most 16 characters, and at most 9 digits after leading zeros");
         else if (!policy_sync_is_wrong(spec) && (metric < 0 || !policy->metrics[metric].is_query ||
                                                  policy->metrics[metric].period_ms == 0))
                 reader_expected(&idle, "peak", "%s with a period above 0", what);
@@ -446,8 +446,8 @@ static void read_idle(const struct reader_map *spec, struct policy *policy) {
         (void)reader_map_end(&idle);
 }
 
-/* Others refer to what is read first: syncPolicy to metrics, predicate, priority and idle to
- * syncPolicy, taints to priority. */
+/* The order matters: syncPolicy refers to metrics; predicate, priority and idle to syncPolicy; and
+ * taints to priority. */
 static void read_policy_spec(const struct reader_map *document, struct policy *policy) {
         static const char *const fields[] = {"metrics", "syncPolicy", "predicate", "priority",
                                              "pools",   "rules",      "hotValue",  "extender",
@@ -474,7 +474,7 @@ static void read_policy_spec(const struct reader_map *document, struct policy *p
 
 static void read_policy_document(struct reader *reader, const struct tree_node *root,
                                  struct policy *policy) {
-        /* The controller writes the status; it is not read. */
+        /* status is ignored: the controller writes it. */
         static const char *const fields[] = {"apiVersion", "kind",   "metadata",
                                              "spec",       "status", NULL};
         static const char *const metadata_fields[] = {"name", NULL};
@@ -484,7 +484,7 @@ static void read_policy_document(struct reader *reader, const struct tree_node *
                 return;
         expect_word(&document, "apiVersion", POLICY_API_VERSION);
         expect_word(&document, "kind", POLICY_KIND);
-        /* No reader_map_end(): an API object's metadata has many fields more. */
+        /* No reader_map_end(): the metadata of API objects has many more fields. */
         if (reader_map_field(&document, "metadata", READER_OPTIONAL, &metadata))
                 reader_name(&metadata, "name", READER_OPTIONAL, is_object_name,
                             "at most 253 of a-z, 0-9, '-' and '.'", policy->name);
@@ -543,7 +543,7 @@ int policy_load_file(const char *path, bool is_strict, struct policy **ret, stru
 struct policy *policy_default(void) {
         struct policy *policy = NULL;
 
-        /* It is part of the program: a unit test reads it, strictly. */
+        /* It is part of the program, and a unit test reads it strictly. */
         if (policy_parse((const char *)policy_yaml, policy_yaml_bytes, true, &policy, NULL) < 0)
                 abort();
         return policy;

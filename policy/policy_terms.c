@@ -84,9 +84,9 @@ struct policy_range policy_read_predicates(const struct reader_map *parent, cons
                 for (size_t before = range.begin; before + 1 < range.end; before++)
                         if (policy->predicates[before].metric == predicate->metric)
                                 policy_expect_unique(&item);
-                /* A ratio, as in the annotations. No per cent sign: kube-scheduler gives its
-                 * message to the event recorder as a format, and a pod's event would read "above
-                 * 65%!(MISSING)". */
+                /* A ratio, as in the annotations, not a percentage: kube-scheduler passes its
+                 * message to the event recorder as a format, and the event of a pod would read
+                 * "above 65%!(MISSING)". */
                 number_format(predicate->limit_ratio, limit);
                 (void)snprintf(predicate->reason, sizeof(predicate->reason), "%s above %s",
                                policy->metrics[predicate->metric].name, limit);
