@@ -30,11 +30,11 @@
 enum {
         REQUEST_MAX_BYTES = 128 << 20, /* 16,000 whole nodes of 8 kB */
         MMAP_THRESHOLD_BYTES = 1 << 20,
-        /* A scheduler has one call in flight at a time; the second worker is for another scheduler,
+        /* A scheduler has one call in flight at a time. The second worker is for another scheduler
          * and for the pages. */
         WORKERS = 2,
         DRAIN_MS = 5000,
-        /* Behind a Service, until no node's kube-proxy sends calls to this replica any more. */
+        /* The time that kube-proxy needs to remove this replica from a Service on every node. */
         SHUTDOWN_DELAY_MS = 3000,
 };
 
@@ -98,7 +98,7 @@ struct extender {
         struct node_table *table;
         struct table_watch *table_watch;
         struct binder *binder;       /* NULL: without --bind */
-        struct decisions *decisions; /* NULL: without the status page, like the next two */
+        struct decisions *decisions; /* NULL without --status-page, like the next two */
         struct shared_page *decisions_list, *estimate_page;
         struct handlers *handlers;
         struct http_server *server;
@@ -149,7 +149,7 @@ static void extender_on_signal(void *userdata, int signal_number) {
                         certificates_reload(extender->certificates);
                 return;
         }
-        if (extender->is_ending) { /* the second signal: do not wait */
+        if (extender->is_ending) { /* a second signal: do not wait */
                 loop_timer_disarm(loop, &extender->shutdown_delay);
                 loop_stop(loop);
                 return;
@@ -161,7 +161,7 @@ static void extender_on_signal(void *userdata, int signal_number) {
                 loop_timer_arm(loop, &extender->shutdown_delay, loop_now_mono_ms(loop) + delay_ms,
                                end_calls, extender);
         else
-                end_calls(extender); /* before the log says so: no bind begins any more */
+                end_calls(extender); /* before the log line: after it, no bind begins */
         log_info(MSG("shutting down"), INT("signal", signal_number), INT("delay_ms", delay_ms));
 }
 
@@ -210,7 +210,7 @@ static void prepare_to_bind(struct extender *extender) {
                          STR("address", settings.bind_address));
 }
 
-/* In reverse order of creation: users before what they use. */
+/* In reverse order of creation, so that users are freed first. */
 static void extender_done(struct extender *extender) {
         certificates_free(extender->certificates);
         if (extender->binder)
@@ -332,8 +332,9 @@ int main(int argc, char **argv) {
         int first, status = 0;
 
         daemon_begin();
-        /* What a large request takes is returned to the system when it is freed. By default glibc
-         * raises this threshold after the first one and keeps the rest on its heaps. */
+        /* Return the memory of large requests to the system when it is freed. By default, glibc
+         * raises this threshold after the first one, and keeps the memory of later ones on its
+         * heaps. */
         (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
         int r = options_parse(rows, ARRAY_LEN(rows), argc, argv, &outcome, &first, &err);
         settings.tls.client_names = (const char *const *)settings.client_names.items;
