@@ -1,6 +1,5 @@
 #include "cli/completion.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -47,13 +46,12 @@ static void offer_flags(const struct verb *verb, const char *typed, FILE *out) {
         offer("", "--help", typed, out);
 }
 
-static bool is_of_file(const struct option_row *row) {
+static bool takes_file(const struct option_row *row) {
         return row->metavar && strcmp(row->metavar, "FILE") == 0;
 }
 
-/* Names from the cluster that the flags before the word choose. A word that cannot be completed is
- * no error. */
-static void offer_of_cluster(const struct verb *verb, int count, char **words, FILE *out) {
+/* Offer names from the cluster that the flags before the word select. Failures are ignored. */
+static void offer_from_cluster(const struct verb *verb, int count, char **words, FILE *out) {
         _cleanup_(freep) char **argv = xcalloc((size_t)count + 1, sizeof(*argv));
         enum options_outcome outcome;
         struct error err = ERROR_NULL;
@@ -77,9 +75,9 @@ static void offer_words(const char *words, const char *typed, FILE *out) {
         }
 }
 
-/* The word may come after "--output=", or after "--output" and "=", as bash splits it. Return:
- * whether it may be a file */
-static bool offer_of_verb(const struct verb *verb, int count, char **words, FILE *out) {
+/* The word may follow "--output=", which bash splits into "--output" and "=". Return: may the word
+ * be a file? */
+static bool offer_for_verb(const struct verb *verb, int count, char **words, FILE *out) {
         const char *typed = words[count - 1];
         const char *before = count > 1 ? words[count - 2] : "";
         size_t len = strcspn(typed, "=");
@@ -94,7 +92,7 @@ static bool offer_of_verb(const struct verb *verb, int count, char **words, FILE
                 _cleanup_(freep) char *flag = xmemdup0(typed, len + 1);
                 if (row)
                         offer_choices(row, flag, typed + len + 1, out);
-                return row && is_of_file(row);
+                return row && takes_file(row);
         } else if (typed[0] == '-') {
                 offer_flags(verb, typed, out);
                 return false;
@@ -102,12 +100,12 @@ static bool offer_of_verb(const struct verb *verb, int count, char **words, FILE
         const struct option_row *row = find_flag(verb, before);
         if (row && row->type != OPTION_BOOL) {
                 offer_choices(row, "", typed, out);
-                return is_of_file(row);
+                return takes_file(row);
         }
         if (verb->words && count == 1)
                 offer_words(verb->words, typed, out);
         else if (verb->offer)
-                offer_of_cluster(verb, count, words, out);
+                offer_from_cluster(verb, count, words, out);
         return false;
 }
 
@@ -119,7 +117,7 @@ void completion_offer(const struct verb *const *verbs, size_t verb_count, int co
                 if (count == 1)
                         offer("", verbs[i]->name, words[0], out);
                 else if (strcmp(verbs[i]->name, words[0]) == 0)
-                        are_files = offer_of_verb(verbs[i], count - 1, words + 1, out);
+                        are_files = offer_for_verb(verbs[i], count - 1, words + 1, out);
         if (count == 1) {
                 offer("", "--help", words[0], out);
                 offer("", "--version", words[0], out);
@@ -127,7 +125,7 @@ void completion_offer(const struct verb *const *verbs, size_t verb_count, int co
         (void)fputs(are_files ? ":0\n" : ":4\n", out);
 }
 
-/* ---- Scripts, which ask the program itself for everything. */
+/* ---- Scripts, which run this program to complete a word. */
 
 static const struct {
         const char *shell, *script;
@@ -159,20 +157,20 @@ static int completion_run(int count, char **words, struct error *err) {
                         (void)fputs(scripts[i].script, stdout);
                         return 0;
                 }
-        return error_set(err, EINVAL, "expected one of bash, zsh, fish");
+        return error_set(err, EX_USAGE, "expected one of bash, zsh, fish");
 }
 
 const struct verb completion_verb = {
         .name = "completion",
-        .summary = "a completion script for bash, zsh or fish",
+        .summary = "Print a completion script for bash, zsh or fish",
         .usage = "Usage: kubectl plimsoll completion bash|zsh|fish\n"
                  "\n"
                  "Prints a script that completes `kubectl-plimsoll`:\n"
                  "\n"
                  "  source <(kubectl plimsoll completion bash)\n"
                  "\n"
-                 "`kubectl plimsoll` is completed by kubectl itself, which runs\n"
-                 "kubectl_complete-plimsoll; it is installed beside this program.\n",
+                 "To complete `kubectl plimsoll`, kubectl itself runs kubectl_complete-plimsoll,\n"
+                 "which is installed next to this program.\n",
         .words = "bash zsh fish",
         .run = completion_run,
 };

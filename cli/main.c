@@ -1,4 +1,4 @@
-/* kubectl-plimsoll: what Plimsoll does in a cluster, shown to people; a plugin of kubectl. */
+/* kubectl-plimsoll: the kubectl plugin that shows what Plimsoll does in a cluster. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "cli/completion.h"
 #include "cli/doctor/doctor.h"
 #include "cli/explain/explain_verb.h"
+#include "cli/rebalance/rebalance.h"
 #include "cli/simulate/simulate.h"
 #include "cli/top/top.h"
 #include "cli/workloads/workloads.h"
@@ -16,26 +17,27 @@
 
 #define PROGRAM "kubectl-plimsoll"
 
-static const struct verb *const verbs[] = {&top_verb,    &explain_verb,  &workloads_verb,
-                                           &doctor_verb, &simulate_verb, &completion_verb};
+static const struct verb *const verbs[] = {
+        &top_verb,      &explain_verb,   &workloads_verb,  &doctor_verb,
+        &simulate_verb, &rebalance_verb, &completion_verb,
+};
 
-/* For --help; each verb reads them for itself. */
+/* For --help; each verb has its own copy. */
 static struct cluster_options common;
 static const struct option_row common_rows[] = {CLUSTER_ROWS(common)};
 
 static void print_help(FILE *out) {
-        (void)fputs("Usage: kubectl plimsoll VERB [FLAG...]\n"
-                    "\n"
-                    "Shows what Plimsoll does in a cluster. It reads and changes nothing.\n"
-                    "\n"
-                    "Verbs:\n",
-                    out);
+        (void)fputs(
+                "Usage: kubectl plimsoll VERB [FLAG...]\n"
+                "\n"
+                "Show what Plimsoll does in a cluster. Only rebalance --apply changes anything.\n"
+                "\n"
+                "Verbs:\n",
+                out);
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
                 (void)fprintf(out, "  %-12s %s\n", verbs[i]->name, verbs[i]->summary);
-        (void)fputs("\n`kubectl plimsoll VERB --help` lists the flags of a verb. Every flag but "
-                    "--token "
-                    "can\n"
-                    "also be given in the environment: --sort-by as PLIMSOLL_SORT_BY.\n"
+        (void)fputs("\n`kubectl plimsoll VERB --help` lists the flags of a verb. Each flag except\n"
+                    "--token has an environment variable: PLIMSOLL_SORT_BY sets --sort-by.\n"
                     "\nFlags of all verbs:\n",
                     out);
         options_help(common_rows + 1, ARRAY_LEN(common_rows) - 1, out);
@@ -49,62 +51,63 @@ static int count_flag_words(const char *flag) {
         return words;
 }
 
-/* Flags may be before the verb, but the parser expects them after it. */
-static void move_verb_first(int argc, char **argv) {
+/* Flags may stand before the verb. Return: the index of the first word that is not a flag of any
+ * verb, or the value of one */
+static int find_verb(int argc, char **argv) {
         int at = 1, words = 1;
 
-        while (at < argc && argv[at][0] == '-' && words > 0) {
-                words = count_flag_words(argv[at]);
+        while (at < argc && argv[at][0] == '-' && (words = count_flag_words(argv[at])) > 0)
                 at += words;
-        }
-        if (at >= argc || words == 0)
-                return;
-        char *verb = argv[at];
-        memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
-        argv[1] = verb;
+        return at;
 }
 
-static int run_verb(int argc, char **argv) {
-        struct nearest nearest = NEAREST_TO(argv[1]);
+static int misuse(const char *what, const char *word, const char *nearest) {
         struct error err = ERROR_NULL;
 
-        for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-                if (strcmp(argv[1], verbs[i]->name) == 0)
-                        return verb_main(verbs[i], argc - 1, argv + 1);
-                nearest_offer(&nearest, verbs[i]->name);
-        }
-        if (argv[1][0] == '-')
-                (void)error_set(&err, EINVAL, "'%.64s': expected a verb", argv[1]);
-        else if (nearest.candidate)
-                (void)error_set(&err, EINVAL, "'%.64s': no such verb; did you mean %s?", argv[1],
-                                nearest.candidate);
-        else
-                (void)error_set(&err, EINVAL, "'%.64s': no such verb", argv[1]);
+        (void)error_set(&err, EINVAL, "%s%.64s%s%s%s", what, word, nearest ? "; did you mean " : "",
+                        nearest ? nearest : "", nearest ? "?" : "");
         program_usage_error("kubectl plimsoll", &err);
         return VERB_EXIT_FAILURE;
 }
 
+static int run_verb(const char *name, int argc, char **argv) {
+        struct nearest nearest = NEAREST_TO(name);
+
+        for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+                if (strcmp(name, verbs[i]->name) == 0)
+                        return verb_main(verbs[i], argc, argv);
+                nearest_offer(&nearest, verbs[i]->name);
+        }
+        return name[0] == '-' ? misuse("unknown flag ", name, NULL)
+                              : misuse("unknown verb ", name, nearest.candidate);
+}
+
 int main(int argc, char **argv) {
-        int status = 0;
+        int at = find_verb(argc, argv), status = 0;
 
         /* The verbs print their errors themselves. */
         log_set(LOG_LEVEL_ERROR, LOG_FORMAT_LOGFMT);
-        move_verb_first(argc, argv);
         if (argc < 2) {
                 print_help(stderr);
                 status = VERB_EXIT_FAILURE;
+        } else if (at >= argc) {
+                status = misuse("expected a verb", "", NULL);
         } else if (strcmp(argv[1], "__complete") == 0) {
                 /* Nobody can log in while a shell completes a word. */
                 (void)!freopen("/dev/null", "re", stdin);
                 if (argc > 2)
                         completion_offer(verbs, ARRAY_LEN(verbs), argc - 2, argv + 2, stdout);
-        } else if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-                   strcmp(argv[1], "help") == 0) {
+        } else if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0 ||
+                   strcmp(argv[at], "help") == 0) {
                 print_help(stdout);
-        } else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+        } else if (strcmp(argv[at], "--version") == 0 || strcmp(argv[at], "version") == 0) {
                 (void)puts(PROGRAM " " PLIMSOLL_VERSION);
         } else {
-                status = run_verb(argc, argv);
+                /* The verb comes first: verb_main() expects its name before the flags. */
+                char *name = argv[at];
+                memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
+                argv[1] = name;
+                status = run_verb(name, argc - 1, argv + 1);
         }
         return program_end(PROGRAM, status);
 }

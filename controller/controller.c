@@ -11,16 +11,16 @@
 
 enum {
         TICK_MS = 1000,
-        FIRST_TICKS = 10, /* make up the first second: it is ready soon after the first sample */
-        COUNTED_NODES = 10000, /* a tick; to count all nodes touches the memory of each */
+        FIRST_TICKS = 10,      /* in the first second, to be ready soon after the first sample */
+        COUNTED_NODES = 10000, /* per tick: counting touches the memory of every node */
         PRUNE_TICKS = 60,
         SHUTDOWN_MS = 5000,
         FIRST_PRINT_MS = 1000,
 };
 
 /* A replica that does not write asks a costly source at every second turn, and after a failure at
- * the next one. So the windows go on also when one question fails: a reading serves, and bridges a
- * gap, for four turns. */
+ * the next one. So one failure does not interrupt the windows: a reading is fresh for four turns.
+ */
 enum { STANDBY_TURNS = 2 };
 
 /* Nodes */
@@ -59,19 +59,18 @@ static void on_values(void *userdata, const struct writer_node *node, struct pla
         controller_node_values((const struct controller_node *)node, ret);
 }
 
-/* The replica that patches nodes also writes the policy object's status and Events, under the same
- * fence. */
+/* The leader also writes the policy object's status and Events, under the same fence. */
 static void on_active(void *userdata) {
         struct controller *c = userdata;
         const struct kube_fence fence = writer_fence(c->writer);
-        const struct kube_fence *given = writer_is_active(c->writer) ? &fence : NULL;
+        const struct kube_fence *open_fence = writer_is_active(c->writer) ? &fence : NULL;
 
-        policy_source_set_writer(c->parts.policy, given);
+        policy_source_set_writer(c->parts.policy, open_fence);
         if (c->recorder)
-                recorder_set_writer(c->recorder, given);
+                recorder_set_writer(c->recorder, open_fence);
 }
 
-/* Once for each change of the object: its status is written once, by one replica. */
+/* Called once for each change of the object, on the replica that writes its status. */
 static void on_policy_status(void *userdata, const json_t *object, const char *problem,
                              const char *warning) {
         const struct controller *c = userdata;
@@ -209,7 +208,7 @@ static void follow_pods(struct controller *c, const struct policy *policy) {
         idle_pods_follow(c->idle_pods, policy, daemon->loop, daemon->api, daemon->metrics);
 }
 
-/* @was: see node_track_replan(); the policy may be the one that is in force */
+/* @was: see node_track_replan(). @policy may be the one that is in force. */
 static void put_in_force(struct controller *c, struct policy *policy, const int *was) {
         struct compiled_policy *old = c->compiled;
         struct controller_node *n;
@@ -242,8 +241,9 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
         if (node_set_set_policy(c->nodes, policy)) {
                 put_in_force(c, policy, NULL);
         } else {
-                log_info(MSG("listing nodes again: until then the policy before stays in force, "
-                             "which has other pools"));
+                log_info(MSG(
+                        "listing nodes again for a policy with other pools; the previous policy "
+                        "stays in force until then"));
                 c->next_policy = policy;
         }
         policy_free(next);
@@ -268,7 +268,7 @@ static void take_sources(struct controller *c, const struct source_list *list) {
 
 static void start_sources(struct controller *c) {
         const struct daemon *daemon = c->parts.daemon;
-        const struct source_parts parts = {
+        const struct source parts = {
                 .loop = daemon->loop,
                 .client = c->parts.scrape_client,
                 .api = daemon->api,
@@ -276,15 +276,13 @@ static void start_sources(struct controller *c) {
                 .network = &c->options.network,
                 .is_once = c->options.is_once,
                 .is_at_once = c->options.is_once || c->options.targets.count > 0,
-        };
-        const struct source_sink sink = {
-                .on_reading = on_node_reading,
-                .on_failure = on_node_failure,
-                .is_needed = is_source_needed,
-                .userdata = c,
+                .sink = {.on_reading = on_node_reading,
+                         .on_failure = on_node_failure,
+                         .is_needed = is_source_needed,
+                         .userdata = c},
         };
 
-        c->sources = source_set_new(&parts, c->options.sources, &sink);
+        c->sources = source_set_new(&parts, c->options.sources);
 }
 
 void controller_set_sources(struct controller *c, const struct source_list *list) {
@@ -327,8 +325,8 @@ static void on_controller_tick(void *userdata) {
         writer_tick(c->writer, policy_source_is_settled(c->parts.policy));
         if (++c->ticks % PRUNE_TICKS == 0) {
                 bindings_prune(c->bindings, controller_now_unix(c));
-                /* Decoding watch events fragments the heap: at 5,000 nodes a seventh of it is free
-                 * memory between objects in use. This returns its whole pages to the system. */
+                /* Decoding watch events fragments the heap: with 5,000 nodes, a seventh of it is
+                 * free memory between objects. This returns whole pages to the system. */
                 (void)malloc_trim(0);
         }
         int64_t wait_ms = c->ticks <= FIRST_TICKS ? TICK_MS / FIRST_TICKS : TICK_MS;
@@ -424,7 +422,7 @@ void controller_shut_down(struct controller *c) {
         if (c->is_stopping)
                 return;
         c->is_stopping = true;
-        /* What --once has not read or written by now, it never will. */
+        /* --once has not finished. */
         if (c->once != ONCE_NOT && c->once != ONCE_DONE)
                 c->exit_code = 1;
         source_set_stop(c->sources);

@@ -10,7 +10,7 @@
 #include "kube/kube_api.h"
 
 enum {
-        SOURCES_MAX_BYTES = 480, /* what a health check keeps of its detail */
+        SOURCES_MAX_BYTES = 480, /* a health check keeps no more */
         CLOCK_MAX_APART_MS = MS_PER_MIN,
 };
 
@@ -19,25 +19,26 @@ void controller_health_init(struct controller *c) {
         struct health *health = c->parts.daemon->health;
 
         c->health = (struct controller_health){
-                .nodes = metrics_gauge(metrics, "plimsoll_nodes", "Nodes that are watched.", NULL),
+                .nodes = metrics_gauge(metrics, "plimsoll_nodes",
+                                       "Nodes that the controller follows.", NULL),
                 .stale = metrics_gauge(
                         metrics, "plimsoll_nodes_stale",
-                        "Nodes without a recent sample; their annotations are not updated.", NULL),
+                        "Nodes without a recent sample. Their annotations are not updated.", NULL),
                 .windows = metrics_gauge(metrics, "plimsoll_windows",
-                                         "Windows that have a value now, over all nodes.", NULL),
+                                         "Metrics that have a value now, over all nodes.", NULL),
                 .oldest = metrics_gauge(
                         metrics, "plimsoll_sample_age_max_seconds",
-                        "Largest age of a node's newest sample, stale nodes excluded.", NULL),
+                        "Largest age of a node's newest sample, without stale nodes.", NULL),
                 .idle_offered = metrics_gauge(
                         metrics, "plimsoll_idle_offered_cores",
-                        "CPUs that all nodes together offer to batch pods, with spec.idle.", NULL),
-                .idle_taken = metrics_gauge(
-                        metrics, "plimsoll_idle_taken_cores",
-                        "CPUs of those that the batch pods on the nodes request.", NULL),
+                        "CPUs that all nodes offer to batch pods, with spec.idle.", NULL),
+                .idle_taken = metrics_gauge(metrics, "plimsoll_idle_taken_cores",
+                                            "CPUs that batch pods request from these offers.",
+                                            NULL),
                 .idle_used = metrics_gauge(
                         metrics, "plimsoll_idle_used_cores",
-                        "CPUs that batch pods use, of nodes whose kubelet says it; left out of "
-                        "these nodes' usage.",
+                        "CPUs that batch pods use on nodes whose kubelet shows it. They are left "
+                        "out of the usage of these nodes.",
                         NULL),
                 .node_watch = health_add(health, "nodes", "not listed yet"),
                 .binding_watch = health_add(health, "bindings", "not listed yet"),
@@ -54,27 +55,27 @@ void controller_health_sources(struct controller *c) {
         for (size_t i = 0; i < c->compiled->ordered_count; i++)
                 c->health.served[i] = metrics_gauge(
                         c->parts.daemon->metrics, "plimsoll_nodes_served",
-                        "Nodes whose readings come from the source.",
+                        "Nodes that the source serves.",
                         LABELS("source", c->options.sources->specs[i].name));
 }
 
 /* Counting */
 
-/* One count over all nodes. */
+/* Counts over all nodes. */
 struct tally {
         size_t served[SOURCE_MAX];
-        size_t stale;                          /* no recent sample, or none ever */
-        size_t windows;                        /* that have a value now */
-        int64_t oldest_ms;                     /* stale nodes excluded */
-        const struct controller_node *failed;  /* whose source in use fails; NULL: none */
-        const struct controller_node *strayed; /* whose readings do not come from the first source
-                                                  that is asked; NULL: none */
-        size_t strayed_count;
+        size_t stale;                               /* without a recent sample */
+        size_t windows;                             /* metrics with a value */
+        int64_t oldest_ms;                          /* without stale nodes */
+        const struct controller_node *failing_node; /* its source fails; NULL: none */
+        const struct controller_node
+                *fallback_node; /* not served by the first source; NULL: none */
+        size_t fallback_count;
         struct idle_pods_use idle;
 };
 
 static bool is_idle(const struct controller *c) {
-        return c->compiled->first_asked == c->compiled->options.source_count;
+        return c->compiled->first_used == c->compiled->options.source_count;
 }
 
 struct idle_pods_use controller_node_idle(const struct controller_node *n) {
@@ -103,11 +104,11 @@ static void tally_node(struct controller_node *n, struct tally *tally) {
         tally_idle(n, &tally->idle);
         bool is_fresh = node_track_is_fresh(&n->track, controller_now_mono(c));
         if (node_track_failure(&n->track))
-                tally->failed = n;
+                tally->failing_node = n;
         if (n->track.serving < c->compiled->ordered_count &&
-            !(is_fresh && n->track.serving == c->compiled->first_asked) &&
-            tally->strayed_count++ == 0)
-                tally->strayed = n;
+            !(is_fresh && n->track.serving == c->compiled->first_used) &&
+            tally->fallback_count++ == 0)
+                tally->fallback_node = n;
         if (is_fresh) {
                 (void)node_track_age_ms(&n->track, controller_now_mono(c), &age_ms);
                 tally->served[n->track.serving]++;
@@ -153,7 +154,7 @@ static void check_watches(const struct controller *c) {
 static void check_scrapes(const struct controller *c, const struct tally *tally) {
         struct health_check *check = c->health.scrapes;
         size_t nodes = node_set_count(c->nodes);
-        const struct controller_node *failed = tally->failed;
+        const struct controller_node *failed = tally->failing_node;
 
         if (is_idle(c))
                 health_pass(check, "the policy has no metrics");
@@ -180,14 +181,14 @@ static void check_writes(const struct controller *c) {
                 health_fail(check, "%s", trouble);
         else if (nodes > budget)
                 health_pass(check,
-                            "patch budget carries %zu of %zu nodes; raise --patch-qps or lengthen "
-                            "the periods of the policy",
+                            "--patch-qps is enough for %zu of %zu nodes; raise it, or lengthen the "
+                            "periods of the policy",
                             budget, nodes);
         else
                 health_pass(check, "no repeated failures");
 }
 
-/* Always passes: any source will do, and the check `scrapes` fails when none does. */
+/* Always passes: any source is fine, and the check `scrapes` fails if there is none. */
 static void check_sources(const struct controller *c, const struct tally *tally) {
         _cleanup_(buf_done) struct buf line = BUF_INIT(SOURCES_MAX_BYTES);
 
@@ -198,15 +199,16 @@ static void check_sources(const struct controller *c, const struct tally *tally)
         }
         if (tally->stale > 0)
                 buf_printf(&line, ", none %zu", tally->stale);
-        if (tally->strayed)
-                buf_printf(&line, " (%s: %s%s)", tally->strayed->node->name,
-                           node_track_trouble(&tally->strayed->track, c->compiled->first_asked),
-                           tally->strayed_count > 1 ? ", ..." : "");
+        if (tally->fallback_node)
+                buf_printf(
+                        &line, " (%s: %s%s)", tally->fallback_node->node->name,
+                        node_track_trouble(&tally->fallback_node->track, c->compiled->first_used),
+                        tally->fallback_count > 1 ? ", ..." : "");
         health_pass(c->health.sources, "%s", line.data);
 }
 
-/* Who reads annotations judges by another clock. From one that is behind they come expired, and
- * limits have no effect; from one that is ahead they are used for too long. */
+/* Readers judge annotations by another clock. If this clock is behind, annotations have expired
+ * when they arrive, and limits have no effect; if it is ahead, they are used for too long. */
 static void check_clock(struct controller *c) {
         const struct kube_api *api = c->parts.daemon->api;
         int64_t ahead_ms = api ? kube_api_clock_ahead_ms(api) : 0;
@@ -215,16 +217,16 @@ static void check_clock(struct controller *c) {
 
         if (is_wrong)
                 health_fail(c->health.clock,
-                            "%lld s %s the API server's: annotations expire too %s; synchronise "
+                            "%lld s %s the API server's: annotations expire too %s; synchronize "
                             "this machine's clock",
                             off_s, is_behind ? "behind" : "ahead of", is_behind ? "soon" : "late");
         else
-                health_pass(c->health.clock, "%s", "as the API server's");
+                health_pass(c->health.clock, "%s", "agrees with the API server's");
         if (is_wrong && !c->health.is_clock_wrong)
                 log_warn(MSG("this machine's clock differs from the API server's"),
                          INT("ahead_ms", ahead_ms));
         else if (!is_wrong && c->health.is_clock_wrong)
-                log_info(MSG("this machine's clock is the API server's again"));
+                log_info(MSG("this machine's clock agrees with the API server's again"));
         c->health.is_clock_wrong = is_wrong;
 }
 

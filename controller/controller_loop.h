@@ -1,6 +1,5 @@
 /*
- * The state of the control loop, for the files controller*.c only. All of it is of the loop's
- * thread.
+ * The state of the control loop, used only by controller*.c and only on the loop's thread.
  */
 #pragma once
 
@@ -18,16 +17,16 @@
 #include "controller/writing/recorder.h"
 #include "controller/writing/writer.h"
 
-/* What is shown of all nodes together, as gauges and as checks of /readyz (controller_health.c). */
+/* Gauges of all nodes together, and the checks of /readyz (controller_health.c). */
 struct controller_health {
         struct metrics_series *nodes, *stale, *windows, *oldest, *served[SOURCE_MAX];
         struct metrics_series *idle_offered, *idle_taken, *idle_used;
         struct health_check *node_watch, *binding_watch, *idle_watch, *scrapes, *writes, *sources,
                 *clock;
-        bool is_clock_wrong; /* has been logged */
+        bool is_clock_wrong; /* as was logged last */
 };
 
-/* What was logged of nodes that were switched to another source (controller_switch.c). */
+/* What has been logged about switches to another source (controller_switch.c). */
 struct controller_switches {
         struct log_limit limit;
         bool is_measure_logged[SOURCE_MAX];
@@ -37,21 +36,21 @@ struct controller {
         struct controller_parts parts;
         struct controller_options options;
         struct compiled_policy *compiled;
-        struct policy *next_policy; /* to be in force when the nodes' pools are known; or NULL */
+        struct policy *next_policy; /* put in force when nodes have been listed again; or NULL */
         struct node_set *nodes;
         struct source_set *sources;
         struct bindings *bindings;
         struct idle_pods *idle_pods;
         struct writer *writer;
         struct recorder *recorder; /* NULL: no Events */
-        int64_t interval_ms;       /* the shortest of the sources' */
-        int64_t all_intervals_ms;  /* the sum */
+        int64_t interval_ms;       /* the shortest of all sources */
+        int64_t all_intervals_ms;  /* the sum over all sources */
 
         struct loop_timer tick, print;
-        struct loop_timer deadline; /* of the shutdown; until then --once looks by it */
+        struct loop_timer deadline; /* of the shutdown; before that, the regular look of --once */
         unsigned ticks;
         enum { ONCE_NOT, ONCE_LISTING, ONCE_READING, ONCE_WRITING, ONCE_DONE } once;
-        int64_t give_up_mono_ms; /* --once: the deadline of reading, or of patches that fail */
+        int64_t give_up_mono_ms; /* --once: the deadline of reading, or of failing patches */
         bool is_stopping;
         int exit_code;
 
@@ -60,7 +59,7 @@ struct controller {
         struct node_series *series; /* NULL: none */
 };
 
-/* A node, what has been measured on it, and its place in the queue of patches. node->userdata. */
+/* A node with its track and its patches: node->userdata. */
 struct controller_node {
         struct writer_node writing; /* its first member */
         struct controller *controller;
@@ -68,15 +67,15 @@ struct controller_node {
         struct node_track track;
         struct load_history load;
         struct series_row *series;
-        uint32_t usable; /* number of metrics, at the last reading */
+        uint32_t usable; /* metrics with a value at the last reading */
 };
 
-/** controller_node_next() - the next node from *@slot on, which begins with 0; NULL at the end */
+/** controller_node_next() - the next node; *@slot begins at 0; NULL: the end */
 struct controller_node *controller_node_next(const struct controller *c, size_t *slot);
 #define CONTROLLER_NODE_FOREACH(n, c)                                                              \
         for (size_t slot_ = 0; ((n) = controller_node_next((c), &slot_)) != NULL;)
 
-/** controller_node_values() - what could be written on the node now */
+/** controller_node_values() - the present values of a node */
 void controller_node_values(const struct controller_node *n, struct plan_values *ret);
 static inline int64_t controller_now_mono(const struct controller *c) {
         return loop_now_mono_ms(c->parts.daemon->loop);
@@ -85,46 +84,46 @@ static inline int64_t controller_now_unix(const struct controller *c) {
         return loop_now_unix_ms(c->parts.daemon->loop);
 }
 
-/** controller_end() - the program ends with this status */
+/** controller_end() - end the program with this status */
 void controller_end(struct controller *c, int exit_code);
 
-/* --once (controller_once.c): every node is scraped until it has two readings, the results are
- * written or printed, and the program exits. Listing may take as long as it makes progress, and
- * writing as long as patches succeed. Reading has a deadline, at which what there is is written. */
+/* --once (controller_once.c): reads every node twice, writes or prints the results, and exits.
+ * Listing may take as long as it makes progress, writing as long as patches succeed. Reading has a
+ * deadline; then the values that exist are written. */
 
-enum { CONTROLLER_ONCE_OUTCOMES = 2 }; /* per node: an interval takes two scrapes */
+enum { CONTROLLER_ONCE_OUTCOMES = 2 }; /* per node: an interval needs two scrapes */
 
-/** controller_once_look() - once: begin; it then looks regularly how far it is, to the end */
+/** controller_once_look() - call it once; it then looks regularly until everything is done */
 void controller_once_look(void *controller);
 
-/* Which source the readings of a node come from (controller_switch.c). The first few switches of a
- * minute are logged one by one, the rest in a summary when the minute is over. */
+/* Which source serves a node (controller_switch.c). The first switches in a minute are logged
+ * individually, the rest in a summary. */
 
 enum { CONTROLLER_SWITCH_LINES_PER_MIN = 10 };
 
 /** controller_switches_init() - register the counters */
 void controller_switches_init(const struct controller *c);
-/** controller_node_switch() - to another source, if need be */
+/** controller_node_switch() - switch the node to another source if necessary */
 void controller_node_switch(struct controller_node *n);
-/** controller_switches_tick() - every second or so: log the summary when it is due */
+/** controller_switches_tick() - call every second or so: logs a summary that is due */
 void controller_switches_tick(struct controller *c);
 
-/* How many nodes are watched and measured, and which flags to check when none is
+/* Whether nodes are watched, measured and written, and what to check if not
  * (controller_health.c). */
 
-/** controller_node_idle() - a node's idle CPU; all 0 when the policy has no spec.idle */
+/** controller_node_idle() - a node's idle CPU; all 0 without spec.idle */
 struct idle_pods_use controller_node_idle(const struct controller_node *n);
 /** controller_health_init() - register gauges and checks */
 void controller_health_init(struct controller *c);
 /** controller_health_sources() - register the gauges of the sources */
 void controller_health_sources(struct controller *c);
-/** controller_health_count() - every second or so: count all nodes, switch them to another source
- * if need be, and report those that have fallen silent */
+/** controller_health_count() - call every second or so: count all nodes, switch them to another
+ * source if necessary, and report those that have become silent */
 void controller_health_count(struct controller *c);
 
-/* What is shown of each node (controller_view.c). */
+/* Showing each node (controller_view.c). */
 
-/** controller_view_print() - on standard output, by name */
+/** controller_view_print() - print all nodes by name */
 void controller_view_print(struct controller *c);
-/** controller_view_publish() - the series of nodes */
+/** controller_view_publish() - publish the series of nodes */
 void controller_view_publish(const struct controller *c);

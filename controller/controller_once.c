@@ -3,15 +3,14 @@
 #include "controller/controller_loop.h"
 
 enum {
-        LOOK_MS = 50,     /* not at each outcome, of which every node has some */
+        LOOK_MS = 50,     /* a look at every outcome would cost too much */
         LISTS_MS = 30000, /* without progress */
         /* Of each source, one after the other: two scrapes, the second of which may be slow. */
         READING_INTERVALS = 3,
-        WRITING_MS = 30000, /* after so long it looks whether patches succeed */
+        WRITING_MS = 30000, /* how often it checks whether patches succeed */
 };
 
-/* The lists of nodes, and of bindings if the policy needs them, are complete, and the policy of the
- * cluster is no longer awaited. */
+/* Are nodes listed, bindings if the policy needs them, and is the cluster's policy known? */
 static bool are_nodes_listed(const struct controller *c) {
         const struct reflector *nodes = c->nodes->reflector;
         const struct reflector *bindings = bindings_reflector(c->bindings);
@@ -22,7 +21,7 @@ static bool are_nodes_listed(const struct controller *c) {
                (c->compiled->policy->hot_value_count == 0 || reflector_is_synced(bindings));
 }
 
-/* When a list last got further. */
+/* When a list has last made progress. */
 static int64_t progress_mono_ms(const struct controller *c) {
         const struct reflector *nodes = c->nodes->reflector;
         const struct reflector *bindings = bindings_reflector(c->bindings);
@@ -32,14 +31,14 @@ static int64_t progress_mono_ms(const struct controller *c) {
         return of_nodes > of_bindings ? of_nodes : of_bindings;
 }
 
-/* Not where the policy wants nothing that a source has. */
+/* No value is expected if the policy needs no source. */
 static bool lacks_value(const struct controller_node *n) {
         const struct compiled_policy *compiled = n->controller->compiled;
 
-        return n->usable == 0 && compiled->first_asked < compiled->options.source_count;
+        return n->usable == 0 && compiled->first_used < compiled->options.source_count;
 }
 
-/* Has not been asked often enough by every source that is read, or answers and has no value yet. */
+/* A needed source has not read the node twice, or the node answers but has no value yet. */
 static bool is_not_read_yet(const struct controller_node *n) {
         const struct controller *c = n->controller;
 
@@ -47,7 +46,7 @@ static bool is_not_read_yet(const struct controller_node *n) {
                (lacks_value(n) && !node_track_failure(&n->track));
 }
 
-/* Counted each time, since a change of policy may change which sources are read. */
+/* Counted each time, since another policy may need other sources. */
 static size_t count_unread(const struct controller *c) {
         const struct controller_node *n;
         size_t unread = 0;
@@ -89,7 +88,7 @@ static bool log_failed(const struct controller *c) {
         return true;
 }
 
-/* However long all patches take together, unless they fail. */
+/* Patches may take as long as they need, unless they fail. */
 static void look_at_writing(struct controller *c) {
         const char *trouble = writer_trouble(c->writer);
 
@@ -118,7 +117,7 @@ static void begin_writing(struct controller *c) {
 static void look_at_scrapes(struct controller *c) {
         bool is_late = controller_now_mono(c) >= c->give_up_mono_ms;
 
-        if (!are_nodes_listed(c)) { /* again, for a policy that came meanwhile */
+        if (!are_nodes_listed(c)) { /* again, for a new policy */
                 c->once = ONCE_LISTING;
                 return;
         }

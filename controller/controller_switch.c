@@ -5,14 +5,14 @@ static const char *name_of(const struct controller *c, size_t source) {
         return c->options.sources->specs[source].name;
 }
 
-/* Get or create. */
+/* Finds or creates it. */
 static struct metrics_series *switch_counter(const struct controller *c, size_t from, size_t to) {
         return metrics_counter(c->parts.daemon->metrics, "plimsoll_source_switches_total",
                                "Switches of a node to another source.",
                                LABELS("from", name_of(c, from), "to", name_of(c, to)));
 }
 
-/* Every series exists from the start, at 0. */
+/* All series exist from the start, at 0. */
 void controller_switches_init(const struct controller *c) {
         for (size_t from = 0; from < c->compiled->ordered_count; from++)
                 for (size_t to = 0; to < c->compiled->ordered_count; to++)
@@ -34,7 +34,7 @@ static void log_measure(struct controller *c, size_t source) {
         const char *measure = c->options.sources->specs[source].kind->measure;
 
         if (measure && !c->switches.is_measure_logged[source])
-                log_info(MSG("a source that measures in its own way serves from now on"),
+                log_info(MSG("this source measures differently from node_exporter"),
                          STR("source", name_of(c, source)), STR("measure", measure));
         c->switches.is_measure_logged[source] = true;
 }

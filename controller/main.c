@@ -1,4 +1,4 @@
-/* plimsoll-controller: from node_exporters to annotations. */
+/* plimsoll-controller: measures nodes, and writes annotations. */
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -23,10 +23,10 @@
 #define PROGRAM "plimsoll-controller"
 
 enum {
-        EXPECTED_NODES = 5120, /* before any is known */
+        EXPECTED_NODES = 5120, /* before they are listed */
         SERVER_DRAIN_MS = 1000,
-        /* Replies of exporters that were asked together are read together. Nothing here is in more
-         * of a hurry: a reading's time, and the duration of a scrape, are as exact as this. */
+        /* Replies that arrive together are handled together. Times and durations of scrapes are as
+         * exact as this. */
         REST_MS = 20,
         MMAP_THRESHOLD_BYTES = 256 << 10,
 };
@@ -64,8 +64,8 @@ static void on_request(void *userdata, struct http_exchange *exchange) {
         exchange->status = 404;
 }
 
-/* A connection is kept open to every node, as far as there are descriptors: a quarter is for the
- * rest of the program, and for connections that curl has yet to close. Returns how many; 0: no
+/* A connection is kept open to every node if there are enough descriptors. A quarter is for the
+ * rest of the program, and for connections that curl has yet to close. Returns the number; 0: no
  * limit. */
 static size_t raise_scrape_descriptors(void) {
         struct rlimit limit;
@@ -114,7 +114,7 @@ static void on_source_list(void *userdata, const struct source_list *list) {
         controller_set_sources(state->controller, list);
 }
 
-/* A controller outside of the cluster uses the Lease of those that the manifests install. */
+/* A controller outside of the cluster uses the same Lease as those that the manifests install. */
 static const char *lease_namespace(const struct controller_options *options,
                                    const struct kube_access *config) {
         if (options->lease.namespace)
@@ -123,7 +123,7 @@ static const char *lease_namespace(const struct controller_options *options,
                                                            : "kube-system";
 }
 
-/* Runs until the loop ends; @policy is the controller's from here on. */
+/* Runs until the loop ends. Consumes @policy. */
 static int connect_and_run(const struct settings *settings, struct program *state,
                            struct policy *policy, struct error *err) {
         struct daemon *daemon = state->daemon;
@@ -253,8 +253,7 @@ static int run_command_line(int argc, char **argv) {
 
         daemon_begin();
         /* Large buffers (a list, a huge page) are returned to the system when they are freed. By
-         * default glibc raises this threshold after the first one and keeps the rest on its heap.
-         */
+         * default, glibc raises this threshold after the first one, and keeps the others. */
         (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
         if (settings_parse(argc, argv, &outcome, &settings, &err) < 0) {
                 program_refuse_usage(PROGRAM, &err);

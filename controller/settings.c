@@ -12,10 +12,10 @@
 #include "net/http_server.h"
 #include "policy/live/policy_options.h"
 
-/* Where the rows put their values; read once by settings_parse(). */
+/* The values of the rows, read once by settings_parse(). */
 static struct settings parsed;
 
-/* Values that are converted. */
+/* Values that are converted below. */
 static struct {
         const char *metrics_source, *url_template, *prometheus_address;
         int64_t scrape_interval_ms;
@@ -81,7 +81,7 @@ static const struct option_row rows[] = {
         {.name = "dry-run", .type = OPTION_BOOL, .value = &parsed.controller.is_dry_run,
          .help = "Print every node's values once per interval, and write nothing."},
         {.name = "target", .type = OPTION_LIST, .value = &parsed.controller.targets, .metavar = "NAME=URL", .hides_query = true,
-         .help = "With --dry-run: read this page instead of a cluster's nodes. Can be repeated."},
+         .help = "With --dry-run: read this page instead of the cluster's nodes."},
         {.name = "once", .type = OPTION_BOOL, .value = &parsed.controller.is_once,
          .help = "Read every node twice, write or print once, and exit."},
         {.name = "output", .type = OPTION_ENUM, .value = &parsed.controller.output, .fallback = "table", .choices = outputs,
@@ -107,12 +107,12 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-/* Checks across several options. */
+/* Checks that need several options. */
 static int check_together(struct error *err) {
         if (parsed.controller.targets.count > 0 && !parsed.controller.is_dry_run)
                 return error_set(err, EINVAL,
-                                 "--target needs --dry-run: nodes that are written come from the "
-                                 "API server");
+                                 "--target needs --dry-run: only nodes of the API server can be "
+                                 "written");
         for (size_t i = 0; i < parsed.controller.targets.count; i++) {
                 _cleanup_(freep) char *name = NULL;
                 const char *url;
@@ -148,7 +148,7 @@ static int read_network(struct node_network_options *ret, struct error *err) {
         return r < 0 ? error_wrap(err, r, "--network-speed") : 0;
 }
 
-/* The flag with which the field of a source is wrong. */
+/* The flag that sets the field of a source. */
 static const char *flag_of(const struct source_spec *spec, const char *field) {
         if (strcmp(field, "kind") == 0)
                 return "--metrics-source";
@@ -192,7 +192,7 @@ static int refuse_source_flags(struct error *err) {
                                                         : NULL;
 
         return flag ? error_set(err, EINVAL,
-                                "%s cannot be combined with --sources: say it in that file", flag)
+                                "%s cannot be combined with --sources: set it in that file", flag)
                     : 0;
 }
 
@@ -208,7 +208,7 @@ static int read_sources(struct error *err) {
         return parsed.sources_path ? refuse_source_flags(err) : read_source_flags(err);
 }
 
-/* Some flags switch off what others switch on. */
+/* Some flags switch others off. */
 static void settle_options(struct controller_options *controller) {
         bool has_targets = controller->targets.count > 0;
 
@@ -254,16 +254,15 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
 }
 
 void settings_help(FILE *out) {
-        (void)fputs(
-                "Usage: plimsoll-controller [OPTION...]\n\n"
-                "Measure the usage of every node and write it as annotations on the Node, for\n"
-                "plimsoll-extender or crane's scheduler plugin. Every flag can also be given in\n"
-                "the environment: --log-level as PLIMSOLL_LOG_LEVEL.\n\n"
-                "Print what would be written on a cluster, or what one exporter says:\n"
-                "  plimsoll-controller --kubeconfig=admin.conf --dry-run --once\n"
-                "  plimsoll-controller --dry-run --scrape-interval=1s \\\n"
-                "      --target web-1=http://127.0.0.1:9100/metrics\n\n",
-                out);
+        (void)fputs("Usage: plimsoll-controller [OPTION...]\n\n"
+                    "Measure the usage of every node and write it as annotations on the Node, for\n"
+                    "plimsoll-extender or crane's scheduler plugin. Every flag can also be set in\n"
+                    "the environment: --log-level as PLIMSOLL_LOG_LEVEL.\n\n"
+                    "Print what would be written on a cluster, or what one exporter says:\n"
+                    "  plimsoll-controller --kubeconfig=admin.conf --dry-run --once\n"
+                    "  plimsoll-controller --dry-run --scrape-interval=1s \\\n"
+                    "      --target web-1=http://127.0.0.1:9100/metrics\n\n",
+                    out);
         options_help(rows, ARRAY_LEN(rows), out);
 }
 

@@ -1,8 +1,8 @@
 /*
  * The built-in resources. One row has everything that the readers of exporters' pages, the windows,
  * PromQL and the documentation need about a resource. To add a resource of an existing kind, add a
- * row and a test of its page, and run `tests/tools/readme.py --apply`, which updates docs/policy.md
- * and the CRD.
+ * row and a test of its page, and run `tests/tools/readme.py --apply`, which updates
+ * docs/policy-metrics.md and the CRD.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ enum { METRIC_MAX_FAMILIES = 8 }; /* of one row */
 
 struct metric_resource_row {
         const char *name; /* "cpu" */
-        const char *what; /* for docs/policy.md */
+        const char *what; /* for docs/policy-metrics.md */
         enum metric_kind kind;
         struct metric_family {
                 const char *name;      /* on node_exporter's page; NULL after the last family */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sysexits.h>
 
 #include "base/clock.h"
 #include "base/duration.h"
@@ -22,7 +23,7 @@ enum {
         NAMES_LIMIT = 500,
 };
 
-/* Ten years: as good as no limit. */
+/* Ten years, which is no limit. */
 static const int64_t timeout_max_ms = 10 * 365 * 24 * (MS_PER_MIN * 60);
 
 struct cluster {
@@ -34,12 +35,12 @@ struct cluster {
         struct http_client *client;
         struct metrics *metrics; /* watches need it; nobody reads it */
         struct kube_api *api;
-        struct cluster_answer *answer; /* of the call that is being waited for */
-        int64_t timeout_ms;            /* 0: the usual one */
+        struct cluster_answer *answer; /* of the current call */
+        int64_t timeout_ms;            /* 0: the default */
         bool has_answer;               /* of any call */
 };
 
-/* As kubectl reads --request-timeout: a number without a unit is seconds. */
+/* kubectl reads a --request-timeout without a unit as seconds. */
 static int parse_timeout(const char *text, int64_t *ret_ms, struct error *err) {
         size_t len = strlen(text);
         uint64_t seconds = 0;
@@ -49,7 +50,7 @@ static int parse_timeout(const char *text, int64_t *ret_ms, struct error *err) {
                 ms = seconds < (uint64_t)(timeout_max_ms / MS_PER_S) ? (int64_t)seconds * MS_PER_S
                                                                      : timeout_max_ms;
         else if (duration_parse(text, len, &ms) < 0 || text[0] == '-')
-                return error_set(err, EINVAL,
+                return error_set(err, EX_USAGE,
                                  "--request-timeout: '%.64s': expected a duration such as 500ms or "
                                  "1m30s, or seconds; 0 for no limit",
                                  text);
@@ -142,11 +143,20 @@ static void cluster_answered(void *userdata, const struct kube_answer *answer) {
         loop_stop(cluster->loop);
 }
 
-/* The first call through kubectl may wait for somebody to log in. */
+/* The first call through kubectl may wait for a login. */
 static int64_t timeout_of(const struct cluster *cluster) {
         if (cluster->timeout_ms > 0)
                 return cluster->timeout_ms;
         return cluster->kubectl && !cluster->has_answer ? timeout_max_ms : TIMEOUT_MS;
+}
+
+/* kubectl proxy answers with this text if it cannot connect. */
+static void ask_for_address(struct error *err) {
+        const struct error cause = *err;
+
+        if (strncmp(cause.msg, "500 dial ", strlen("500 dial ")) == 0)
+                (void)error_set(err, cause.code, "%s; are the API server's host and port right?",
+                                cause.msg);
 }
 
 void cluster_call(struct cluster *cluster, const struct kube_request *request,
@@ -163,6 +173,7 @@ void cluster_call(struct cluster *cluster, const struct kube_request *request,
         cluster->has_answer = true;
         if (ret->outcome != KUBE_OK)
                 (void)!cluster_check(cluster, &ret->err);
+        ask_for_address(&ret->err);
 }
 
 void cluster_answer_done(struct cluster_answer *answer) {
@@ -187,8 +198,8 @@ enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t 
         return answer.outcome;
 }
 
-/* One page.
- * @token: where it begins; becomes where the next page begins, NULL after the last one */
+/* List one page.
+ * @token: where it begins; set to where the next page begins, or NULL after the last one */
 static enum kube_outcome list_one(struct cluster *cluster, const struct cluster_listing *listing,
                                   unsigned limit, char **token, struct error *err) {
         const char *path = listing->path;
@@ -228,7 +239,7 @@ enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_lis
                 bool is_first = token == NULL;
                 enum kube_outcome outcome = list_one(cluster, listing, limit, &token, err);
                 if (outcome == KUBE_GONE && !is_first && limit < PAGE_OBJECTS_MAX) {
-                        /* The token has expired: with larger pages, the list takes less time. */
+                        /* The token has expired. Larger pages take less time. */
                         limit *= 2;
                         pages = 0;
                         listing->on_begin(listing->userdata);
@@ -241,7 +252,7 @@ enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_lis
         }
 }
 
-/* Only names that Kubernetes allows, since a shell splits the line into words. */
+/* Ignore names that Kubernetes does not allow: a shell splits the line into words. */
 static void offer_name(const json_t *item, const char *before, const char *typed, FILE *out) {
         const char *name = json_string_at(item, "metadata", "name", NULL);
         size_t skip = strlen(before);

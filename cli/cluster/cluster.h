@@ -1,6 +1,6 @@
 /*
- * The API server, for a program that a person has started: every call waits for its answer. This is
- * the one place that runs the event loop for that.
+ * The API server, for a program that a person runs: every call waits for its answer. Only this file
+ * runs the event loop for that.
  */
 #pragma once
 
@@ -19,35 +19,35 @@
 /* The values of CLUSTER_ROWS. */
 struct cluster_options {
         struct kubectl_flags kubectl;
-        const char *request_timeout; /* as kubectl reads it; NULL: the usual one */
+        const char *request_timeout; /* in kubectl's format; NULL: the default */
 };
 
 /* clang-format off */
-/* The first row ends the --help of a verb. The program's own --help lists the following ones, once
- * for all verbs. */
+/* The first row ends the --help of a verb. The program's own --help lists the others once for all
+ * verbs. */
 #define CLUSTER_ROWS(o)                                                                            \
         {.type = OPTION_BOOL},                                                                     \
         KUBECTL_ROWS((o).kubectl),                                                                 \
         {.name = "request-timeout", .type = OPTION_STRING, .value = &(o).request_timeout,          \
          .metavar = "DURATION",                                                                    \
-         .help = "How long one request to the API server may take: a duration, or seconds; 0 for " \
-                 "no limit. Default: 30s, and no limit for the first one, which may include a "    \
-                 "login."}
+         .help = "Time limit of one request to the API server, such as 5s; 0 for no limit. "       \
+                 "Default: 30s, and no limit for the first one, which may include a login."}
 /* clang-format on */
 
 struct cluster;
 
-/** cluster_open() - through kubectl, or as the pod's service account where no flag and no
- * kubeconfig names a cluster. Nothing is sent. @options: borrowed, and outlives the cluster */
+/** cluster_open() - connect through kubectl, or with the pod's service account if no flag and no
+ * kubeconfig names a cluster. Sends nothing. @options: borrowed, and outlives the cluster.
+ * Return: 0; -EX_USAGE for a bad flag; negative errno */
 _must_check_ int cluster_open(const struct cluster_options *options, struct cluster **ret,
                               struct error *err);
-/** cluster_new() - of a server that is known; @access is consumed */
+/** cluster_new() - for a known server; @access is consumed */
 struct cluster *cluster_new(struct kube_access *access);
-/** cluster_check() - whether calls can still succeed. Return: 0; -EPIPE when kubectl has ended */
+/** cluster_check() - can calls still succeed? Return: 0; -EPIPE if kubectl has ended */
 _must_check_ int cluster_check(struct cluster *cluster, struct error *err);
-/** cluster_namespace() - the context's namespace; "default" if it has none */
+/** cluster_namespace() - the context's namespace, or "default" */
 const char *cluster_namespace(struct cluster *cluster);
-/** cluster_loop(), cluster_api(), cluster_metrics() - for watches, which run while a call or
+/** cluster_loop(), cluster_api(), cluster_metrics() - for watches. They run while a call or
  * cluster_pause() waits */
 struct loop *cluster_loop(const struct cluster *cluster);
 struct kube_api *cluster_api(const struct cluster *cluster);
@@ -79,10 +79,10 @@ struct cluster_listing {
         const char *path;                  /* may have a query */
         const char *accept;                /* NULL: application/json */
         const struct proto_message *proto; /* the fields to read from objects in protobuf */
-        /* The list begins, or begins again because it expired between two pages: then forget what
-         * on_item was called with. */
+        /* The list begins, or begins again because it expired between two pages. Forget earlier
+         * items. */
         void (*on_begin)(void *userdata);
-        list_item_fn *on_item; /* also for objects before a failure */
+        list_item_fn *on_item; /* also called for objects before a failure */
         void *userdata;
 };
 
@@ -91,13 +91,13 @@ enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_lis
                                struct error *err);
 
 /**
- * cluster_offer_names() - for completion: print the names of some hundred objects, one per line;
+ * cluster_offer_names() - for completion: print the names of at most 500 objects, one per line, or
  * nothing if they cannot be listed
  * @before: printed before each name
- * @typed:  what each line must begin with, @before included
+ * @typed:  the beginning of each line, including @before
  */
 void cluster_offer_names(struct cluster *cluster, const char *path, const char *before,
                          const char *typed, FILE *out);
 
-/** cluster_pause() - wait, and let watches run */
+/** cluster_pause() - wait while watches run */
 void cluster_pause(struct cluster *cluster, int64_t pause_ms);

@@ -8,10 +8,6 @@
 #include "codec/json.h"
 #include "kube/kube_path.h"
 
-static bool is_app(const json_t *pod, const char *app) {
-        return json_is_at(app, pod, "metadata", "labels", "app.kubernetes.io/name", NULL);
-}
-
 void cluster_extenders_find(struct cluster *cluster, const char *namespace,
                             struct cluster_extenders *ret) {
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, namespace, "pods", NULL,
@@ -23,9 +19,9 @@ void cluster_extenders_find(struct cluster *cluster, const char *namespace,
         *ret = (struct cluster_extenders){cluster, namespace, .pods = json_array()};
         (void)cluster_get(cluster, path, &list, &ret->err);
         json_array_foreach (json_at(list, "items", NULL), i, pod) {
-                if (is_app(pod, PROGRAM_EXTENDER))
+                if (cluster_page_runs(pod, PROGRAM_EXTENDER))
                         (void)json_array_append(ret->pods, pod);
-                ret->has_loopback |= is_app(pod, "plimsoll-scheduler");
+                ret->has_loopback |= cluster_page_runs(pod, "plimsoll-scheduler");
         }
 }
 
@@ -34,7 +30,7 @@ void cluster_extenders_done(struct cluster_extenders *extenders) {
         *extenders = (struct cluster_extenders){0};
 }
 
-/* The first reason is kept. */
+/* Keep the first reason. */
 static void set_why(struct cluster_question *question, char *why) {
         if (question->why_not)
                 free(why);
@@ -58,7 +54,7 @@ static json_t *ask_one(struct cluster_question *question, const json_t *pod) {
         if (json_is_object(answer))
                 return answer;
         if (outcome == KUBE_OK)
-                set_why(question, xasprintf("GET %s: the answer is no JSON object", path));
+                set_why(question, xasprintf("GET %s: the answer is not a JSON object", path));
         else if (outcome != KUBE_NOT_FOUND || !strstr(err.msg, "no such pod"))
                 set_why(question,
                         xasprintf("%s%s", err.msg,
@@ -80,8 +76,8 @@ json_t *cluster_question_next(struct cluster_question *question) {
                 set_why(question, xstrdup(extenders->err.msg));
         else if (extenders->has_loopback)
                 set_why(question,
-                        xstrdup("the extender beside plimsoll-scheduler listens on the loopback, "
-                                "where the API server does not reach it"));
+                        xstrdup("the extender in plimsoll-scheduler's pod listens on the loopback, "
+                                "where the API server cannot reach it"));
         else
                 set_why(question, xasprintf("no pod of plimsoll-extender runs in namespace %.63s",
                                             extenders->namespace));
@@ -99,12 +95,12 @@ json_t *cluster_estimate(struct cluster *cluster, const char *namespace, char **
                 return NULL;
         }
         free(question.why_not);
-        const char *told = json_string_at(page, "at", NULL), *at = told ? told : "an unknown time";
+        const char *time = json_string_at(page, "at", NULL), *at = time ? time : "an unknown time";
         size_t count = json_array_size(extenders.pods);
         if (count > 1)
-                *ret_from = xasprintf("%.253s, the first that answers of %zu extenders, at %.40s",
-                                      question.pod, count, at);
+                *ret_from = xasprintf("%.253s at %.40s, the first of %zu extenders that answered",
+                                      question.pod, at, count);
         else
-                *ret_from = xasprintf("%.253s, at %.40s", question.pod, at);
+                *ret_from = xasprintf("%.253s at %.40s", question.pod, at);
         return page;
 }

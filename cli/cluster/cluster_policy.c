@@ -34,8 +34,7 @@ int cluster_policy_read(const char *path, struct policy **ret, struct error *err
 
 enum { POLICY_TEXT_MAX_BYTES = 256 << 10 };
 
-/* The policy on the status page of a controller. NULL: there is none; @err says why, unless it has
- * a reason of an earlier pod, or the pod is no controller. */
+/* The policy on the status page of a controller. NULL: there is none; @err has the first reason. */
 static struct policy *policy_of_pod(struct cluster *cluster, const char *namespace,
                                     const json_t *pod, struct error *err) {
         _cleanup_(freep) char *path = cluster_page_path(namespace, pod, PROGRAM_CONTROLLER,
@@ -44,13 +43,12 @@ static struct policy *policy_of_pod(struct cluster *cluster, const char *namespa
         struct error why = ERROR_NULL;
         json_auto_t *page = NULL;
 
-        if (!path || !json_is_at(PROGRAM_CONTROLLER, pod, "metadata", "labels",
-                                 "app.kubernetes.io/name", NULL))
+        if (!path)
                 return NULL;
         enum kube_outcome outcome = cluster_get(cluster, path, &page, &why);
         const char *yaml = json_string_at(page, "policy", "yaml", NULL);
         if (outcome == KUBE_OK && !yaml)
-                (void)error_set(&why, EBADMSG, "GET %s: it has no policy", path);
+                (void)error_set(&why, EBADMSG, "GET %s: the page has no policy", path);
         else if (yaml && policy_parse(yaml, strlen(yaml), false, &policy, &why) < 0)
                 (void)error_wrap(&why, why.code, "GET %s", path);
         if (err->code == 0)
@@ -91,10 +89,9 @@ struct policy *cluster_policy_kept(struct cluster *cluster, const char *namespac
                                                 json_string_at(pod, "metadata", "name", NULL));
                 return policy;
         }
-        *ret_from = err.code == 0
-                            ? xstrdup(built_in)
-                            : xasprintf("%s (whether the programs keep another is not known: %s)",
-                                        built_in, err.msg);
+        *ret_from = err.code == 0 ? xstrdup(built_in)
+                                  : xasprintf("%s (the programs may keep another one: %s)",
+                                              built_in, err.msg);
         return policy_default();
 }
 
@@ -120,8 +117,9 @@ int cluster_policy_load(struct cluster *cluster, const char *path, const char *n
         }
         *ret = cluster_policy_kept(cluster, namespace, &from);
         *ret_from = outcome == KUBE_OK
-                            ? xasprintf("%s, since " CLUSTER_POLICY_OBJECT " is refused: %s", from,
-                                        why.msg)
-                            : xasprintf("%s, without an object named " POLICY_OBJECT_NAME, from);
+                            ? xasprintf("%s, because " CLUSTER_POLICY_OBJECT " is invalid: %s",
+                                        from, why.msg)
+                            : xasprintf("%s, because there is no object named " POLICY_OBJECT_NAME,
+                                        from);
         return 0;
 }

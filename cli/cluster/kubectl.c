@@ -18,21 +18,21 @@ enum { OUTPUT_MAX_BYTES = 4096, EXIT_NOT_FOUND = 127 };
 
 struct kubectl {
         char *directory, *socket;
-        pid_t keeper; /* 0: it has ended, or never began */
-        int status;   /* of the keeper, as waitpid() has it */
+        pid_t keeper; /* 0: not running */
+        int status;   /* of the keeper, from waitpid() */
         int lifeline; /* of the keeper; -1: none */
         int output;   /* of kubectl; -1: none */
 };
 
-/* They come from a terminal or a user, and end a program. */
-static const int last_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
+/* Signals of a terminal or a user that end a program. */
+static const int ending_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
 
 static void close_fd(int fd) {
         if (fd >= 0)
                 (void)close(fd);
 }
 
-/* ---- Its command line. */
+/* ---- The command line. */
 
 struct command {
         char **words;
@@ -50,9 +50,9 @@ static void add_word(struct command *command, char *word) {
         command->words[command->count++] = word;
 }
 
-static void add_flags(struct command *command, const struct kubectl_flags *given) {
-        struct kubectl_flags flags = *given;
-        const struct option_row rows[] = {KUBECTL_ROWS(flags)};
+static void add_flags(struct command *command, const struct kubectl_flags *flags) {
+        struct kubectl_flags copy = *flags;
+        const struct option_row rows[] = {KUBECTL_ROWS(copy)};
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const struct option_row *row = &rows[i];
@@ -88,7 +88,7 @@ static void add_program(struct command *command) {
                 add_word(command, xstrdup("kubectl"));
 }
 
-/* ---- Its process. */
+/* ---- The process. */
 
 /* In the child. */
 static _Noreturn void run(const struct command *command, int output, bool is_quiet) {
@@ -99,7 +99,7 @@ static _Noreturn void run(const struct command *command, int output, bool is_qui
         _exit(EXIT_NOT_FOUND);
 }
 
-/* Return: how many there are */
+/* Return: the number of children */
 static size_t kill_children(void) {
         FILE *file = fopen("/proc/thread-self/children", "re");
         size_t count = 0;
@@ -115,23 +115,23 @@ static size_t kill_children(void) {
 }
 
 /*
- * The keeper, a process between us and kubectl: when we are gone, whatever ended us, it ends
- * kubectl and all that kubectl has started, and removes the socket. $KUBECTL may be a program that
- * starts the real one and does not end with it, but its processes become the keeper's.
- * @lifeline: closed when we are gone
+ * The keeper is a process between us and kubectl. When we end for any reason, it kills kubectl and
+ * all processes that kubectl has started, and removes the socket. $KUBECTL may be a wrapper that
+ * ends before the real kubectl, whose processes then become the keeper's children.
+ * @lifeline: closed when we end
  */
 static _Noreturn void keep_kubectl(const struct kubectl *kubectl, const struct command *command,
                                    int lifeline, int output) {
-        int status = EXIT_NOT_FOUND << 8; /* as waitpid() has it */
+        int status = EXIT_NOT_FOUND << 8; /* in waitpid()'s format */
 
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
         pid_t pid = fork();
         if (pid == 0)
                 run(command, output, false);
-        /* The terminal's signals are for those two. */
-        for (size_t i = 0; i < ARRAY_LEN(last_signals); i++)
-                (void)signal(last_signals[i], SIG_IGN);
-        /* Whoever reads what they print must not wait for us. */
+        /* We and kubectl handle the terminal's signals. */
+        for (size_t i = 0; i < ARRAY_LEN(ending_signals); i++)
+                (void)signal(ending_signals[i], SIG_IGN);
+        /* Nobody who reads our output must wait for the keeper. */
         int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
         for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
                 (void)dup2(null_fd, fd);
@@ -170,8 +170,8 @@ static int start_keeper(struct kubectl *kubectl, const struct command *command, 
         return error_set(err, code, "cannot start kubectl: %s", strerror(code));
 }
 
-/* What it prints, until it closes its output. With @end, until that is printed: what comes before
- * is a question, such as for a user name, that somebody has to see. */
+/* Read the output until it is closed, or until @end is printed. Text before @end is a question,
+ * such as for a user name, and is shown. */
 static void read_output(int fd, const char *end, char text[static OUTPUT_MAX_BYTES]) {
         size_t len = 0;
 
@@ -199,7 +199,7 @@ static int describe_end(const struct kubectl *kubectl, struct error *err) {
         return error_set(err, EPIPE, "kubectl proxy ended with status %d", status);
 }
 
-/* ---- All together. */
+/* ---- Start and end. */
 
 static int make_directory(struct kubectl *kubectl, struct error *err) {
         const char *temporary = getenv("TMPDIR");
@@ -213,7 +213,7 @@ static int make_directory(struct kubectl *kubectl, struct error *err) {
         return 0;
 }
 
-/* Return when nothing is left of it. */
+/* Returns when all processes have ended and the socket is gone. */
 static void kubectl_end(struct kubectl *kubectl) {
         close_fd(kubectl->lifeline);
         kubectl->lifeline = -1;
@@ -234,7 +234,7 @@ int kubectl_start(const struct kubectl_flags *flags, struct kubectl **ret, struc
         add_program(&command);
         add_word(&command, xstrdup("proxy"));
         add_word(&command, xasprintf("--unix-socket=%s", kubectl->socket));
-        /* For servers such as https://host/k8s/clusters/name. */
+        /* The server may be https://host/k8s/clusters/name. */
         add_word(&command, xstrdup("--append-server-path"));
         add_flags(&command, flags);
         add_word(&command, NULL);
@@ -286,7 +286,7 @@ char *kubectl_namespace(const struct kubectl_flags *flags) {
         if (pipe2(output, O_CLOEXEC) < 0)
                 return NULL;
         pid_t pid = fork();
-        /* Without a context, as with --server alone, kubectl fails. That is not an error. */
+        /* kubectl fails without a context, as with --server alone. That is not an error. */
         if (pid == 0)
                 run(&command, output[1], true);
         (void)close(output[1]);

@@ -1,9 +1,10 @@
 /*
- * kubectl, which finds the cluster, logs in and keeps the credentials: `kubectl proxy` on a socket
- * in a directory that only we may enter. $KUBECTL names another one, such as "k3s kubectl".
+ * kubectl finds the cluster, logs in and keeps the credentials: this runs `kubectl proxy` on a
+ * socket in a directory that only we may enter. $KUBECTL names another kubectl, such as "k3s
+ * kubectl".
  *
- * It shares our terminal: a login may ask there, and its errors are seen. It ends when we do,
- * whatever ends us, and its socket goes with it.
+ * kubectl shares our terminal, so that a login can ask there, and people see its errors. It ends
+ * when we do, even if we are killed, and its socket is removed.
  */
 #pragma once
 
@@ -13,7 +14,7 @@
 #include "base/error.h"
 #include "program/options.h"
 
-/* The values of KUBECTL_ROWS: flags of kubectl, which it is given as they are. */
+/* The values of KUBECTL_ROWS: flags that are passed on to kubectl. */
 struct kubectl_flags {
         const char *kubeconfig, *context, *cluster, *user, *server, *token, *as, *as_uid;
         const char *ca_file, *cert_file, *key_file, *tls_server_name;
@@ -54,21 +55,21 @@ struct kubectl_flags {
          .metavar = "NAME", .help = "Name to expect in the API server's certificate."}
 /* clang-format on */
 
-/** kubectl_is_flag_set() - whether any flag was given */
+/** kubectl_is_flag_set() - is any flag set? */
 bool kubectl_is_flag_set(const struct kubectl_flags *flags);
 
 struct kubectl;
 
-/** kubectl_start() - start the proxy and wait until it serves. Return: 0; negative errno, with what
- * kubectl said on stderr */
+/** kubectl_start() - start the proxy and wait until it serves. Return: 0; negative errno, and
+ * kubectl has printed its error to stderr */
 _must_check_ int kubectl_start(const struct kubectl_flags *flags, struct kubectl **ret,
                                struct error *err);
 /** kubectl_socket() - the path of the proxy's socket */
 const char *kubectl_socket(const struct kubectl *kubectl);
-/** kubectl_check() - whether the proxy is there. Return: 0; -EPIPE */
+/** kubectl_check() - does the proxy run? Return: 0; -EPIPE */
 _must_check_ int kubectl_check(struct kubectl *kubectl, struct error *err);
 void kubectl_free(struct kubectl *kubectl);
 DEFINE_FREEP(struct kubectl, kubectl_free);
 
-/** kubectl_namespace() - the context's; owned by the caller. NULL: it has none */
+/** kubectl_namespace() - the context's namespace, owned by the caller; NULL: none */
 char *kubectl_namespace(const struct kubectl_flags *flags);

@@ -1,6 +1,5 @@
 #include "cli/doctor/doctor.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,35 +30,36 @@ static const struct option_row rows[] = {
         CLUSTER_EXTENDERS_ROW(settings.look.namespace),
         {.name = "scheduler-config", .type = OPTION_STRING,
          .value = &settings.look.scheduler_config, .metavar = "FILE",
-         .help = "kube-scheduler's configuration, such as /etc/kubernetes/plimsoll/scheduler.yaml "
-                 "of a control-plane node. Default: the ConfigMaps of the namespace."},
+         .help = "Configuration file of kube-scheduler, such as "
+                 "/etc/kubernetes/plimsoll/scheduler.yaml on a control-plane node. Default: the "
+                 "ConfigMaps in the namespace."},
         {.name = "fail-on", .type = OPTION_ENUM, .value = &settings.fail_on,
          .fallback = "warning", .choices = fail_on_names,
-         .help = "From what on the status is not 0."},
+         .help = "Lowest severity that gives a nonzero exit status."},
         {.name = "wait", .type = OPTION_DURATION_MS, .value = &settings.wait_ms, .fallback = "0s",
          .max = WAIT_MAX_MS,
-         .help = "Look again and again, for as long, until nothing is found that would make the "
-                 "status other than 0: for an installation that is starting."},
+         .help = "Repeat the checks for this long, or until the exit status would be 0. Use it "
+                 "while an installation starts."},
         OUTPUT_ROW(settings.output),
-        {.help = "Annotations, if they are not as the flags of the extender in the cluster say"},
+        {.help = "Annotations (default: as the extender in the cluster reads them)"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
         CLUSTER_ROWS(settings.cluster),
 };
 /* clang-format on */
 
-/* It becomes part of paths, and of the commands that mend. */
+/* It becomes part of paths, and of commands in fixes. */
 static bool is_namespace(const char *text) {
         return *text && !text[strspn(text, NAME_LOWER "-")];
 }
 
 /* ---- Looks. */
 
-/* One look at the cluster; released together. */
+/* One look at the cluster. */
 struct look {
         struct cluster *cluster;
         struct doctor_facts facts;
-        struct doctor_report *report; /* NULL: the facts could not be had */
+        struct doctor_report *report; /* NULL: the facts could not be read */
 };
 
 static void look_done(struct look *look) {
@@ -82,19 +82,20 @@ static int look_status(const struct look *look) {
         return look->report->counts[DOCTOR_WARNING] > 0 && settings.fail_on == 0 ? 1 : 0;
 }
 
-/* Until all is well, or the time is over. */
+/* Look until all is well or the time is over. */
 static int look_until_well(struct look *look, struct error *err) {
         int64_t until_mono_ms = clock_mono_ms() + settings.wait_ms;
-        enum doctor_state bad = settings.fail_on == 0 ? DOCTOR_WARNING : DOCTOR_FAULT;
+        enum doctor_state failing = settings.fail_on == 0 ? DOCTOR_WARNING : DOCTOR_FAULT;
 
         for (;;) {
                 int r = look_take(look, err);
-                int gone = cluster_check(look->cluster, err);
+                int lost = cluster_check(look->cluster, err);
                 int64_t left_ms = until_mono_ms - clock_mono_ms();
                 bool is_well = r == 0 && look_status(look) == 0;
-                if (left_ms <= 0 || is_well || gone < 0)
-                        return gone < 0 ? gone : r;
-                _cleanup_(freep) char *ids = r == 0 ? doctor_report_ids(look->report, bad) : NULL;
+                if (left_ms <= 0 || is_well || lost < 0)
+                        return lost < 0 ? lost : r;
+                _cleanup_(freep) char *ids = r == 0 ? doctor_report_ids(look->report, failing)
+                                                    : NULL;
                 (void)fprintf(stderr, "waiting for another %lld s: %s\n",
                               (long long)(left_ms / MS_PER_S), r == 0 ? ids : err->msg);
                 cluster_pause(look->cluster, left_ms < LOOK_AGAIN_MS ? left_ms : LOOK_AGAIN_MS);
@@ -109,10 +110,11 @@ static int doctor_run(int count, char **words, struct error *err) {
 
         int r = verb_no_words(count, words, err);
         if (r == 0 && !is_namespace(settings.look.namespace))
-                r = error_set(err, EINVAL, "--plimsoll-namespace: '%.64s' is no namespace's name",
+                r = error_set(err, EX_USAGE,
+                              "--plimsoll-namespace: '%.64s' is not a valid namespace",
                               settings.look.namespace);
         if (r == 0)
-                r = annotation_style_init(&style, &settings.shared, settings.unit, err);
+                r = verb_usage(annotation_style_init(&style, &settings.shared, settings.unit, err));
         if (r == 0 && settings.look.scheduler_config)
                 r = doctor_config_load(settings.look.scheduler_config, &config, err);
         if (r == 0)
@@ -134,19 +136,20 @@ static int doctor_run(int count, char **words, struct error *err) {
 
 const struct verb doctor_verb = {
         .name = "doctor",
-        .summary = "what is wrong with an installation, why it matters, what mends it",
-        .usage =
-                "Usage: kubectl plimsoll doctor [FLAG...]\n"
-                "\n"
-                "Looks at the programs, their permissions, the policy, the nodes' annotations and\n"
-                "the scheduler's configuration. For each fault it prints why it matters and what\n"
-                "mends it; -o wide prints all checks. What cannot be found out is `unknown`, and\n"
-                "no fault. Status: 0, 1 with warnings, 2 with errors.\n"
-                "\n"
-                "Examples:\n"
-                "  kubectl plimsoll doctor --scheduler-config=/etc/kubernetes/plimsoll/"
-                "scheduler.yaml\n"
-                "  kubectl plimsoll doctor --fail-on=error --wait=5m\n",
+        .summary = "Check an installation",
+        .usage = "Usage: kubectl plimsoll doctor [FLAG...]\n"
+                 "\n"
+                 "Checks the programs, their permissions, the policy, the annotations of the\n"
+                 "nodes and the configuration of the scheduler. For each problem, it prints why\n"
+                 "it matters and how to fix it; -o wide prints all checks. A check is `unknown`\n"
+                 "if you may not read what it needs, or if nothing answers.\n"
+                 "\n"
+                 "Exit status: 0 if all is well, 1 for warnings, 2 for errors.\n"
+                 "\n"
+                 "Examples:\n"
+                 "  kubectl plimsoll doctor "
+                 "--scheduler-config=/etc/kubernetes/plimsoll/scheduler.yaml\n"
+                 "  kubectl plimsoll doctor --fail-on=error --wait=5m\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .run = doctor_run,

@@ -1,4 +1,4 @@
-/* `doctor`: what is wrong with an installation, why it matters, and what mends it. */
+/* `doctor`: checks an installation. */
 #pragma once
 
 #include "cli/verb/verb.h"

@@ -12,7 +12,7 @@
 
 enum { TEXT_MAX_BYTES = 4096 };
 
-/* ---- What is found. */
+/* ---- Findings. */
 
 void doctor_find(struct doctor_finding *finding, enum doctor_state state, const char *fmt, ...) {
         va_list args;
@@ -55,7 +55,7 @@ bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
         if (fact->outcome == KUBE_OK)
                 return true;
         if (fact->outcome == KUBE_NOT_FOUND)
-                doctor_find(finding, DOCTOR_OK, "there is nothing to check");
+                doctor_find(finding, DOCTOR_OK, "nothing to check");
         else
                 doctor_find(finding, DOCTOR_UNKNOWN, "%s", fact->err.msg);
         return false;
@@ -75,7 +75,7 @@ bool doctor_needs_places(const struct doctor_facts *facts, struct doctor_finding
         return true;
 }
 
-/* Is a page of that program read? */
+/* Could a page of that program be read? */
 static bool doctor_needs_page(const struct doctor_facts *facts, enum doctor_object program,
                               struct doctor_finding *finding) {
         const struct doctor_page *failed = NULL;
@@ -88,9 +88,10 @@ static bool doctor_needs_page(const struct doctor_facts *facts, enum doctor_obje
                         failed = page;
         }
         doctor_find(finding, DOCTOR_UNKNOWN, "%s",
-                    failed                                 ? failed->err.msg
-                    : doctor_is_hidden(facts, DOCTOR_PODS) ? facts->objects[DOCTOR_PODS].err.msg
-                                                           : "no pod of it runs in the namespace");
+                    failed ? failed->err.msg
+                    : doctor_is_hidden(facts, DOCTOR_PODS)
+                            ? facts->objects[DOCTOR_PODS].err.msg
+                            : "no pod of the program runs in the namespace");
         return false;
 }
 
@@ -100,7 +101,7 @@ bool doctor_needs_entry(const struct doctor_facts *facts, struct doctor_finding 
                             doctor_is_hidden(facts, DOCTOR_CONFIG_MAPS)
                                     ? facts->objects[DOCTOR_CONFIG_MAPS].err.msg
                                     : "no ConfigMap has a scheduler's configuration that names "
-                                      "the extender: --scheduler-config");
+                                      "the extender; set --scheduler-config");
         return facts->config && facts->config->entry;
 }
 
@@ -131,7 +132,7 @@ unsigned doctor_minor(const struct doctor_facts *facts) {
         size_t digits = minor ? number_skip_digits(minor, strlen(minor), 0) : 0;
         uint64_t number = 0;
 
-        /* "36+" with what a vendor has added. */
+        /* "36+": vendors append text. */
         return minor && number_parse_u64(minor, digits, &number) && number < 1000 ? (unsigned)number
                                                                                   : 0;
 }

@@ -6,7 +6,6 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "cli/doctor/doctor_address.h"
 #include "cli/doctor/doctor_url.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
@@ -26,19 +25,18 @@ const struct tree_node *doctor_config_list(const struct tree *tree, const char *
         return node && node->kind == TREE_LIST ? node : &empty;
 }
 
-/* By the addresses and ports of the extender and its Service, or by its name. */
+/* Does the URL have an address or port of the extender or its Service, or its name? */
 static bool is_our_url(const struct doctor_facts *facts, const char *url) {
-        const struct doctor_address address = doctor_address_parse(url);
-        long long port = address.port;
+        const struct doctor_url parts = doctor_url_parse(url);
+        long long port = parts.port;
 
-        return strstr(url, "plimsoll") || strcmp(address.host, DOCTOR_PLACEHOLDER) == 0 ||
-               doctor_url_is_service(facts, &address) ||
-               doctor_url_has_port(facts, &address, "port") || port == KUBE_PORT_EXTENDER ||
-               port == doctor_place(facts, DOCTOR_EXTENDER).port ||
+        return strstr(url, "plimsoll") || strcmp(parts.host, DOCTOR_URL_PLACEHOLDER) == 0 ||
+               doctor_url_is_service(facts, &parts) || doctor_url_has_port(facts, &parts, "port") ||
+               port == KUBE_PORT_EXTENDER || port == doctor_place(facts, DOCTOR_EXTENDER).port ||
                port == doctor_place(facts, DOCTOR_SCHEDULER).port;
 }
 
-/* There may be two: one of them, for bind alone, has a timeout of its own. */
+/* There may be two: bind can have an entry with another timeout. */
 static const struct tree_node *find_entry(const struct doctor_facts *facts,
                                           const struct tree *tree) {
         const struct tree_node *extenders = doctor_config_list(tree, "extenders"), *found = NULL;
@@ -58,14 +56,14 @@ static bool is_configuration(const struct tree *tree) {
         return strcmp(doctor_config_text(tree_root(tree), "kind"), KIND) == 0;
 }
 
-/* By the second scheduler, which deploy/ brings. */
+/* Does the second scheduler of deploy/ mount the ConfigMap? */
 static bool is_mounted(const struct doctor_facts *facts, const char *config_map) {
         const json_t *volumes = json_at(doctor_pod_spec(facts, DOCTOR_SCHEDULER), "volumes", NULL);
 
         return json_find_at(config_map, volumes, "configMap", "name", NULL) != NULL;
 }
 
-/* kustomize gives each configuration a name of its own, and earlier ones stay. */
+/* kustomize names each configuration by its content, and old ones stay. */
 static bool is_left(const struct doctor_facts *facts, const json_t *map, const char *name) {
         return doctor_has(facts, DOCTOR_SCHEDULER) && !is_mounted(facts, name) &&
                json_is_at("plimsoll-scheduler", map, "metadata", "labels", "app.kubernetes.io/name",

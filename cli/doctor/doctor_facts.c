@@ -9,20 +9,20 @@
 #include "base/mem.h"
 #include "cli/cluster/cluster_page.h"
 #include "cli/cluster/cluster_policy.h"
-#include "cli/doctor/doctor_address.h"
-#include "cli/doctor/doctor_called.h"
 #include "cli/doctor/doctor_config.h"
-#include "cli/doctor/doctor_idle.h"
 #include "cli/doctor/doctor_permission.h"
+#include "cli/doctor/doctor_url.h"
 #include "codec/json.h"
 #include "controller/exposition/exposition.h"
 #include "kube/kube_path.h"
 #include "policy/live/policy_source.h"
 
-/* A running program makes its page in milliseconds, and many pods may not answer. */
-enum { PAGE_MAX_MS = 5000 };
+enum {
+        PAGE_MAX_MS = 5000, /* a running program answers in milliseconds */
+        LATELY_MS = 5 * MS_PER_MIN,
+};
 
-/* %s: the namespace. NULL: the path depends on other objects */
+/* %s: the namespace. NULL: the object is not read by its path alone */
 static const char *const paths[DOCTOR_OBJECT_COUNT] = {
         [DOCTOR_VERSION] = "/version",
         [DOCTOR_CRD] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
@@ -46,7 +46,7 @@ static const char *const paths[DOCTOR_OBJECT_COUNT] = {
         "/namespaces/kube-system/pods?labelSelector=component%3Dkube-scheduler",
 };
 
-/* Of these there may be thousands, so they are asked for page by page. */
+/* There may be thousands of these, so they are listed page by page. */
 static bool is_long_list(enum doctor_object object) {
         return object == DOCTOR_CONFIG_MAPS || object == DOCTOR_KUBELET_REQUESTS;
 }
@@ -62,9 +62,7 @@ static void take_item(void *userdata, const char *text, size_t len) {
                 (void)json_array_append_new(userdata, item);
 }
 
-static void ask_list_at(struct cluster *cluster, enum doctor_object object, const char *path,
-                        struct doctor_facts *facts) {
-        struct doctor_fact *fact = &facts->objects[object];
+static void ask_list(struct cluster *cluster, const char *path, struct doctor_fact *fact) {
         json_auto_t *items = json_array();
         const struct cluster_listing listing = {
                 .path = path, .on_begin = begin_items, .on_item = take_item, .userdata = items};
@@ -72,13 +70,6 @@ static void ask_list_at(struct cluster *cluster, enum doctor_object object, cons
         fact->outcome = cluster_list(cluster, &listing, &fact->err);
         if (fact->outcome == KUBE_OK)
                 fact->json = json_pack("{s:O}", "items", items);
-}
-
-static void ask_object_at(struct cluster *cluster, enum doctor_object object, const char *path,
-                          struct doctor_facts *facts) {
-        struct doctor_fact *fact = &facts->objects[object];
-
-        fact->outcome = cluster_get(cluster, path, &fact->json, &fact->err);
 }
 
 static void ask_object(struct cluster *cluster, enum doctor_object object,
@@ -89,7 +80,12 @@ static void ask_object(struct cluster *cluster, enum doctor_object object,
                                                 there ? facts->namespace : "",
                                                 there ? there + 2 : "");
 
-        (is_long_list(object) ? ask_list_at : ask_object_at)(cluster, object, path, facts);
+        struct doctor_fact *fact = &facts->objects[object];
+
+        if (is_long_list(object))
+                ask_list(cluster, path, fact);
+        else
+                fact->outcome = cluster_get(cluster, path, &fact->json, &fact->err);
 }
 
 /* ---- The programs. */
@@ -126,115 +122,75 @@ static void call_page(struct cluster *cluster, const char *path, struct cluster_
                 (void)error_wrap(&ret->err, ret->err.code, "GET %s", path);
 }
 
-/* Of a program's first pod that has the page. */
-static void read_flags(struct cluster *cluster, const struct doctor_facts *facts,
-                       const char *program, struct doctor_flags *ret) {
-        const json_t *pods = json_at(facts->objects[DOCTOR_PODS].json, "items", NULL);
-
-        ret->err = facts->objects[DOCTOR_PODS].err;
-        if (ret->err.code == 0)
-                (void)error_set(&ret->err, ENODATA, "no pod of it runs in the namespace");
-        for (size_t i = 0; i < json_array_size(pods) && !ret->values; i++) {
-                const json_t *pod = json_array_get(pods, i);
-                _cleanup_(freep) char *path = cluster_page_path(facts->namespace, pod, program,
-                                                                "flagz");
-                _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
-                if (!path ||
-                    !json_is_at(program, pod, "metadata", "labels", "app.kubernetes.io/name", NULL))
-                        continue;
-                call_page(cluster, path, &answer);
-                if (answer.outcome == KUBE_OK)
-                        doctor_flags_parse(answer.body, ret);
-                else
-                        ret->err = answer.err;
-        }
-}
-
-const char *doctor_lease_namespace(const struct doctor_facts *facts) {
-        const char *text = doctor_flag(&facts->controller, "leader-elect-resource-namespace");
-
-        return text ? text : facts->namespace;
-}
-
-static void ask_lease(struct cluster *cluster, struct doctor_facts *facts) {
-        const char *name = doctor_flag(&facts->controller, "leader-elect-resource-name");
-        _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION, doctor_lease_namespace(facts),
-                                                "leases", name ? name : PROGRAM_CONTROLLER, "");
-        ask_object_at(cluster, DOCTOR_LEASE, path, facts);
-}
-
 /* ---- The policy. */
 
-/* What the programs have in force, if they do not go by the object: they go by a file, or it is
- * gone or refused. */
+/* Without a valid object, or with files, the policy is the one that the programs have in force. */
 static struct policy *read_policy(struct cluster *cluster, struct doctor_facts *facts) {
         const json_t *object = facts->objects[DOCTOR_POLICY].json;
-        bool goes_by_file = doctor_flag(&facts->controller, "policy-config-path");
+        bool has_file = doctor_flag(&facts->controller, "policy-config-path");
         _cleanup_(policy_freep) struct policy *policy = NULL;
 
         if (doctor_is_hidden(facts, DOCTOR_POLICY))
                 return policy_default();
         bool is_valid = object &&
                         cluster_policy_from_object(object, &policy, &facts->policy_err) == 0;
-        return is_valid && !goes_by_file
+        return is_valid && !has_file
                        ? TAKE_PTR(policy)
                        : cluster_policy_kept(cluster, facts->namespace, &facts->policy_from);
 }
 
-/* ---- How annotations are read. */
+/* ---- The format of annotations. */
 
 const struct doctor_flags *doctor_reader(const struct doctor_facts *facts) {
         return facts->extender.values ? &facts->extender : &facts->controller;
 }
 
 /*
- * As the extender reads them, or else as the controller writes them, or else as by default.
- * A program can load one time zone: if @given has one, the flags' is not loaded.
+ * As the extender reads annotations, or else as the controller writes them, or else the default.
+ * A program can load only one time zone: @own has it, or else the flags.
  */
-static int read_style(struct doctor_facts *facts, const struct node_table_options *given,
+static int read_style(struct doctor_facts *facts, const struct node_table_options *own,
                       struct node_table_options *ret, struct error *err) {
         const struct doctor_flags *flags = doctor_reader(facts);
         const char *prefix = doctor_flag(flags, "annotation-prefix");
         const char *zone = doctor_flag(flags, "annotation-timezone");
         const char *unit = doctor_flag(flags, "annotation-unit");
         const struct program_options options = {
-                .annotation_prefix = given->annotation_prefix[0] ? given->annotation_prefix
-                                     : prefix                    ? prefix
-                                                                 : "",
-                .annotation_timezone = given->zone || !zone ? "UTC" : zone,
+                .annotation_prefix = own->annotation_prefix[0] ? own->annotation_prefix
+                                     : prefix                  ? prefix
+                                                               : "",
+                .annotation_timezone = own->zone || !zone ? "UTC" : zone,
         };
 
-        *ret = *given;
+        *ret = *own;
         int r = program_annotations_init(&facts->annotations, &options, err);
         if (r < 0)
                 return r;
         ret->annotation_prefix = facts->annotations.prefix;
-        ret->zone = given->zone ? given->zone : facts->annotations.zone;
+        ret->zone = own->zone ? own->zone : facts->annotations.zone;
         ret->is_percent |= unit && strcmp(unit, "percent") == 0;
         return 0;
 }
 
-/* If it is not known how to read their annotations, or by which policy, the nodes are only counted.
- */
+/* If the format of the annotations or the policy is unknown, the nodes are only counted. */
 static void doctor_list_nodes(struct cluster *cluster, struct doctor_facts *facts,
-                              const struct node_table_options *given) {
+                              const struct node_table_options *own) {
         struct doctor_fact *nodes = &facts->objects[DOCTOR_NODES];
         const struct tree_node *entry = facts->config ? facts->config->entry : NULL;
-        const struct doctor_address host = doctor_address_parse(
-                doctor_config_text(entry, "urlPrefix"));
+        const struct doctor_url url = doctor_url_parse(doctor_config_text(entry, "urlPrefix"));
         struct error err = ERROR_NULL;
         struct node_table_options table;
         struct policy *policy = read_policy(cluster, facts);
         const struct doctor_question question = {&table,
                                                  policy,
-                                                 host.host,
-                                                 &facts->idle_nodes,
+                                                 url.host,
+                                                 &facts->pods.idle_nodes,
                                                  doctor_flag(&facts->controller, "node-selector"),
                                                  facts->now_unix_ms};
 
-        int r = read_style(facts, given, &table, &err);
+        int r = read_style(facts, own, &table, &err);
         facts->policy = policy;
-        doctor_idle_ask(cluster, facts);
+        doctor_pods_ask(cluster, facts);
         nodes->outcome = doctor_nodes_list(cluster, &question, &facts->nodes, &nodes->err);
         const struct doctor_fact *object = &facts->objects[DOCTOR_POLICY];
         if (r < 0 && nodes->outcome == KUBE_OK)
@@ -245,7 +201,7 @@ static void doctor_list_nodes(struct cluster *cluster, struct doctor_facts *fact
 
 /* ---- Pages of the programs. */
 
-/* A large cluster's page has thousands of nodes; those without a recent sample are kept. */
+/* The page of a large cluster has thousands of nodes. Keep those without a recent sample. */
 static void drop_measured_nodes(json_t *status) {
         json_t *nodes = json_object_get(status, "nodes");
 
@@ -263,6 +219,21 @@ static void read_status(struct cluster *cluster, const struct doctor_facts *fact
         drop_measured_nodes(page->status);
 }
 
+/* From the program's first pod that answers. */
+static void read_flags(struct cluster *cluster, const struct doctor_facts *facts, const json_t *pod,
+                       const char *name, struct doctor_flags *ret) {
+        _cleanup_(freep) char *path = cluster_page_path(facts->namespace, pod, name, "flagz");
+        _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
+
+        if (ret->values)
+                return;
+        call_page(cluster, path, &answer);
+        if (answer.outcome == KUBE_OK)
+                doctor_flags_parse(answer.body, ret);
+        else
+                ret->err = answer.err;
+}
+
 static void read_page(struct cluster *cluster, struct doctor_facts *facts, const json_t *pod,
                       enum doctor_object program, const char *name) {
         _cleanup_(freep) char *path = cluster_page_path(facts->namespace, pod, name, "metrics");
@@ -270,6 +241,8 @@ static void read_page(struct cluster *cluster, struct doctor_facts *facts, const
 
         if (!path || facts->page_count == DOCTOR_MAX_PAGES)
                 return;
+        read_flags(cluster, facts, pod, name,
+                   program == DOCTOR_CONTROLLER ? &facts->controller : &facts->extender);
         struct doctor_page *page = &facts->pages[facts->page_count++];
         *page = (struct doctor_page){.program = program,
                                      .pod = json_string_at(pod, "metadata", "name", NULL)};
@@ -284,17 +257,18 @@ static void read_page(struct cluster *cluster, struct doctor_facts *facts, const
                 read_status(cluster, facts, pod, page);
 }
 
+/* The extender in a second scheduler's pod is left out: it listens only on the loopback. */
 static void read_pages(struct cluster *cluster, struct doctor_facts *facts) {
         const json_t *pods = json_at(facts->objects[DOCTOR_PODS].json, "items", NULL);
+        struct error none = facts->objects[DOCTOR_PODS].err;
 
+        if (none.code == 0)
+                (void)error_set(&none, ENODATA, "no pod of the program runs in the namespace");
+        facts->controller.err = facts->extender.err = none;
         for (size_t i = 0; i < json_array_size(pods); i++) {
                 const json_t *pod = json_array_get(pods, i);
-                const json_t *labels = json_at(pod, "metadata", "labels", NULL);
-                /* The extender beside a second scheduler listens on the loopback. */
-                if (json_is_at(PROGRAM_CONTROLLER, labels, "app.kubernetes.io/name", NULL))
-                        read_page(cluster, facts, pod, DOCTOR_CONTROLLER, PROGRAM_CONTROLLER);
-                else if (json_is_at(PROGRAM_EXTENDER, labels, "app.kubernetes.io/name", NULL))
-                        read_page(cluster, facts, pod, DOCTOR_EXTENDER, PROGRAM_EXTENDER);
+                read_page(cluster, facts, pod, DOCTOR_CONTROLLER, PROGRAM_CONTROLLER);
+                read_page(cluster, facts, pod, DOCTOR_EXTENDER, PROGRAM_EXTENDER);
         }
 }
 
@@ -331,7 +305,20 @@ struct doctor_sum doctor_page_sum(const struct doctor_facts *facts, enum doctor_
         return sum;
 }
 
-/* ---- All of it. */
+int64_t doctor_last_call_unix_ms(const struct doctor_facts *facts) {
+        const struct doctor_sum calls = doctor_page_sum(
+                facts, DOCTOR_EXTENDER, "plimsoll_extender_last_call_timestamp_seconds", NULL,
+                NULL);
+        bool is_time = calls.count > 0 && calls.largest >= 0 && calls.largest < 1e12;
+
+        return is_time ? (int64_t)(calls.largest * MS_PER_S) : -1;
+}
+
+bool doctor_is_called_lately(const struct doctor_facts *facts) {
+        return facts->now_unix_ms - doctor_last_call_unix_ms(facts) <= LATELY_MS;
+}
+
+/* ---- All facts. */
 
 int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *options,
                          int64_t now_unix_ms, struct doctor_facts *ret, struct error *err) {
@@ -350,13 +337,9 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
                 if (paths[object])
                         ask_object(cluster, (enum doctor_object)object, ret);
         find_elsewhere(cluster, ret);
-        read_flags(cluster, ret, PROGRAM_CONTROLLER, &ret->controller);
-        read_flags(cluster, ret, PROGRAM_EXTENDER, &ret->extender);
-        ask_lease(cluster, ret);
         doctor_config_find(ret);
-        doctor_list_nodes(cluster, ret, options->table);
         read_pages(cluster, ret);
-        doctor_called_ask(cluster, ret);
+        doctor_list_nodes(cluster, ret, options->table);
         doctor_permission_ask(cluster, ret);
         return 0;
 }
@@ -372,9 +355,7 @@ void doctor_facts_done(struct doctor_facts *facts) {
         doctor_flags_done(&facts->controller);
         doctor_flags_done(&facts->extender);
         doctor_nodes_done(&facts->nodes);
-        doctor_called_done(facts);
-        doctor_set_done(&facts->idle_pods);
-        strmap_done(&facts->idle_nodes);
+        doctor_pods_done(&facts->pods);
         free(facts->policy_from);
         free(facts->elsewhere);
         program_annotations_done(&facts->annotations);

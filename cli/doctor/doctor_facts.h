@@ -1,6 +1,6 @@
 /*
- * The facts that the checks look at. Each is asked for once. A fact that could not be had holds the
- * reason, and does not affect the other facts.
+ * The facts that the checks look at. Each is read once. A fact that cannot be read has the reason,
+ * and does not affect the others.
  */
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "cli/cluster/cluster_page.h"
 #include "cli/doctor/doctor_flags.h"
 #include "cli/doctor/doctor_nodes.h"
+#include "cli/doctor/doctor_pods.h"
 #include "codec/tree.h"
 #include "policy/policy.h"
 #include "program/program_options.h"
@@ -26,19 +27,17 @@ enum doctor_object {
         DOCTOR_POLICY,
         DOCTOR_CONTROLLER, /* Deployments */
         DOCTOR_EXTENDER,
-        DOCTOR_SCHEDULER, /* the second scheduler, which has the extender beside it */
+        DOCTOR_SCHEDULER, /* the second scheduler, whose pods run extenders */
         DOCTOR_SERVICE,
         DOCTOR_PODS,
-        DOCTOR_LEASE, /* the one that the controllers' flags name */
         DOCTOR_CONFIG_MAPS,
         DOCTOR_GUARD,
         DOCTOR_AUTOSCALER,
         DOCTOR_KARPENTER,
         DOCTOR_KUBELET_REQUESTS, /* for serving certificates */
-        DOCTOR_KUBE_SCHEDULERS,  /* the cluster's own: pods, where they are visible */
-        DOCTOR_NODES,            /* see doctor_facts.nodes; without JSON, like the next */
-        DOCTOR_BOUND_PODS,       /* see doctor_facts.bound */
-        DOCTOR_IDLE_PODS,        /* see doctor_facts.idle_pods */
+        DOCTOR_KUBE_SCHEDULERS,  /* the cluster's own, if they are pods */
+        DOCTOR_NODES,            /* without JSON: see doctor_facts.nodes */
+        DOCTOR_ALL_PODS,         /* without JSON: see doctor_facts.pods */
         DOCTOR_OBJECT_COUNT,
 };
 
@@ -48,123 +47,121 @@ struct doctor_fact {
         struct error err; /* otherwise */
 };
 
-/* What a pod of ours says of itself, through the API server's proxy. */
+/* The pages of one of our pods, through the API server's proxy. */
 struct doctor_page {
         enum doctor_object program; /* DOCTOR_CONTROLLER or DOCTOR_EXTENDER */
         const char *pod;            /* its name, borrowed */
-        enum kube_outcome outcome;  /* of /metrics */
+        enum kube_outcome outcome;  /* of GET /metrics */
         char *text;                 /* /metrics; NULL unless KUBE_OK, err says why */
         size_t text_bytes;
         struct error err;
-        json_t *status; /* a controller's /status.json, without the nodes that are measured;
+        json_t *status; /* a controller's /status.json without the nodes that a source serves;
                            NULL: status_err says why */
         struct error status_err;
 };
 
-/* Permissions of the controller's account that only spec.idle needs. */
-enum { DOCTOR_ACCOUNT_IDLE = 2 };
-enum { DOCTOR_MAX_PAGES = 16, DOCTOR_MAX_CONFIGS = 8, DOCTOR_ACCOUNTS = 3 };
+enum { DOCTOR_MAX_PAGES = 16, DOCTOR_MAX_CONFIGS = 8 };
+
+enum doctor_account {
+        DOCTOR_ACCOUNT_CONTROLLER,
+        DOCTOR_ACCOUNT_EXTENDER,
+        DOCTOR_ACCOUNT_IDLE, /* the controller's, for what only spec.idle needs */
+        DOCTOR_ACCOUNT_COUNT,
+};
 
 /* A KubeSchedulerConfiguration, see doctor_config.h */
 struct doctor_config {
         char *from;      /* the file, or the ConfigMap */
-        bool is_file;    /* of a host: a static pod cannot mount a ConfigMap; tree is borrowed */
-        bool is_mounted; /* by the second scheduler, with the extender beside it */
+        bool is_file;    /* for a static pod, which cannot mount a ConfigMap; tree is borrowed */
+        bool is_mounted; /* by the second scheduler, whose pods run extenders */
         struct tree *tree;
-        const struct tree_node *entry; /* our extender's, of tree; NULL: it has none */
+        const struct tree_node *entry; /* our extender's, in tree; NULL: it has none */
 };
 
-/* What a program needs to do, and its account may not. */
+/* What a program's account lacks. */
 struct doctor_permissions {
         bool is_known;
-        struct error err;  /* if it is not: why */
+        struct error err;  /* if it is unknown: why */
         char missing[512]; /* "patch nodes, list pods"; "": nothing */
-};
-
-/* Pods that were bound without a call of the extender; all 0: they were not listed. */
-struct doctor_bound {
-        int64_t since_unix_ms;
-        size_t count;
-        char *example; /* the first; owned, NULL: none */
 };
 
 struct doctor_facts {
         int64_t now_unix_ms;
         const char *namespace; /* borrowed */
         struct doctor_fact objects[DOCTOR_OBJECT_COUNT];
-        char *elsewhere; /* another namespace, where pods of ours are and none are in this one;
-                            owned, NULL: none is known */
-        struct doctor_flags controller, extender; /* of the first replica that has the page */
+        char *elsewhere; /* the namespace of our pods, if this one has none; owned, NULL: unknown */
+        struct doctor_flags controller, extender; /* of the first replica that answers */
         struct program_annotations annotations;   /* as the extender reads them */
-        const struct policy *policy;              /* in force, as far as is known; of nodes.table */
-        char *policy_from;                        /* if it is not the object; owned, else NULL */
-        struct error policy_err; /* code 0: the object, if there is one, is valid */
+        const struct policy *policy;              /* in force, as far as is known; nodes.table's */
+        char *policy_from;                        /* its origin; owned, NULL: the object */
+        struct error policy_err; /* code 0: the object is valid, or there is none */
         struct doctor_nodes nodes;
-        struct doctor_bound bound;
-        /* Only with spec.idle. */
-        struct doctor_set idle_pods; /* that request CPU, too */
-        struct strmap idle_nodes;    /* the names of nodes that pods on idle CPU run on */
+        struct doctor_pods pods;
         size_t page_count;
         struct doctor_page pages[DOCTOR_MAX_PAGES];
         size_t config_count;
         struct doctor_config configs[DOCTOR_MAX_CONFIGS];
         const struct doctor_config *config; /* the first with our entry, else any; NULL: none */
-        /* controller, extender, and what the controller needs for spec.idle */
-        struct doctor_permissions permissions[DOCTOR_ACCOUNTS];
+        struct doctor_permissions permissions[DOCTOR_ACCOUNT_COUNT];
 };
 
 struct doctor_options {
         const char *namespace;
-        const char *scheduler_config; /* the name of the file; NULL: look for ConfigMaps */
-        struct tree *scheduler_tree;  /* what is in it, borrowed */
-        const struct node_table_options
-                *table; /* what it leaves out is read from the extender's flags */
+        const char *scheduler_config;           /* the name of the file; NULL: search ConfigMaps */
+        struct tree *scheduler_tree;            /* its content, borrowed */
+        const struct node_table_options *table; /* completed from the extender's flags */
 };
 
-/** doctor_facts_collect() - ask for everything; @ret is released with doctor_facts_done() whatever
- * is returned. Return: 0; negative errno when the API server does not answer at all */
+/** doctor_facts_collect() - read all facts; @ret is released with doctor_facts_done(), also after a
+ * failure. Return: 0; negative errno when the API server does not answer at all */
 _must_check_ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *options,
                                       int64_t now_unix_ms, struct doctor_facts *ret,
                                       struct error *err);
 void doctor_facts_done(struct doctor_facts *facts);
 
-/** doctor_has() - the object is there */
+/** doctor_has() - the object exists */
 static inline bool doctor_has(const struct doctor_facts *facts, enum doctor_object object) {
         return facts->objects[object].outcome == KUBE_OK;
 }
-/** doctor_lacks() - it is not there */
+/** doctor_lacks() - the object does not exist */
 static inline bool doctor_lacks(const struct doctor_facts *facts, enum doctor_object object) {
         return facts->objects[object].outcome == KUBE_NOT_FOUND;
 }
-/** doctor_is_hidden() - whether it is there is not known */
+/** doctor_is_hidden() - the object could not be read */
 static inline bool doctor_is_hidden(const struct doctor_facts *facts, enum doctor_object object) {
         return !doctor_has(facts, object) && !doctor_lacks(facts, object);
 }
 
-/** doctor_reader() - the flags by which annotations are read: the extender's, or else the
+/** doctor_reader() - the flags that say how annotations are read: the extender's, or else the
  * controller's */
 const struct doctor_flags *doctor_reader(const struct doctor_facts *facts);
 
-/** doctor_lease_namespace() - of the controllers' Lease, by default their own */
-const char *doctor_lease_namespace(const struct doctor_facts *facts);
-
-/** doctor_pod_spec() - of a Deployment's pods; NULL: there is no such Deployment */
+/** doctor_pod_spec() - the pod template's spec; NULL: there is no such Deployment */
 const json_t *doctor_pod_spec(const struct doctor_facts *facts, enum doctor_object deployment);
 
-/** doctor_place() - where the extender of a Deployment's pods serves */
+/** doctor_place() - where the extender in the Deployment's pods listens */
 struct cluster_place doctor_place(const struct doctor_facts *facts, enum doctor_object deployment);
 
-/* Of a metric's samples. */
+/* A metric's samples. */
 struct doctor_sum {
-        double sum, largest, smallest;          /* 0: there are none */
-        const char *largest_pod, *smallest_pod; /* the pods that have them, borrowed */
+        double sum, largest, smallest;          /* 0 without samples */
+        const char *largest_pod, *smallest_pod; /* borrowed */
         size_t count;
 };
 
 /**
- * doctor_page_sum() - on all pages that could be read of a program
+ * doctor_page_sum() - add up a metric over the pages that could be read
  * @program:       DOCTOR_CONTROLLER or DOCTOR_EXTENDER; 0: both
- * @label, @value: only those with this label; NULL: all
+ * @label, @value: only samples with this label; NULL: all
  */
 struct doctor_sum doctor_page_sum(const struct doctor_facts *facts, enum doctor_object program,
                                   const char *metric, const char *label, const char *value);
+
+/** doctor_last_call_unix_ms() - when a scheduler last called an extender. Return: 0: never since
+ * the extenders started; -1: they do not say */
+int64_t doctor_last_call_unix_ms(const struct doctor_facts *facts);
+static inline bool doctor_is_call_known(const struct doctor_facts *facts) {
+        return doctor_last_call_unix_ms(facts) >= 0;
+}
+/** doctor_is_called_lately() - in the last minutes */
+bool doctor_is_called_lately(const struct doctor_facts *facts);

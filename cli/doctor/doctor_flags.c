@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 
-/* What is no plain text is a JSON string. Lines without a value are the heading. */
+/* A value that is not plain text is a JSON string. A line without a value is the heading. */
 static void take_flag_line(json_t *values, const char *line, size_t len) {
         const char *equals = memchr(line, '=', len);
 

@@ -1,4 +1,4 @@
-/* What a program says that it was told: its page /flagz. Pure. */
+/* The flags of a running program, from its page /flagz. Pure. */
 #pragma once
 
 #include <jansson.h>
@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-/* Zero-initialised: a page that could not be read, for no reason. */
+/* Zero-initialised: the page could not be read; no reason is known. */
 struct doctor_flags {
         json_t *values;   /* by name; owned, NULL: the page could not be read */
         struct error err; /* why */
@@ -20,5 +20,5 @@ void doctor_flags_done(struct doctor_flags *flags);
 const char *doctor_flag(const struct doctor_flags *flags, const char *name);
 /** doctor_flag_is_on() - for a flag that is true or false */
 bool doctor_flag_is_on(const struct doctor_flags *flags, const char *name);
-/** doctor_flag_has() - whether @word is in a comma-separated list */
+/** doctor_flag_has() - is @word in the flag's comma-separated list? */
 bool doctor_flag_has(const struct doctor_flags *flags, const char *name, const char *word);

@@ -1,9 +1,10 @@
-/* What the running programs say of themselves, on /metrics. */
+/* What the running programs report: their metrics and status pages. */
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "cli/doctor/doctor_called.h"
+#include "base/mem.h"
+#include "base/timestamp.h"
 #include "cli/doctor/doctor_check.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
@@ -15,12 +16,12 @@ static double sum_of(const struct doctor_facts *facts, enum doctor_object progra
         return doctor_page_sum(facts, program, metric, NULL, NULL).sum;
 }
 
-/* The largest value of all replicas, since all look at the same nodes. */
+/* The largest value of all replicas: they all look at the same nodes. */
 static double largest_of(const struct doctor_facts *facts, const char *metric) {
         return doctor_page_sum(facts, DOCTOR_CONTROLLER, metric, NULL, NULL).largest;
 }
 
-/* No replica of the program answers. With mutual TLS that is as it should be. */
+/* No replica of the program answers. With mutual TLS, an extender should not. */
 static void find_silence(const struct doctor_facts *facts, enum doctor_object program,
                          struct doctor_finding *finding) {
         bool is_extender = program == DOCTOR_EXTENDER;
@@ -52,14 +53,14 @@ static void check_pages(const struct doctor_facts *facts, struct doctor_finding 
         find_silence(facts, DOCTOR_EXTENDER, finding);
 }
 
-/* ---- Sources, by the controllers' status pages. */
+/* ---- Sources, from the controllers' status pages. */
 
 static long long of_source(const json_t *status, const char *source, const char *key) {
         return json_int_at(0, json_find_at(source, json_at(status, "sources", NULL), "name", NULL),
                            key, NULL);
 }
 
-/* A node that a kubelet serves needs no exporter. */
+/* A node that its kubelet serves needs no exporter. */
 static long long failing_of(const json_t *status, const char *source) {
         bool has_other = strcmp(source, "node-exporter") == 0;
 
@@ -67,14 +68,14 @@ static long long failing_of(const json_t *status, const char *source) {
                (has_other ? of_source(status, "kubelet", "nodesServed") : 0);
 }
 
-/* The failures of one source, for one reason; NULL: it is none. */
+/* @failure: of one source, for one reason. Return: the source; NULL: it does not matter */
 static const char *failing_source(const json_t *status, const json_t *failure) {
         const char *source = json_string_at(failure, "source", NULL);
 
         return source && failing_of(status, source) > 0 ? source : NULL;
 }
 
-/* On how many nodes sources fail. */
+/* The number of nodes on which sources fail. */
 static long long count_failing(const json_t *status) {
         const json_t *failures = json_at(status, "failures", NULL);
         long long count = 0;
@@ -85,8 +86,8 @@ static long long count_failing(const json_t *status) {
         return count;
 }
 
-/* The page of the replica that sees most of what fails, since all look at the same nodes. NULL: no
- * page can be read, and the check is not known. */
+/* The page of the replica with the most failures: all replicas look at the same nodes. NULL: no
+ * page can be read, and the check is unknown. */
 static const json_t *worst_status(const struct doctor_facts *facts,
                                   struct doctor_finding *finding) {
         const json_t *worst = NULL;
@@ -160,7 +161,7 @@ static void check_stale_nodes(const struct doctor_facts *facts, struct doctor_fi
 
         for (size_t i = 0; i < facts->page_count; i++) {
                 const struct doctor_page *page = &facts->pages[i];
-                if (count_failing(page->status) > 0) /* which is found by another check */
+                if (count_failing(page->status) > 0) /* check_exporters() reports it */
                         return;
                 if (page->pod == stale.largest_pod)
                         append_names(json_at(page->status, "nodes", NULL), "name",
@@ -175,7 +176,7 @@ static void check_stale_nodes(const struct doctor_facts *facts, struct doctor_fi
 
 /* ---- The programs. */
 
-/* That the object is refused is found by another check. */
+/* Another check reports an invalid object. */
 static void check_policy_loads(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (facts->policy_err.code != 0)
                 return;
@@ -190,7 +191,7 @@ static void check_policy_loads(const struct doctor_facts *facts, struct doctor_f
 static void check_patches(const struct doctor_facts *facts, struct doctor_finding *finding) {
         double waiting = largest_of(facts, "plimsoll_patches_waiting");
         if (facts->nodes.count >= 10 && waiting * 2 > (double)facts->nodes.count)
-                doctor_find(finding, DOCTOR_WARNING, "%.0f of %zu nodes wait for their patch",
+                doctor_find(finding, DOCTOR_WARNING, "%.0f of %zu nodes are waiting to be patched",
                             waiting, facts->nodes.count);
 }
 
@@ -198,11 +199,33 @@ static void check_leaders(const struct doctor_facts *facts, struct doctor_findin
         double leaders = sum_of(facts, DOCTOR_CONTROLLER, "plimsoll_leader");
         for (size_t i = 0; i < facts->page_count; i++)
                 if (facts->pages[i].program == DOCTOR_CONTROLLER && !facts->pages[i].text)
-                        return; /* the one that leads may be that one */
+                        return; /* that one may lead */
         if (leaders > 1)
                 doctor_find(finding, DOCTOR_FAULT, "%.0f controllers lead at once", leaders);
         else if (leaders < 1)
                 doctor_find(finding, DOCTOR_FAULT, "no controller in %s leads", facts->namespace);
+}
+
+/* An idle cluster needs no calls, so an old one matters only if pods were bound after it. */
+static void check_called(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const struct doctor_pods *pods = &facts->pods;
+        _cleanup_(freep) char *bound = xasprintf(
+                "%zu pods were bound in the last hour, such as %.200s", pods->bound_count,
+                pods->bound_example ? pods->bound_example : "none");
+        char last[TIMESTAMP_MAX];
+
+        timestamp_format_s(doctor_last_call_unix_ms(facts), last, sizeof(last));
+        if (sum_of(facts, DOCTOR_EXTENDER, "plimsoll_extender_requests_total") <= 0)
+                doctor_find(finding, DOCTOR_WARNING,
+                            "no scheduler has called the extender since it started%s%s",
+                            pods->bound_count > 0 ? "; " : "", pods->bound_count > 0 ? bound : "");
+        else if (pods->bound_count > 0)
+                doctor_find(finding, DOCTOR_WARNING, "the last call was at %s, but %s", last,
+                            bound);
+        else if (!doctor_has(facts, DOCTOR_ALL_PODS) && !doctor_is_called_lately(facts))
+                doctor_find(finding, DOCTOR_UNKNOWN,
+                            "the last call was at %s, and later bindings are unknown: %s", last,
+                            facts->objects[DOCTOR_ALL_PODS].err.msg);
 }
 
 static void check_answers(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -211,7 +234,7 @@ static void check_answers(const struct doctor_facts *facts, struct doctor_findin
         double all = sum_of(facts, DOCTOR_EXTENDER, metric);
         double good = doctor_page_sum(facts, DOCTOR_EXTENDER, metric, "code", "200").sum;
         if (all - good > all / 100)
-                doctor_find(finding, DOCTOR_WARNING, "%.0f of %.0f calls were refused", all - good,
+                doctor_find(finding, DOCTOR_WARNING, "%.0f of %.0f calls were rejected", all - good,
                             all);
 }
 
@@ -233,17 +256,17 @@ static void check_table(const struct doctor_facts *facts, struct doctor_finding 
 
         if (!doctor_needs_count(facts, finding))
                 return;
-        /* Nodes come and go meanwhile. */
+        /* Nodes come and go between the two counts. */
         bool lacks = rows.smallest < nodes * 0.9;
         doctor_name(finding, lacks ? rows.smallest_pod : rows.largest_pod);
         if (rows.count > 0 && (lacks || rows.largest > nodes * 1.1))
-                doctor_find(finding, DOCTOR_FAULT, "%.100s knows %.0f nodes, and there are %.0f",
+                doctor_find(finding, DOCTOR_FAULT,
+                            "%.100s knows %.0f nodes, but the cluster has %.0f",
                             lacks ? rows.smallest_pod : rows.largest_pod,
                             lacks ? rows.smallest : rows.largest, nodes);
 }
 
 static void check_certificate(const struct doctor_facts *facts, struct doctor_finding *finding) {
-
         const struct doctor_sum expiry_s = doctor_page_sum(
                 facts, DOCTOR_EXTENDER, "plimsoll_tls_certificate_expiry_timestamp_seconds", NULL,
                 NULL);
@@ -254,49 +277,50 @@ static void check_certificate(const struct doctor_facts *facts, struct doctor_fi
         if (days < 0)
                 doctor_find(finding, DOCTOR_FAULT, "the extender's certificate has expired");
         else if (days < EXPIRES_SOON_DAYS)
-                doctor_find(finding, DOCTOR_WARNING, "the extender's certificate ends in %.0f days",
-                            days);
+                doctor_find(finding, DOCTOR_WARNING,
+                            "the extender's certificate expires in %.0f days", days);
 }
 
 static const struct doctor_check rows[] = {
-        {"metrics-pages", "what the programs say of themselves is not known",
-         "allow get on pods/proxy; with mutual TLS, ask the pod itself; if it does not answer, "
-         "kubectl -n @NS describe pod @IT, and its logs",
+        {"metrics-pages", "what the programs report is unknown",
+         "allow get on pods/proxy; with mutual TLS, read the page in the pod; if it does not "
+         "answer, kubectl -n @NS describe pod @IT, and read its log",
          check_pages},
-        {"exporters", "nodes that no source serves have no annotations",
-         "connect, timeout: the port is wrong, or a NetworkPolicy or a firewall closes it; dns: "
-         "nobody resolves the name, or a NetworkPolicy closes port 53 (UDP). "
+        {"exporters", "a node without a working source has no annotations",
+         "connect, timeout: the port is wrong, or a NetworkPolicy or firewall blocks it; dns: the "
+         "name does not resolve, or a NetworkPolicy blocks port 53 (UDP). "
          "deploy/base/network-policy.yaml has the open ports. The addresses: kubectl -n @NS logs "
          "deploy/plimsoll-controller | grep what=scrape",
          check_exporters, .needs_page = DOCTOR_CONTROLLER},
-        {"samples", "nothing is written for them",
+        {"samples", "the annotations of these nodes are not updated",
          "kubectl get --raw '/api/v1/namespaces/@NS/pods/@IT:" KUBE_PORT_TEXT(
                  KUBE_PORT_CONTROLLER) "/proxy/readyz?verbose'",
          check_stale_nodes, .needs_page = DOCTOR_CONTROLLER},
-        {"policy-loaded", "the policy before it stays in force",
+        {"policy-loaded", "the previous policy stays in force",
          "kubectl -n @NS logs @IT | grep 'cannot load policy'", check_policy_loads,
          .needs_page = DOCTOR_CONTROLLER},
-        {"patches", "annotations come late",
+        {"patches", "annotations are late",
          "raise --patch-qps, or lengthen the policy's shortest period", check_patches,
          .needs_page = DOCTOR_CONTROLLER},
-        {"one-leader", "two leaders overwrite each other's values; without one, nothing is written",
-         "give all controllers the same --leader-elect-resource-namespace", check_leaders,
-         .needs_page = DOCTOR_CONTROLLER},
-        {"extender-called", "pods are placed as if it were not installed",
-         "add the extender to the scheduler's --config, see docs/install.md; kube-scheduler's log "
-         "says why it skips one",
-         doctor_called_check, .needs_page = DOCTOR_EXTENDER},
-        {"extender-answers", "for these pods the scheduler did without it",
+        {"leader", "without a leader nothing is written; two overwrite each other's values",
+         "give all controllers the same --leader-elect-resource-namespace and -name; kubectl -n "
+         "@NS logs deploy/plimsoll-controller | grep lease",
+         check_leaders, .needs_page = DOCTOR_CONTROLLER},
+        {"extender-called", "pods are placed as if the extender were not installed",
+         "add the extender to the scheduler's --config, see docs/install.md; the log of "
+         "kube-scheduler says why it skips one",
+         check_called, .needs_page = DOCTOR_EXTENDER},
+        {"extender-answers", "the scheduler placed these pods without the extender",
          "kubectl -n @NS logs deploy/plimsoll-extender", check_answers,
          .needs_page = DOCTOR_EXTENDER},
-        {"extender-speed", "every pod waits for it",
-         "give it a CPU request, and set nodeCacheCapable: true", check_speed,
+        {"extender-speed", "every pod waits for the extender",
+         "give the extender a CPU request, and set nodeCacheCapable: true", check_speed,
          .needs_page = DOCTOR_EXTENDER},
-        {"extender-table", "a node that it does not know passes, and scores 0",
+        {"extender-table", "an unknown node passes with a score of 0",
          "kubectl get --raw '/api/v1/namespaces/@NS/pods/@IT:" KUBE_PORT_TEXT(
                  KUBE_PORT_EXTENDER) "/proxy/readyz?verbose'",
          check_table, .needs_page = DOCTOR_EXTENDER},
-        {"certificate", "the scheduler will no longer reach it",
+        {"certificate", "the scheduler cannot call the extender after that",
          "renew the Secret plimsoll-extender-tls, see docs/install.md", check_certificate,
          .needs_page = DOCTOR_EXTENDER},
 };

@@ -13,23 +13,23 @@
 
 enum {
         NAME_MAX_BYTES = 64,
-        ZONE_STEP_MS = 1800000, /* zones differ by half hours */
-        ZONE_SLACK_MS = 300000, /* the age that a reading has anyway */
+        ZONE_STEP_MS = 1800000, /* time zones differ by half hours */
+        ZONE_SLACK_MS = 300000, /* the usual age of a reading */
         ZONE_MAX_MS = 14 * 3600000,
 };
 
-/* Memory is above 1 nowhere, and the load per CPU rarely far; in percent, everything is. */
+/* Memory is never above 1, and the load per CPU rarely far above. In percent, everything is. */
 #define LARGE_RATIO 1.5
 
 struct listing {
         const struct doctor_question *question;
         struct doctor_nodes *nodes;
-        struct strmap followed; /* names of nodes; if only some are followed */
-        bool is_followed;       /* the node that is looked at */
+        struct strmap followed; /* names of the nodes that match the selector */
+        bool is_followed;       /* by the controller: the current node */
 };
 
-/* What is true of one node, by kind: NULL: it is not; else the detail, "": none */
-typedef const char *traits[DOCTOR_SET_COUNT];
+/* The properties of one node. NULL: it does not have it; otherwise a detail, "": none */
+typedef const char *properties[DOCTOR_SET_COUNT];
 
 static char *beginning(const char *text) {
         return xmemdup0(text, size_min(strlen(text), NAME_MAX_BYTES));
@@ -57,13 +57,13 @@ void doctor_nodes_done(struct doctor_nodes *nodes) {
         *nodes = (struct doctor_nodes){0};
 }
 
-/* A usage whose reading is a share of something. */
+/* Is the metric the usage of a built-in resource, as a share of its capacity? */
 static bool is_share(const struct policy_metric *metric) {
         return metric->is_query && metric->query.resource < METRIC_RESOURCE_COUNT;
 }
 
-/* Ahead by whole half hours, less the age that a reading has anyway: written in another time zone.
- * A time that is behind may as well be a reading that has not been renewed. */
+/* A reading that is ahead by half hours, minus its usual age, was written in another time zone. One
+ * that is behind may just be old. */
 static bool is_of_other_zone(int64_t age_ms) {
         int64_t ahead_ms = -age_ms;
 
@@ -71,9 +71,9 @@ static bool is_of_other_zone(int64_t age_ms) {
                (ZONE_STEP_MS - ahead_ms % ZONE_STEP_MS) % ZONE_STEP_MS <= ZONE_SLACK_MS;
 }
 
-static void look_at_readings(struct listing *listing, size_t row, traits is) {
+static void look_at_readings(struct listing *listing, size_t row, properties is) {
         struct doctor_nodes *nodes = listing->nodes;
-        size_t written = 0, present = 0;
+        size_t written = 0, found = 0;
 
         for (size_t i = 0; i < listing->question->policy->metric_count; i++) {
                 const struct policy_metric *metric = &listing->question->policy->metrics[i];
@@ -83,13 +83,13 @@ static void look_at_readings(struct listing *listing, size_t row, traits is) {
                 written++;
                 node_table_reading(nodes->table, row, i, listing->question->now_unix_ms, &reading);
                 int64_t age_ms = listing->question->now_unix_ms - reading.at_unix_ms;
-                bool is_wanted = listing->is_followed &&
+                bool is_needed = listing->is_followed &&
                                  policy_pool_uses(listing->question->policy,
                                                   node_table_pool(nodes->table, row), i);
-                present += reading.state != READING_MISSING;
-                nodes->read_of[i] += reading.state != READING_MISSING;
-                nodes->wanted_of[i] += is_wanted;
-                if (is_wanted && reading.state == READING_EXPIRED)
+                found += reading.state != READING_MISSING;
+                nodes->present[i] += reading.state != READING_MISSING;
+                nodes->needed[i] += is_needed;
+                if (is_needed && reading.state == READING_EXPIRED)
                         is[DOCTOR_STALE] = metric->name;
                 if (reading.state == READING_MALFORMED)
                         is[DOCTOR_MALFORMED] = metric->name;
@@ -104,7 +104,7 @@ static void look_at_readings(struct listing *listing, size_t row, traits is) {
         }
         if (!listing->is_followed)
                 nodes->ignored++;
-        else if (written > 0 && present == 0)
+        else if (written > 0 && found == 0)
                 is[DOCTOR_BARE] = "";
         if (is[DOCTOR_SHIFTED])
                 is[DOCTOR_FUTURE] = NULL;
@@ -116,7 +116,7 @@ static bool is_reading_text(const json_t *value, struct annotation *ret) {
         return text && annotation_parse(text, json_string_length(value), NULL, ret, NULL) == 0;
 }
 
-static void look_at_keys(struct listing *listing, const json_t *annotations, traits is) {
+static void look_at_keys(struct listing *listing, const json_t *annotations, properties is) {
         const char *prefix = listing->question->options->annotation_prefix, *key;
         int64_t day_ago_unix_ms = listing->question->now_unix_ms - MS_PER_DAY;
         struct annotation annotation;
@@ -129,11 +129,11 @@ static void look_at_keys(struct listing *listing, const json_t *annotations, tra
                                bare == key + strlen(prefix);
                 if (!is_reading_text(value, &annotation))
                         continue;
-                /* With both, another installation writes its own. */
+                /* A node with both prefixes has a second installation. */
                 if (is_of_policy && !is_ours && is[DOCTOR_BARE])
                         is[DOCTOR_PREFIXED] = key;
-                /* As crane and we call metrics. What another installation writes is renewed, and
-                 * the controller removes what an earlier policy has left on its nodes. */
+                /* The name is one of crane's or ours. Another installation renews its readings, and
+                 * the controller removes those of an earlier policy from the nodes it follows. */
                 else if (!is_of_policy && !(is_ours && listing->is_followed) &&
                          annotation.at_unix_ms < day_ago_unix_ms &&
                          policy_names_query(listing->question->policy, bare))
@@ -141,8 +141,8 @@ static void look_at_keys(struct listing *listing, const json_t *annotations, tra
         }
 }
 
-/* Managers beside the controller whose fields hold a metric of the policy. */
-static void look_at_writers(struct listing *listing, const json_t *node, traits is) {
+/* Other field managers than the controller that own a metric of the policy. */
+static void look_at_writers(struct listing *listing, const json_t *node, properties is) {
         const json_t *entries = json_at(node, "metadata", "managedFields", NULL);
 
         for (size_t i = 0; i < json_array_size(entries); i++) {
@@ -161,11 +161,10 @@ static void look_at_writers(struct listing *listing, const json_t *node, traits 
         }
 }
 
-/* A node that is not read offers nothing, nor does one whose batch pods have taken more than is
- * left.
- */
+/* A node without readings offers nothing. Neither does one whose batch pods request more than is
+ * left. */
 static void look_at_offer(const struct listing *listing, const char *name, const json_t *node,
-                          traits is) {
+                          properties is) {
         const json_t *capacity = json_at(node, "status", "capacity", KUBE_IDLE_RESOURCE, NULL);
         const json_t *offer = json_at(node, "status", "allocatable", KUBE_IDLE_RESOURCE, NULL);
 
@@ -195,7 +194,7 @@ static void examine_node(void *userdata, const char *text, size_t len) {
         struct listing *listing = userdata;
         struct doctor_nodes *nodes = listing->nodes;
         json_auto_t *node = NULL;
-        traits is = {0};
+        properties is = {0};
 
         if (json_parse(text, len, &node, NULL) < 0)
                 return;
@@ -207,7 +206,7 @@ static void examine_node(void *userdata, const char *text, size_t len) {
         (void)node_table_put_object(nodes->table, node, listing->question->now_unix_ms);
         if (node_table_count(nodes->table) != nodes->count + 1)
                 return;
-        listing->is_followed = !listing->question->followed ||
+        listing->is_followed = !listing->question->selector ||
                                strmap_get(&listing->followed, name, strlen(name));
         look_at_readings(listing, nodes->count++, is);
         look_at_keys(listing, annotations, is);
@@ -225,7 +224,7 @@ static void examine_node(void *userdata, const char *text, size_t len) {
                         doctor_set_add(&nodes->sets[i], name, is[i]);
 }
 
-/* By the limits of the policy. */
+/* The nodes that a limit of the policy rejects. */
 static size_t count_over(struct node_table *table, int64_t now_unix_ms) {
         size_t over = 0;
 
@@ -244,7 +243,7 @@ static void begin_list(void *userdata) {
 
         doctor_nodes_done(listing->nodes);
         listing->nodes->table = table;
-        /* Without those of a list that has expired. */
+        /* Drop the nodes of a list that has expired. */
         node_table_list_begins(table);
         node_table_list_ended(table);
 }
@@ -268,7 +267,7 @@ static void take_followed(void *userdata, const char *text, size_t len) {
 
 static enum kube_outcome list_followed(struct cluster *cluster, struct listing *listing,
                                        struct error *err) {
-        const char *labels = listing->question->followed;
+        const char *labels = listing->question->selector;
         _cleanup_(freep) char *escaped = labels ? kube_escape(labels) : NULL;
         _cleanup_(freep) char *path = xasprintf(KUBE_NODES "?labelSelector=%s",
                                                 escaped ? escaped : "");
@@ -296,7 +295,7 @@ enum kube_outcome doctor_nodes_list(struct cluster *cluster, const struct doctor
                 outcome = cluster_list(cluster, &whole, err);
         strmap_done(&listing.followed);
         ret->over = count_over(ret->table, question->now_unix_ms);
-        if (outcome != KUBE_OK) /* some of them, at most */
+        if (outcome != KUBE_OK) /* an incomplete list */
                 ret->count = 0;
         return outcome;
 }

@@ -8,59 +8,65 @@
 #include "codec/json.h"
 
 #define REVIEWS_PATH "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+#define CONTROLLER DOCTOR_ACCOUNT_CONTROLLER
+#define EXTENDER DOCTOR_ACCOUNT_EXTENDER
+#define IDLE DOCTOR_ACCOUNT_IDLE
 #define CORE ""
 #define LEASES "coordination.k8s.io", "leases"
 #define POLICIES "scheduler.policy.crane.io", "dynamicschedulerpolicies"
 
-static const char *const accounts[DOCTOR_ACCOUNTS] = {PROGRAM_CONTROLLER, PROGRAM_EXTENDER,
-                                                      PROGRAM_CONTROLLER};
+static const char *const accounts[DOCTOR_ACCOUNT_COUNT] = {PROGRAM_CONTROLLER, PROGRAM_EXTENDER,
+                                                           PROGRAM_CONTROLLER};
 
-/* What a right is needed for. */
-enum need_for {
+/* What a permission is needed for. */
+enum purpose {
         FOR_ALL,
         FOR_KUBELETS,
         FOR_METRICS_SERVER,
         FOR_EVENTS,
         FOR_POLICY,
-        FOR_LEASE, /* in its namespace, and of its name */
+        FOR_LEASE, /* only for the Lease that the flags name */
         FOR_IDLE,
         FOR_BIND,
 };
 
 static const struct need {
-        size_t account; /* of accounts */
+        enum doctor_account account;
         const char *verb, *group, *resource, *subresource;
-        enum need_for what;
-        const char *namespace; /* NULL: all of them */
+        enum purpose purpose;
+        const char *namespace; /* NULL: all */
 } needs[] = {
-        {0, "list", CORE, "nodes", ""},
-        {0, "watch", CORE, "nodes", ""},
-        {0, "patch", CORE, "nodes", ""},
-        {0, "get", CORE, "nodes", "metrics", FOR_KUBELETS},
-        {0, "list", "metrics.k8s.io", "nodes", "", FOR_METRICS_SERVER},
-        {0, "list", CORE, "pods", ""},
-        {0, "watch", CORE, "pods", ""},
-        {0, "create", CORE, "events", "", FOR_EVENTS, "default"},
-        {0, "patch", CORE, "events", "", FOR_EVENTS, "default"},
-        {0, "list", POLICIES, "", FOR_POLICY},
-        {0, "watch", POLICIES, "", FOR_POLICY},
-        {0, "patch", POLICIES, "status", FOR_POLICY},
-        {0, "get", LEASES, "", FOR_LEASE},
-        {0, "update", LEASES, "", FOR_LEASE},
-        {1, "list", CORE, "nodes", ""},
-        {1, "watch", CORE, "nodes", ""},
-        {1, "list", CORE, "pods", ""},
-        {1, "watch", CORE, "pods", ""},
-        {1, "list", POLICIES, "", FOR_POLICY},
-        {1, "watch", POLICIES, "", FOR_POLICY},
-        {1, "create", CORE, "pods", "binding", FOR_BIND},
-        {1, "get", CORE, "pods", "", FOR_BIND},
-        {DOCTOR_ACCOUNT_IDLE, "patch", CORE, "nodes", "status", FOR_IDLE},
+        {CONTROLLER, "list", CORE, "nodes", ""},
+        {CONTROLLER, "watch", CORE, "nodes", ""},
+        {CONTROLLER, "patch", CORE, "nodes", ""},
+        {CONTROLLER, "get", CORE, "nodes", "metrics", FOR_KUBELETS},
+        {CONTROLLER, "list", "metrics.k8s.io", "nodes", "", FOR_METRICS_SERVER},
+        {CONTROLLER, "list", CORE, "pods", ""},
+        {CONTROLLER, "watch", CORE, "pods", ""},
+        {CONTROLLER, "create", CORE, "events", "", FOR_EVENTS, "default"},
+        {CONTROLLER, "patch", CORE, "events", "", FOR_EVENTS, "default"},
+        {CONTROLLER, "list", POLICIES, "", FOR_POLICY},
+        {CONTROLLER, "watch", POLICIES, "", FOR_POLICY},
+        {CONTROLLER, "patch", POLICIES, "status", FOR_POLICY},
+        {CONTROLLER, "get", LEASES, "", FOR_LEASE},
+        {CONTROLLER, "update", LEASES, "", FOR_LEASE},
+        {EXTENDER, "list", CORE, "nodes", ""},
+        {EXTENDER, "watch", CORE, "nodes", ""},
+        {EXTENDER, "list", CORE, "pods", ""},
+        {EXTENDER, "watch", CORE, "pods", ""},
+        {EXTENDER, "list", POLICIES, "", FOR_POLICY},
+        {EXTENDER, "watch", POLICIES, "", FOR_POLICY},
+        {EXTENDER, "create", CORE, "pods", "binding", FOR_BIND},
+        {EXTENDER, "get", CORE, "pods", "", FOR_BIND},
+        {IDLE, "patch", CORE, "nodes", "status", FOR_IDLE},
 };
 
 /* The body of a SubjectAccessReview; owned by the caller. */
 static char *review_of(const struct need *need, const struct doctor_facts *facts) {
-        const char *lease = doctor_flag(&facts->controller, "leader-elect-resource-name");
+        const struct doctor_flags *flags = &facts->controller;
+        const char *lease = doctor_flag(flags, "leader-elect-resource-name");
+        const char *lease_namespace = doctor_flag(flags, "leader-elect-resource-namespace");
+        bool is_lease = need->purpose == FOR_LEASE;
         _cleanup_(freep) char *user = xasprintf("system:serviceaccount:%s:%s", facts->namespace,
                                                 accounts[need->account]);
         _cleanup_(freep) char *group = xasprintf("system:serviceaccounts:%s", facts->namespace);
@@ -70,13 +76,15 @@ static char *review_of(const struct need *need, const struct doctor_facts *facts
                 user, "groups", "system:serviceaccounts", group, "system:authenticated",
                 "resourceAttributes", "verb", need->verb, "group", need->group, "resource",
                 need->resource, "subresource", need->subresource, "namespace",
-                need->what == FOR_LEASE ? doctor_lease_namespace(facts) : need->namespace, "name",
-                need->what == FOR_LEASE ? lease : NULL);
+                !is_lease         ? need->namespace
+                : lease_namespace ? lease_namespace
+                                  : facts->namespace,
+                "name", is_lease ? lease : NULL);
 
         return json_dumps(review, JSON_COMPACT);
 }
 
-/* Return: 1 allowed, 0 not; -1 not known, with the reason in @err */
+/* Return: 1 allowed, 0 denied; -1 unknown, with the reason in @err */
 static int may(struct cluster *cluster, const struct need *need, const struct doctor_facts *facts,
                struct error *err) {
         _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
@@ -100,19 +108,19 @@ static int may(struct cluster *cluster, const struct need *need, const struct do
         return -1;
 }
 
-/* By a flag, or by a file, whose sources show on the metrics page. */
+/* Flags name sources; those in a file are only on the page of metrics. */
 static bool has_source(const struct doctor_facts *facts, const char *name) {
         return doctor_flag_has(&facts->controller, "metrics-source", name) ||
                doctor_page_sum(facts, DOCTOR_CONTROLLER, "plimsoll_nodes_served", "source", name)
                                .count > 0;
 }
 
-/* Whether the program does what the right is for, as far as is known. */
+/* Does the program do what the permission is for, as far as is known? */
 static bool is_needed(const struct need *need, const struct doctor_facts *facts) {
-        const struct doctor_flags *flags = need->account == 1 ? &facts->extender
-                                                              : &facts->controller;
+        const struct doctor_flags *flags = need->account == EXTENDER ? &facts->extender
+                                                                     : &facts->controller;
 
-        switch (need->what) {
+        switch (need->purpose) {
         case FOR_ALL:
                 break;
         case FOR_KUBELETS:
@@ -134,7 +142,7 @@ static bool is_needed(const struct need *need, const struct doctor_facts *facts)
 }
 
 void doctor_permission_ask(struct cluster *cluster, struct doctor_facts *facts) {
-        for (size_t i = 0; i < DOCTOR_ACCOUNTS; i++) {
+        for (size_t i = 0; i < DOCTOR_ACCOUNT_COUNT; i++) {
                 struct doctor_permissions *permissions = &facts->permissions[i];
                 _cleanup_(buf_done) struct buf missing = BUF_INIT(sizeof(permissions->missing) - 1);
                 int allowed = 1;

@@ -1,5 +1,4 @@
-/* The policy, and its definition. */
-
+/* The policy and its CustomResourceDefinition. */
 #include "base/mem.h"
 #include "cli/doctor/doctor_check.h"
 #include "codec/json.h"
@@ -18,8 +17,8 @@ static void check_established(const struct doctor_facts *facts, struct doctor_fi
                             message_of(is, "it has no such condition"));
 }
 
-/* Programs that run keep the policy of an object that is deleted; those that start then have the
- * built-in one. */
+/* A running program keeps the policy of a deleted object; a program that starts later uses the
+ * built-in policy. */
 static void find_no_object(const struct doctor_facts *facts, const char *what,
                            struct doctor_finding *finding) {
         static const char metric[] = "plimsoll_policy_object_deleted";
@@ -30,8 +29,7 @@ static void find_no_object(const struct doctor_facts *facts, const char *what,
                             facts->policy_from);
         else if (kept.sum < (double)kept.count)
                 doctor_find(finding, DOCTOR_FAULT,
-                            "%s: %.0f of %zu programs keep the policy of the deleted object, and "
-                            "the others do not",
+                            "%s: only %.0f of %zu programs keep the policy of the deleted object",
                             what, kept.sum, kept.count);
         else
                 doctor_find(finding, DOCTOR_WARNING,
@@ -40,7 +38,7 @@ static void find_no_object(const struct doctor_facts *facts, const char *what,
                             what);
 }
 
-static bool goes_by_file(const struct doctor_flags *flags) {
+static bool has_file(const struct doctor_flags *flags) {
         return doctor_flag(flags, "policy-config-path");
 }
 
@@ -49,41 +47,40 @@ static void check_definition(const struct doctor_facts *facts, struct doctor_fin
 
         if (!doctor_lacks(facts, DOCTOR_CRD))
                 (void)doctor_needs(facts, DOCTOR_CRD, finding);
-        else if (goes_by_file(&facts->controller))
-                doctor_find(finding, DOCTOR_WARNING, "%s, and the programs go by files", what);
+        else if (has_file(&facts->controller))
+                doctor_find(finding, DOCTOR_WARNING, "%s, but the programs read files", what);
         else
                 find_no_object(facts, what, finding);
 }
 
 static void check_file(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        bool controller = goes_by_file(&facts->controller);
-        bool extender = goes_by_file(&facts->extender);
+        bool controller = has_file(&facts->controller);
+        bool extender = has_file(&facts->extender);
 
         if (!doctor_needs_flags(&facts->controller, finding) ||
             !doctor_needs_flags(&facts->extender, finding))
                 return;
         if (controller != extender)
                 doctor_find(finding, DOCTOR_FAULT,
-                            "the %s goes by a file, and the %s by the object named default",
+                            "the %s reads a file, but the %s reads the object named default",
                             controller ? "controller" : "extender",
                             controller ? "extender" : "controller");
         else if (controller && doctor_has(facts, DOCTOR_POLICY))
                 doctor_find(finding, DOCTOR_WARNING,
-                            "the programs go by files, and the object named default has no effect");
+                            "the programs read files, so the object named default has no effect");
 }
 
-/* That its definition is missing is found by another check. */
+/* Another check reports a missing definition. */
 static void check_object(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (!doctor_has(facts, DOCTOR_CRD) || !doctor_lacks(facts, DOCTOR_POLICY))
                 (void)doctor_needs(facts, DOCTOR_POLICY, finding);
-        else if (doctor_needs_flags(&facts->controller, finding) &&
-                 !goes_by_file(&facts->controller))
+        else if (doctor_needs_flags(&facts->controller, finding) && !has_file(&facts->controller))
                 find_no_object(facts, "no object named default", finding);
 }
 
 static void check_valid(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (facts->policy_err.code != 0)
-                doctor_find(finding, DOCTOR_FAULT, "it is refused: %s", facts->policy_err.msg);
+                doctor_find(finding, DOCTOR_FAULT, "it is invalid: %s", facts->policy_err.msg);
 }
 
 static void check_warnings(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -97,16 +94,17 @@ static void check_in_force(const struct doctor_facts *facts, struct doctor_findi
         const json_t *policy = facts->objects[DOCTOR_POLICY].json;
         const json_t *is = doctor_condition(policy, "InForce");
 
-        if (facts->policy_err.code != 0 || goes_by_file(&facts->controller))
+        if (facts->policy_err.code != 0 || has_file(&facts->controller))
                 return;
         if (!doctor_is_true(is))
-                doctor_find(finding, DOCTOR_FAULT, "the controller does not confirm it: %.300s",
+                doctor_find(finding, DOCTOR_FAULT,
+                            "the controller does not confirm the policy: %.300s",
                             message_of(is, "its status is empty"));
         else if (json_int_at(-1, policy, "status", "observedGeneration", NULL) !=
                  json_int_at(0, policy, "metadata", "generation", NULL))
                 doctor_find(finding, DOCTOR_WARNING,
                             "the controller has not seen the latest change yet");
-        if (finding->state != DOCTOR_OK) /* else it may go by a file */
+        if (finding->state != DOCTOR_OK) /* without flags, it may read a file */
                 (void)doctor_needs_flags(&facts->controller, finding);
 }
 
@@ -119,39 +117,37 @@ static void check_limits(const struct doctor_facts *facts, struct doctor_finding
                 doctor_find(finding, DOCTOR_FAULT, "every node is above a limit");
 }
 
-/* A list of priorities has a weight. Without any, an estimate goes by what pods request. */
+/* A list of priorities has a weight. Without a list, an estimate uses the pods' requests. */
 static void check_priorities(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (facts->policy->priority_total == 0 && facts->policy->scoring != POLICY_SCORING_ESTIMATE)
                 doctor_find(finding, DOCTOR_WARNING, "the policy has no priority");
 }
 
 static const struct doctor_check rows[] = {
-        {"policy-definition", "the policy cannot be changed by an object of the cluster",
+        {"policy-definition", "you cannot change the policy with an object in the cluster",
          "kubectl apply -k deploy/; kubectl apply -f policy/policy.yaml", check_definition},
-        {"policy-established", "the API server refuses policies until it is",
+        {"policy-established", "the API server accepts no policies until then",
          "kubectl describe crd dynamicschedulerpolicies.scheduler.policy.crane.io",
          check_established, .needs = DOCTOR_CRD},
-        {"policy-object", "limits and weights are not what you have chosen",
+        {"policy-object", "limits and weights are not those that you chose",
          "kubectl apply -f policy/policy.yaml", check_object},
-        {"policy-file",
-         "the controller writes by one policy, and the extender, or people, go by another",
-         "give no program --policy-config-path, or the same file to both, and delete the object",
+        {"policy-file", "the programs, or you, read different policies",
+         "run both programs without --policy-config-path, or with the same file, and delete the "
+         "object",
          check_file, .needs = DOCTOR_CONTROLLER},
-        {"policy-valid", "the policy before it stays in force",
+        {"policy-valid", "the previous policy stays in force",
          "plimsoll-controller --check-config --policy-config-path=FILE", check_valid,
          .needs = DOCTOR_POLICY},
         {"policy-warnings",
-         "a misspelt field, or metric, has no effect; and what is valid may decide worse than it "
-         "looks",
-         "plimsoll-controller --check-config --policy-config-path=FILE prints all of them",
+         "a misspelled field or metric has no effect, or the policy decides worse than it looks",
+         "plimsoll-controller --check-config --policy-config-path=FILE prints all warnings",
          check_warnings, .needs = DOCTOR_POLICY},
         {"policy-in-force", "another policy decides",
          "kubectl get dsp; kubectl -n @NS logs deploy/plimsoll-controller | grep policy",
          check_in_force, .needs = DOCTOR_POLICY},
         {"policy-limits", "no pod can be scheduled",
          "add nodes, raise maxLimitPecent, or set whenAllOver: pass", check_limits},
-        {"policy-weights", "all nodes get the same score", "give it a spec.priority",
-         check_priorities},
+        {"policy-weights", "all nodes get the same score", "add spec.priority", check_priorities},
 };
 
 const struct doctor_checks doctor_policy_checks = {rows, ARRAY_LEN(rows)};

@@ -1,4 +1,4 @@
-/* The two programs: that they run, who they are, and what surrounds them. */
+/* The two programs and the objects around them. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -10,7 +10,6 @@
 enum {
         MANY_RESTARTS = 5,
         RESTARTS_COUNT_MS = 60 * 60 * MS_PER_S,
-        LEASE_SLACK_MS = 30000,
         MINOR_OLDEST = 28,
 };
 
@@ -23,7 +22,7 @@ static void check_version(const struct doctor_facts *facts, struct doctor_findin
                 doctor_find(finding, DOCTOR_WARNING, "Kubernetes 1.%u", minor);
 }
 
-/* A second installation is no remedy for looking into the wrong namespace. */
+/* Do not suggest a second installation to somebody who looks in the wrong namespace. */
 static void check_installed(const struct doctor_facts *facts, struct doctor_finding *finding) {
         doctor_check_there(facts, finding);
         if (finding->state != DOCTOR_FAULT || !facts->elsewhere)
@@ -31,11 +30,11 @@ static void check_installed(const struct doctor_facts *facts, struct doctor_find
         doctor_find(finding, DOCTOR_FAULT, "Plimsoll is in the namespace %s, not in %s",
                     facts->elsewhere, facts->namespace);
         doctor_name(finding, facts->elsewhere);
-        finding->mend = "kubectl plimsoll doctor --plimsoll-namespace=@IT";
+        finding->fix = "kubectl plimsoll doctor --plimsoll-namespace=@IT";
 }
 
 static void check_extender(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (doctor_has(facts, DOCTOR_SCHEDULER)) /* which has it beside it */
+        if (doctor_has(facts, DOCTOR_SCHEDULER)) /* its pods run extenders */
                 return;
         if (doctor_lacks(facts, DOCTOR_EXTENDER) && doctor_is_hidden(facts, DOCTOR_SCHEDULER))
                 (void)doctor_needs(facts, DOCTOR_SCHEDULER, finding);
@@ -43,8 +42,8 @@ static void check_extender(const struct doctor_facts *facts, struct doctor_findi
                 check_installed(facts, finding);
 }
 
-/* ": plimsoll-controller-0: nodes: not listed yet"; "": no controller says why it is not ready.
- * Owned by the caller. */
+/* ": plimsoll-controller-0: nodes: not listed yet"; "": no controller reports a reason. Owned by
+ * the caller. */
 static char *unready_text(const struct doctor_facts *facts) {
         static const char fails[] = "[-] ";
 
@@ -60,7 +59,7 @@ static char *unready_text(const struct doctor_facts *facts) {
         return xstrdup("");
 }
 
-/* Taints and idle CPU need no extender, unless a scheduler is told to ask it. */
+/* Taints and idle CPU need no extender, unless a scheduler is configured to call it. */
 static void find_no_replicas(const struct doctor_facts *facts, bool is_extender,
                              struct doctor_finding *finding) {
         const struct doctor_config *config = facts->config;
@@ -68,31 +67,33 @@ static void find_no_replicas(const struct doctor_facts *facts, bool is_extender,
                            (facts->policy->level_count > 0 || facts->policy->idle_line_ratio > 0);
 
         if (is_needless && !config)
-                doctor_find(finding, DOCTOR_UNKNOWN,
-                            "it is scaled to 0 replicas: is no scheduler told to ask it? "
-                            "--scheduler-config");
+                doctor_find(
+                        finding, DOCTOR_UNKNOWN,
+                        "it is scaled to 0 replicas; with --scheduler-config, doctor checks that "
+                        "no scheduler calls it");
         else if (!is_needless || config->entry)
                 doctor_find(finding, DOCTOR_FAULT, "it is scaled to 0 replicas%s%.200s",
-                            is_needless ? ", and asked by " : "", is_needless ? config->from : "");
+                            is_needless ? ", but called by " : "", is_needless ? config->from : "");
 }
 
 static void check_replicas(const struct doctor_facts *facts, struct doctor_finding *finding) {
         bool is_extender = finding->check->needs == DOCTOR_EXTENDER;
         const json_t *deployment = facts->objects[finding->check->needs].json;
-        long long wanted = json_int_at(1, deployment, "spec", "replicas", NULL);
+        long long desired = json_int_at(1, deployment, "spec", "replicas", NULL);
         long long ready = json_int_at(0, deployment, "status", "readyReplicas", NULL);
 
-        if (wanted == 0) {
+        if (desired == 0) {
                 find_no_replicas(facts, is_extender, finding);
                 return;
         }
         _cleanup_(freep) char *why = is_extender ? xstrdup("") : unready_text(facts);
         if (ready == 0)
-                doctor_find(finding, DOCTOR_FAULT, "none of %lld replicas is ready%s", wanted, why);
-        else if (ready < wanted)
+                doctor_find(finding, DOCTOR_FAULT, "none of %lld replicas is ready%s", desired,
+                            why);
+        else if (ready < desired)
                 doctor_find(finding, DOCTOR_WARNING, "%lld of %lld replicas are ready%s", ready,
-                            wanted, why);
-        else if (wanted < 2)
+                            desired, why);
+        else if (desired < 2)
                 doctor_find(finding, DOCTOR_WARNING, "there is one replica");
 }
 
@@ -106,7 +107,7 @@ static void check_service(const struct doctor_facts *facts, struct doctor_findin
                             "the Service plimsoll-extender does not select the extender's pods");
 }
 
-/* Only a restart of the last hour counts: what caused older ones may be gone. */
+/* Only the last hour counts: the cause of older restarts may be gone. */
 static bool is_restarting(const struct doctor_facts *facts, const json_t *status) {
         const char *ended = json_string_at(status, "lastState", "terminated", "finishedAt", NULL);
         int64_t ended_unix_ms;
@@ -116,7 +117,7 @@ static bool is_restarting(const struct doctor_facts *facts, const json_t *status
                facts->now_unix_ms - ended_unix_ms <= RESTARTS_COUNT_MS;
 }
 
-/* Not a sidecar that somebody has put beside one of our programs. */
+/* Ignore sidecars that somebody added to our pods. */
 static bool is_of_program(const json_t *pod, const json_t *status) {
         const char *app = json_string_at(pod, "metadata", "labels", "app.kubernetes.io/name", NULL);
 
@@ -151,7 +152,6 @@ static void check_restarts(const struct doctor_facts *facts, struct doctor_findi
                 look_at_restarts(facts, json_array_get(pods, i), finding);
 }
 
-/* The running programs name their versions on their pages. */
 static void check_skew(const struct doctor_facts *facts, struct doctor_finding *finding) {
         static const char metric[] = "plimsoll_build_info";
         size_t all = doctor_page_sum(facts, 0, metric, NULL, NULL).count;
@@ -161,38 +161,12 @@ static void check_skew(const struct doctor_facts *facts, struct doctor_finding *
                 doctor_find(finding, DOCTOR_UNKNOWN, "no program's metrics can be read");
         else if (ours < all)
                 doctor_find(finding, DOCTOR_WARNING,
-                            "%zu of %zu programs are of another version than this one, %s",
+                            "%zu of %zu programs have another version than this plugin, %s",
                             all - ours, all, PLIMSOLL_VERSION);
 }
 
-static void check_lease(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const struct doctor_fact *lease = &facts->objects[DOCTOR_LEASE];
-        int64_t renewed_unix_ms = 0;
-
-        bool is_known = facts->controller.values;
-
-        /* Without the flags it may be another Lease, or none. */
-        if ((is_known && !doctor_flag_is_on(&facts->controller, "leader-elect")) ||
-            (!is_known && doctor_lacks(facts, DOCTOR_LEASE) &&
-             !doctor_needs_flags(&facts->controller, finding)) ||
-            !doctor_is_there(facts, DOCTOR_LEASE, DOCTOR_FAULT, "nobody has ever taken the Lease",
-                             finding))
-                return;
-        const char *holder = json_string_at(lease->json, "spec", "holderIdentity", NULL);
-        const char *renewed = json_string_at(lease->json, "spec", "renewTime", NULL);
-        long long lasts_s = json_int_at(15, lease->json, "spec", "leaseDurationSeconds", NULL);
-        if (!holder || !*holder || !renewed ||
-            !timestamp_parse(renewed, strlen(renewed), &renewed_unix_ms))
-                doctor_find(finding, DOCTOR_FAULT, "nobody holds the Lease");
-        else if ((facts->now_unix_ms - renewed_unix_ms - LEASE_SLACK_MS) / MS_PER_S > lasts_s)
-                doctor_find(finding, DOCTOR_FAULT, "%.100s renewed it last at %s", holder, renewed);
-}
-
 static void check_permissions(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        enum doctor_object of = finding->check->object;
-        const struct doctor_permissions *permissions =
-                &facts->permissions[of == DOCTOR_IDLE_PODS ? DOCTOR_ACCOUNT_IDLE
-                                                           : of == DOCTOR_EXTENDER];
+        const struct doctor_permissions *permissions = &facts->permissions[finding->check->account];
 
         if (permissions->missing[0])
                 doctor_find(finding, DOCTOR_FAULT, "it may not %s", permissions->missing);
@@ -206,11 +180,12 @@ static void check_kubelet_tls(const struct doctor_facts *facts, struct doctor_fi
         if (doctor_needs_flags(flags, finding) &&
             doctor_flag_has(flags, "metrics-source", "kubelet") &&
             doctor_flag_is_on(flags, "kubelet-insecure-skip-verify"))
-                doctor_find(finding, DOCTOR_WARNING,
-                            "kubelets' certificates are not verified, and they are sent a token");
+                doctor_find(
+                        finding, DOCTOR_WARNING,
+                        "the certificates of kubelets are not verified, but kubelets get a token");
 }
 
-/* Only a kubelet says what each pod uses. */
+/* Only a kubelet reports the usage of each pod. */
 static void check_idle_source(const struct doctor_facts *facts, struct doctor_finding *finding) {
         static const char first[] = "kubelet";
         const char *sources = doctor_flag(&facts->controller, "metrics-source");
@@ -222,55 +197,53 @@ static void check_idle_source(const struct doctor_facts *facts, struct doctor_fi
         if (!sources || strcspn(sources, ",") != strlen(first) ||
             strncmp(sources, first, strlen(first)) != 0)
                 doctor_find(finding, DOCTOR_WARNING,
-                            "the policy has spec.idle, and --metrics-source=%.60s does not begin "
+                            "the policy has spec.idle, but --metrics-source=%.60s does not begin "
                             "with kubelet",
                             sources ? sources : "node-exporter");
 }
 
 static const struct doctor_check rows[] = {
-        {"kubernetes", "nothing older than 1.28 is supported", "upgrade the cluster",
+        {"kubernetes", "Plimsoll supports Kubernetes 1.28 and later", "upgrade the cluster",
          check_version},
-        {"controller", "nobody writes annotations", "kubectl apply -k deploy/", check_installed,
+        {"controller", "nothing writes annotations", "kubectl apply -k deploy/", check_installed,
          .object = DOCTOR_CONTROLLER, .state = DOCTOR_FAULT,
          .what = "no Deployment plimsoll-controller in @NS"},
-        {"controller-replicas", "while none is ready, annotations expire",
+        {"controller-replicas", "annotations expire while no replica is ready",
          "kubectl -n @NS get pods -l app.kubernetes.io/name=plimsoll-controller; kubectl -n @NS "
          "scale deploy/plimsoll-controller --replicas=2",
          check_replicas, .needs = DOCTOR_CONTROLLER},
-        {"extender", "the scheduler has nobody to ask", "kubectl apply -k deploy/", check_extender,
-         .object = DOCTOR_EXTENDER, .state = DOCTOR_FAULT,
+        {"extender", "the scheduler has nothing to call", "kubectl apply -k deploy/",
+         check_extender, .object = DOCTOR_EXTENDER, .state = DOCTOR_FAULT,
          .what = "no Deployment plimsoll-extender in @NS"},
-        {"extender-replicas", "while none is ready, pods are placed without it",
+        {"extender-replicas", "pods are placed without load while no replica is ready",
          "kubectl -n @NS get pods -l app.kubernetes.io/name=plimsoll-extender; kubectl -n @NS "
          "scale deploy/plimsoll-extender --replicas=2",
          check_replicas, .needs = DOCTOR_EXTENDER},
-        {"extender-service", "the scheduler's urlPrefix is its address", "kubectl apply -k deploy/",
-         check_service, .needs = DOCTOR_EXTENDER},
-        {"restarts", "windows begin anew at each", "kubectl -n @NS logs --previous @IT",
+        {"extender-service", "the scheduler's urlPrefix has its address",
+         "kubectl apply -k deploy/", check_service, .needs = DOCTOR_EXTENDER},
+        {"restarts", "windows are empty after a restart", "kubectl -n @NS logs --previous @IT",
          check_restarts, .needs = DOCTOR_PODS},
-        {"versions", "old and new may read a policy differently",
+        {"versions", "different versions may read a policy differently",
          "set newTag in deploy/images/kustomization.yaml; kubectl apply -k deploy/", check_skew},
-        {"leader", "only the holder of the Lease writes",
-         "kubectl -n @NS logs deploy/plimsoll-controller | grep lease", check_lease,
-         .needs = DOCTOR_CONTROLLER},
-        {"controller-permissions", "what it may not do, it cannot do",
+        {"controller-permissions", "the controller cannot do its work without them",
          "kubectl apply -f deploy/base/rbac-controller.yaml", check_permissions,
-         .object = DOCTOR_CONTROLLER},
+         .account = DOCTOR_ACCOUNT_CONTROLLER},
         {"extender-permissions",
-         "what it may not see, it cannot rank by; what it may not bind, waits",
+         "the extender cannot rank nodes by what it may not read; pods that "
+         "it may not bind stay pending",
          "kubectl apply -f deploy/base/rbac-extender.yaml; with --bind, kubectl apply -k "
          "deploy/extender-bind",
-         check_permissions, .needs = DOCTOR_EXTENDER, .object = DOCTOR_EXTENDER},
-        {"idle-rights", "the policy has spec.idle, and no node can offer idle CPU",
-         "kubectl apply -k deploy/idle", check_permissions, .object = DOCTOR_IDLE_PODS},
-        {"idle-source", "what batch pods use counts as if services used it: nodes look busy",
+         check_permissions, .needs = DOCTOR_EXTENDER, .account = DOCTOR_ACCOUNT_EXTENDER},
+        {"idle-rights", "the policy has spec.idle, but no node can offer idle CPU",
+         "kubectl apply -k deploy/idle", check_permissions, .account = DOCTOR_ACCOUNT_IDLE},
+        {"idle-source", "the usage of batch pods counts like that of services: nodes look busy",
          "run the controller with --metrics-source=kubelet,node-exporter", check_idle_source,
          .needs = DOCTOR_CONTROLLER},
         {"kubelet-tls",
-         "whoever can answer at a node's address may then do what the controller may",
-         "serverTLSBootstrap: true for the kubelets, or a client certificate in --sources",
+         "a server at a node's address gets a token with the controller's permissions",
+         "set serverTLSBootstrap: true for the kubelets, or use a client certificate in --sources",
          check_kubelet_tls, .needs = DOCTOR_CONTROLLER},
-        {"node-guard", "the controller's token could change more of a Node than its annotations",
+        {"node-guard", "a stolen token of the controller can change more than a Node's annotations",
          "kubectl apply -f deploy/base/node-guard.yaml; on Kubernetes 1.28 and 1.29, upgrade first",
          doctor_check_there, .needs = DOCTOR_CONTROLLER, .object = DOCTOR_GUARD,
          .state = DOCTOR_WARNING, .what = "no ValidatingAdmissionPolicy plimsoll-controller-nodes"},

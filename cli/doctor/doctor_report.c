@@ -36,27 +36,28 @@ struct doctor_report *doctor_report_new(const struct doctor_facts *facts) {
 }
 
 /* Owned by the caller. */
-static char *mend_text(const struct doctor_report *report, const struct doctor_finding *finding) {
+static char *fix_text(const struct doctor_report *report, const struct doctor_finding *finding) {
         return doctor_text(report->facts, finding,
-                           finding->mend ? finding->mend : finding->check->mend);
+                           finding->fix ? finding->fix : finding->check->fix);
 }
 
 /* ---- For people. */
 
-/* What is not known for the same reason is one row. */
+/* Checks that are unknown for the same reason share a row. */
 static bool is_same_unknown(const struct doctor_finding *a, const struct doctor_finding *b) {
         return a->state == DOCTOR_UNKNOWN && b->state == DOCTOR_UNKNOWN &&
                strcmp(a->what, b->what) == 0;
 }
 
-static bool is_told_before(const struct doctor_report *report, size_t index) {
+static bool is_printed_before(const struct doctor_report *report, size_t index) {
         for (size_t i = 0; i < index; i++)
                 if (is_same_unknown(&report->findings[i], &report->findings[index]))
                         return true;
         return false;
 }
 
-static void put_others(const struct doctor_report *report, size_t index, struct table *table) {
+static void put_ids_with_same_reason(const struct doctor_report *report, size_t index,
+                                     struct table *table) {
         _cleanup_(buf_done) struct buf ids = BUF_INIT(IDS_MAX_BYTES);
 
         for (size_t i = index + 1; i < report->count; i++)
@@ -71,17 +72,17 @@ static void put_finding(const struct doctor_report *report, size_t index, const 
                         struct table *table) {
         const struct doctor_finding *finding = &report->findings[index];
         const char *colors[] = {style->green, style->dim, style->yellow, style->red};
-        _cleanup_(freep) char *mend = mend_text(report, finding);
+        _cleanup_(freep) char *fix = fix_text(report, finding);
 
         table_row(table);
         table_cell(table, colors[finding->state], "%s", state_names[finding->state]);
         table_cell(table, "", "%s", finding->check->id);
         table_cell(table, "", "%s", finding->what);
-        put_others(report, index, table);
+        put_ids_with_same_reason(report, index, table);
         if (finding->state < DOCTOR_WARNING)
                 return;
         table_line(table, "         why:  %s", finding->check->why);
-        table_line(table, "         mend: %s", mend);
+        table_line(table, "         fix:  %s", fix);
 }
 
 void doctor_report_print(const struct doctor_report *report, bool is_wide, FILE *out) {
@@ -96,7 +97,7 @@ void doctor_report_print(const struct doctor_report *report, bool is_wide, FILE 
 
         for (size_t i = 0; i < report->count; i++)
                 if ((report->findings[i].state != DOCTOR_OK || is_wide) &&
-                    !is_told_before(report, i))
+                    !is_printed_before(report, i))
                         put_finding(report, i, &style, table);
         (void)table_print(table, SIZE_MAX, out);
         (void)fprintf(out, "%zu checks: %zu ok, %zu unknown, %zu warning%s, %zu error%s\n",
@@ -125,11 +126,11 @@ json_t *doctor_report_json(const struct doctor_report *report) {
                                     json_integer((json_int_t)report->counts[i]));
         for (size_t i = 0; i < report->count; i++) {
                 const struct doctor_finding *finding = &report->findings[i];
-                _cleanup_(freep) char *mend = mend_text(report, finding);
+                _cleanup_(freep) char *fix = fix_text(report, finding);
                 json_array_append_new(
                         checks, json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", finding->check->id,
                                           "state", state_names[finding->state], "what",
-                                          finding->what, "why", finding->check->why, "mend", mend));
+                                          finding->what, "why", finding->check->why, "fix", fix));
         }
         json_object_set_new(root, "summary", summary);
         json_object_set_new(root, "checks", checks);

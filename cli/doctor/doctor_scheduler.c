@@ -1,4 +1,4 @@
-/* kube-scheduler's configuration, and who else decides about nodes. */
+/* kube-scheduler's configuration, and cluster autoscalers. */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -16,7 +16,8 @@ enum {
         TIMEOUT_MAX_MS = 1000,
         BIND_IGNORED_SINCE_MINOR = 30, /* https://github.com/kubernetes/kubernetes/pull/122503 */
         BATCHING_SINCE_MINOR = 35,
-        SAMPLED_FROM = 100, /* kube-scheduler's minFeasibleNodesToFind: below, it looks at all */
+        SAMPLED_FROM =
+                100, /* kube-scheduler's minFeasibleNodesToFind: of fewer nodes, it looks at all */
 };
 
 static const char *entry_text(const struct doctor_facts *facts, const char *key) {
@@ -29,11 +30,11 @@ static void check_registered(const struct doctor_facts *facts, struct doctor_fin
         if (doctor_config_list(facts->config->tree, "extenders")->count == 0 ||
             doctor_needs_places(facts, finding))
                 doctor_find(finding, DOCTOR_FAULT,
-                            "%s: no extender has port %d, or plimsoll in its urlPrefix",
+                            "%s: no extender has port %d or plimsoll in its urlPrefix",
                             facts->config->from, KUBE_PORT_EXTENDER);
 }
 
-/* As YAML 1.1 writes it, which kube-scheduler reads. */
+/* kube-scheduler reads YAML 1.1. */
 static bool is_true(const struct doctor_facts *facts, const char *key) {
         static const char *const words[] = {"true", "yes", "on", "y"};
         const char *text = entry_text(facts, key);
@@ -44,11 +45,11 @@ static bool is_true(const struct doctor_facts *facts, const char *key) {
         return false;
 }
 
-/* Of an entry of `extenders`: kube-scheduler does not start with a field, or a type, that it does
- * not know. */
+/* The fields of an entry of `extenders`. kube-scheduler does not start if a field is unknown or has
+ * another type. */
 static const struct {
         const char *name;
-        bool is_text; /* with quotes or without */
+        bool is_text; /* may be quoted */
 } fields[] = {{"urlPrefix", true},  {"filterVerb", true},        {"preemptVerb", true},
               {"bindVerb", true},   {"httpTimeout", true},       {"prioritizeVerb", true},
               {"weight", false},    {"ignorable", false},        {"enableHTTPS", false},
@@ -64,11 +65,11 @@ static void check_field(const char *from, const struct tree_node *field,
                         continue;
                 if (!fields[i].is_text && field->is_quoted)
                         doctor_find(finding, DOCTOR_WARNING,
-                                    "%s: %s is a string, with quotes around it", from, field->key);
+                                    "%s: %s is a string: remove the quotes", from, field->key);
                 return;
         }
-        doctor_find(finding, DOCTOR_WARNING, "%s: an extender has no %.60s%s%s%s", from, field->key,
-                    nearest.candidate ? ", did you mean " : "",
+        doctor_find(finding, DOCTOR_WARNING, "%s: an extender has no field %.60s%s%s%s", from,
+                    field->key, nearest.candidate ? "; did you mean " : "",
                     nearest.candidate ? nearest.candidate : "", nearest.candidate ? "?" : "");
 }
 
@@ -85,7 +86,8 @@ static void check_resources(const struct doctor_facts *facts, struct doctor_find
 
         if (list && list->kind == TREE_LIST && list->count > 0)
                 doctor_find(finding, DOCTOR_WARNING,
-                            "%s: managedResources: it is asked only about pods that request %.100s"
+                            "%s: managedResources: the extender is called only for pods that "
+                            "request %.100s"
                             "%s",
                             facts->config->from, doctor_config_text(&list->items[0], "name"),
                             list->count > 1 ? others : "");
@@ -98,7 +100,7 @@ static void check_bind(const struct doctor_facts *facts, struct doctor_finding *
         if (entry_text(facts, "bindVerb")[0] && doctor_needs_flags(&facts->extender, finding) &&
             !doctor_flag_is_on(&facts->extender, "bind"))
                 doctor_find(finding, is_ignored ? DOCTOR_WARNING : DOCTOR_FAULT,
-                            "%s: it has bindVerb, and the extender runs without --bind",
+                            "%s: it has bindVerb, but the extender runs without --bind",
                             facts->config->from);
 }
 
@@ -115,8 +117,8 @@ static void check_timeout(const struct doctor_facts *facts, struct doctor_findin
         int64_t timeout_ms = 0;
 
         if (duration_parse(text, strlen(text), &timeout_ms) < 0 || timeout_ms == 0)
-                doctor_find(finding, DOCTOR_WARNING, "%s: httpTimeout is not set, so it is 5s",
-                            from);
+                doctor_find(finding, DOCTOR_WARNING,
+                            "%s: httpTimeout is not set: the default is 5s", from);
         else if (timeout_ms > TIMEOUT_MAX_MS)
                 doctor_find(finding, DOCTOR_WARNING, "%s: httpTimeout is %.32s", from, text);
 }
@@ -128,7 +130,7 @@ static void check_weight(const struct doctor_facts *facts, struct doctor_finding
         if (!entry_text(facts, "prioritizeVerb")[0])
                 return;
         if (!number_parse(text, strlen(text), &weight) || weight < 1 || floor(weight) != weight)
-                doctor_find(finding, DOCTOR_FAULT, "%s: weight is not set to an integer", from);
+                doctor_find(finding, DOCTOR_FAULT, "%s: weight is not a positive integer", from);
         else if (weight <= 1)
                 doctor_find(finding, DOCTOR_WARNING, "%s: weight is 1", from);
 }
@@ -155,18 +157,21 @@ static void check_verbs(const struct doctor_facts *facts, struct doctor_finding 
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
                 const char *verb = entry_text(facts, verbs[i].key);
                 if (verb[0] && !doctor_url_leads_to(prefix, verb, verbs[i].name))
-                        doctor_find(finding, DOCTOR_FAULT,
-                                    "%.200s: the extender does not answer %.100s/%.60s, its %s",
-                                    facts->config->from, prefix, verb, verbs[i].key);
+                        doctor_find(
+                                finding, DOCTOR_FAULT,
+                                "%.200s: the extender does not serve %.100s/%.60s, which is the %s",
+                                facts->config->from, prefix, verb, verbs[i].key);
         }
         if (!entry_text(facts, "prioritizeVerb")[0])
-                doctor_find(finding, DOCTOR_FAULT, "%s: no prioritizeVerb", facts->config->from);
+                doctor_find(finding, DOCTOR_FAULT, "%s: prioritizeVerb is not set",
+                            facts->config->from);
         else if (rejects && !entry_text(facts, "filterVerb")[0])
-                doctor_find(finding, DOCTOR_FAULT, "%s: no filterVerb", facts->config->from);
+                doctor_find(finding, DOCTOR_FAULT, "%s: filterVerb is not set",
+                            facts->config->from);
 }
 
-/* As the first profile sets it that does, or else the configuration for all profiles. */
-static const char *sampling_of(const struct tree *tree) {
+/* The value of the first profile that has one, or else the value for all profiles. */
+static const char *percentage_of_nodes(const struct tree *tree) {
         const struct tree_node *profiles = doctor_config_list(tree, "profiles");
 
         for (size_t i = 0; i < profiles->count; i++) {
@@ -180,7 +185,7 @@ static const char *sampling_of(const struct tree *tree) {
 
 static void check_sampling(const struct doctor_facts *facts, struct doctor_finding *finding) {
         for (size_t i = 0; i < facts->config_count; i++) {
-                const char *percentage = sampling_of(facts->configs[i].tree);
+                const char *percentage = percentage_of_nodes(facts->configs[i].tree);
                 if (facts->configs[i].entry && facts->nodes.count > SAMPLED_FROM &&
                     strcmp(percentage, "100") != 0)
                         doctor_find(finding, DOCTOR_WARNING,
@@ -191,79 +196,80 @@ static void check_sampling(const struct doctor_facts *facts, struct doctor_findi
 }
 
 /*
- * Opportunistic batching: the scores of a pod serve the next ones that are like it. A scheduler
- * with an extender does without, in all its profiles. It logs that, and no metric shows it:
+ * Opportunistic batching reuses the scores of a pod for the next similar pods. A scheduler with an
+ * extender switches it off in all profiles. It logs that, but no metric shows it:
  * https://github.com/kubernetes/kubernetes/blob/v1.37.2/pkg/scheduler/framework/runtime/framework.go
  */
 static void check_batching(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (doctor_minor(facts) < BATCHING_SINCE_MINOR)
                 return;
-        doctor_find(finding, DOCTOR_OK, "an extender switches opportunistic batching off");
+        doctor_find(finding, DOCTOR_OK, "an extender disables opportunistic batching");
         for (size_t i = 0; i < facts->config_count; i++) {
                 const struct tree_node *profiles = doctor_config_list(facts->configs[i].tree,
                                                                       "profiles");
                 if (facts->configs[i].entry && profiles->count > 1)
                         doctor_find(finding, DOCTOR_WARNING,
-                                    "%s: opportunistic batching is off in all %zu profiles",
+                                    "%s: opportunistic batching is disabled in all %zu profiles",
                                     facts->configs[i].from, profiles->count);
         }
 }
 
-/* An autoscaler asks its own copy of the scheduler's plugins, without extenders. */
+/* An autoscaler simulates the scheduler's plugins, but not extenders. */
 static void check_autoscaler(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct policy *policy = facts->policy;
 
         if (has_rejecting_limit(policy) && policy->when_all_over == POLICY_ALL_OVER_REJECT)
-                doctor_find(finding, DOCTOR_WARNING, "%s runs, and the policy's limits reject",
-                            finding->check->what);
+                doctor_find(finding, DOCTOR_WARNING,
+                            "%s runs, but the policy's limits reject nodes", finding->check->what);
 }
 
 #define AUTOSCALER_WHY                                                                             \
-        "when every node is above a limit, pods wait, and it adds no node, since it sees no "      \
-        "limits"
-#define AUTOSCALER_MEND                                                                            \
+        "if every node is above a limit, pods stay pending, but the autoscaler adds no node: it "  \
+        "does not know the limits"
+#define AUTOSCALER_FIX                                                                             \
         "set overLimit: last on the policy's limits, or spec.extender.whenAllOver: pass"
 
 static const struct doctor_check rows[] = {
-        {"scheduler-registered", "it is never asked",
+        {"scheduler-registered", "the scheduler does not call the extender",
          "add the extender, see deploy/scheduler/config-http.yaml", check_registered},
-        {"scheduler-url", "the scheduler does not reach it, and places pods without it",
+        {"scheduler-url", "the scheduler cannot reach the extender, and places pods without it",
          "urlPrefix: http://ADDRESS:8010/v1, with the address from kubectl -n @NS get service "
          "plimsoll-extender -o jsonpath='{.spec.clusterIP}'",
          doctor_url_check, .needs_entry = true},
-        {"scheduler-ignorable", "without the extender, no pod is scheduled, its own included",
+        {"scheduler-ignorable",
+         "without a running extender no pod is scheduled, not even the extender's own",
          "set ignorable: true", check_true, .needs_entry = true, .key = "ignorable",
          .state = DOCTOR_FAULT},
         {"scheduler-timeout", "an extender that hangs delays every pod by this time",
          "set httpTimeout: 200ms", check_timeout, .needs_entry = true},
         {"scheduler-weight", "other plugins outweigh the load", "set weight: 3", check_weight,
          .needs_entry = true},
-        {"scheduler-names", "every call carries whole nodes, a hundred times the bytes",
+        {"scheduler-names", "every call carries whole nodes: a hundred times the bytes",
          "set nodeCacheCapable: true", check_true, .needs_entry = true, .key = "nodeCacheCapable",
          .state = DOCTOR_WARNING},
-        {"scheduler-verbs", "limits that reject need filterVerb, scores prioritizeVerb",
-         "set filterVerb: filter, prioritizeVerb: prioritize", check_verbs, .needs_entry = true},
-        {"scheduler-fields", "a kube-scheduler that reads it refuses to start",
+        {"scheduler-verbs", "limits that reject nodes need filterVerb, and scores prioritizeVerb",
+         "set filterVerb: filter and prioritizeVerb: prioritize", check_verbs, .needs_entry = true},
+        {"scheduler-fields", "kube-scheduler refuses to start with it",
          "see deploy/scheduler/config-http.yaml", check_fields, .needs_entry = true},
-        {"scheduler-resources", "other pods are placed without it, and they are most",
-         "take managedResources out: load is every pod's affair", check_resources,
+        {"scheduler-resources", "all other pods are placed without the extender",
+         "remove managedResources: the load of a node concerns every pod", check_resources,
          .needs_entry = true},
         {"scheduler-bind",
-         "before Kubernetes 1.30, or with ignorable: false, no pod is bound; else each binding "
-         "begins with a refused call",
-         "take bindVerb out, or run the extender with --bind (kubectl apply -k "
-         "deploy/extender-bind)",
+         "before Kubernetes 1.30, or with ignorable: false, no pod is bound; otherwise each "
+         "binding "
+         "begins with a call that fails",
+         "remove bindVerb, or run the extender with --bind (kubectl apply -k deploy/extender-bind)",
          check_bind, .needs_entry = true},
         {"scheduler-sampling",
-         "pods get the best node of a sample, or wait if all nodes in it are above a limit",
+         "pods get the best node of a sample, or wait if all nodes in the sample are above a limit",
          "set percentageOfNodesToScore: 100", check_sampling, .needs_entry = true},
         {"scheduler-batching",
-         "pods that are alike are scheduled one by one, also where load does not matter",
-         "give the profiles that need no load a scheduler of their own", check_batching,
+         "similar pods are scheduled one by one, even where load does not matter",
+         "run a second scheduler for the profiles that do not need load", check_batching,
          .needs_entry = true},
-        {"cluster-autoscaler", AUTOSCALER_WHY, AUTOSCALER_MEND, check_autoscaler,
+        {"cluster-autoscaler", AUTOSCALER_WHY, AUTOSCALER_FIX, check_autoscaler,
          .needs = DOCTOR_AUTOSCALER, .what = "the cluster autoscaler"},
-        {"karpenter", AUTOSCALER_WHY, AUTOSCALER_MEND, check_autoscaler, .needs = DOCTOR_KARPENTER,
+        {"karpenter", AUTOSCALER_WHY, AUTOSCALER_FIX, check_autoscaler, .needs = DOCTOR_KARPENTER,
          .what = "Karpenter"},
 };
 

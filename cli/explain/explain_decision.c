@@ -56,7 +56,7 @@ json_t *explain_decision_newer(json_t *a, json_t *b) {
         return newer;
 }
 
-/* ---- Where the pod went, beside what was answered. */
+/* ---- The pod's node, compared with the answers. */
 
 static void print_outcome(const json_t *decision, const struct explain_place *place, FILE *out) {
         const json_t *nodes = json_at(decision, "prioritize", "bestNodes", NULL);
@@ -65,7 +65,7 @@ static void print_outcome(const json_t *decision, const struct explain_place *pl
         const char *asked_uid = json_string_at(decision, "uid", NULL);
 
         if (uid && asked_uid && strcmp(uid, asked_uid) != 0) {
-                (void)fputs("what follows is about an earlier pod of that name\n", out);
+                (void)fputs("these answers are about an earlier pod with this name\n", out);
                 return;
         }
         if (!node || json_array_size(nodes) == 0)
@@ -73,13 +73,14 @@ static void print_outcome(const json_t *decision, const struct explain_place *pl
         const json_t *best = json_array_get(nodes, 0),
                      *its = json_find_at(node, nodes, "node", NULL);
         if (!its)
-                (void)fputs("its node is not among the best that the extender ranked", out);
+                (void)fputs("its node is not among the best nodes of the extender", out);
         else if (its == best)
-                (void)fputs("its node is the best that the extender ranked", out);
+                (void)fputs("its node is the best node of the extender", out);
         else
-                (void)fprintf(out, "its node scored %s, the best %s",
+                (void)fprintf(out, "its node scored %s, and the best node %s",
                               terms_number(its, "score").text, terms_number(best, "score").text);
-        (void)fputs(its == best ? "\n" : ": the scheduler's other plugins have a say\n", out);
+        (void)fputs(its == best ? "\n" : ": other plugins of the scheduler also score nodes\n",
+                    out);
 }
 
 /* ---- Filter. */
@@ -106,7 +107,7 @@ static void print_rejections(const json_t *filter, size_t max_nodes, FILE *out) 
 
 static void print_filter(const json_t *filter, size_t max_nodes, FILE *out) {
         if (!json_is_object(filter)) {
-                (void)fputs("filter: was not asked\n", out);
+                (void)fputs("filter: no call\n", out);
                 return;
         }
         (void)fprintf(out, "filter at %s: ", terms_text(filter, "at").text);
@@ -117,12 +118,12 @@ static void print_filter(const json_t *filter, size_t max_nodes, FILE *out) {
         print_count(filter, "unknown", "not in the extender's table", out);
         (void)fputc('\n', out);
         if (json_is_true(json_at(filter, "daemonset", NULL)))
-                (void)fputs("  it is a DaemonSet's, which passes everywhere\n", out);
+                (void)fputs("  pods of a DaemonSet pass everywhere\n", out);
         if (json_int_at(0, filter, "rule", NULL) > 0)
-                (void)fprintf(out, "  rule %s of the policy holds for it\n",
+                (void)fprintf(out, "  rule %s of the policy applies to it\n",
                               terms_number(filter, "rule").text);
         if (json_is_true(json_at(filter, "allOverLimits", NULL)))
-                (void)fputs("  every candidate was over a limit, so all passed\n", out);
+                (void)fputs("  every candidate was above a limit, so all passed\n", out);
         print_rejections(filter, max_nodes, out);
 }
 
@@ -134,8 +135,8 @@ static void print_ranking(const json_t *ranking, const json_t *filter, size_t ma
         json_int_t passed = json_int_at(0, filter, "passed", NULL);
 
         if (!json_is_object(ranking)) {
-                (void)fprintf(out, "prioritize: was not asked%s\n",
-                              passed == 1 ? ", since a single node passed" : "");
+                (void)fprintf(out, "prioritize: no call%s\n",
+                              passed == 1 ? ", because only one node passed" : "");
                 return;
         }
         (void)fprintf(out, "prioritize at %s: ", terms_text(ranking, "at").text);

@@ -25,7 +25,7 @@ void explain_place_print(const struct explain_place *place, const struct style *
         (void)style_text(place->full_name, NAME_MAX_COLUMNS, out);
         (void)fprintf(out, "%s: ", style->off);
         if (!place->pod) {
-                (void)fputs("it is not known where it is: ", out);
+                (void)fputs("its node is unknown: ", out);
                 (void)style_text(place->why_not.msg, MESSAGE_MAX_COLUMNS, out);
         } else if (node) {
                 (void)fputs("on ", out);
@@ -33,8 +33,8 @@ void explain_place_print(const struct explain_place *place, const struct style *
                 (void)fputs(", ", out);
                 (void)style_text(phase ? phase : "phase unknown", NAME_MAX_COLUMNS, out);
         } else {
-                (void)fprintf(out, "%swaits%s: ", style->yellow, style->off);
-                (void)style_text(message ? message : "the scheduler has not said why",
+                (void)fprintf(out, "%spending%s: ", style->yellow, style->off);
+                (void)style_text(message ? message : "the scheduler gives no reason",
                                  MESSAGE_MAX_COLUMNS, out);
         }
         (void)fputc('\n', out);
@@ -46,18 +46,17 @@ char *explain_place_unasked(const struct explain_place *place) {
         const char *scheduler = json_string_at(place->pod, "spec", "schedulerName", NULL);
 
         if (json_at(place->pod, "metadata", "annotations", "kubernetes.io/config.mirror", NULL))
-                return xstrdup("it is a static pod, which its kubelet runs without a scheduler");
+                return xstrdup("it is a static pod: its kubelet runs it without a scheduler");
         if (explain_place_node(place))
-                return xstrdup("the scheduler has not asked about it lately: each extender keeps "
-                               "the last 1,024 pods since its start; a pod that is created with "
-                               "spec.nodeName is never asked about");
+                return xstrdup("the scheduler has not called the extender for it recently: each "
+                               "extender keeps the last 1,024 pods since its start; a pod that "
+                               "was created with spec.nodeName needs no scheduler");
         if (gate)
-                return xasprintf("no scheduler looks at it as long as it has scheduling gates: "
-                                 "%.63s%s",
+                return xasprintf("no scheduler looks at it while it has scheduling gates: %.63s%s",
                                  gate, json_array_size(gates) > 1 ? ", ..." : "");
         if (json_is_at("False", scheduled_condition(place), "status", NULL))
-                return xstrdup("the scheduler asks only about nodes that pass its own checks "
-                               "(nodeSelector, affinity, taints, requests), see above");
+                return xstrdup("no node passed the scheduler's own checks (nodeSelector, affinity, "
+                               "taints, requests), see above");
         return xasprintf("the scheduler %.63s has not looked at it yet",
                          scheduler ? scheduler : "default-scheduler");
 }

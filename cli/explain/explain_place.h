@@ -1,4 +1,4 @@
-/* Where a pod is, by the API server. */
+/* The node of a pod, from the API server. */
 #pragma once
 
 #include <jansson.h>
@@ -9,15 +9,15 @@
 
 struct explain_place {
         const char *full_name; /* "namespace/name" */
-        json_t *pod;           /* NULL: it is not known; why_not says why */
+        json_t *pod;           /* NULL: unknown; why_not says why */
         struct error why_not;
 };
 
-/** explain_place_node() - the node of the pod, borrowed; NULL: it is not bound, or not known */
+/** explain_place_node() - the node of the pod, borrowed; NULL: not bound, or unknown */
 const char *explain_place_node(const struct explain_place *place);
-/** explain_place_print() - print a line with the node, or why the scheduler has found none */
+/** explain_place_print() - print a line with the node, or why the scheduler found none */
 void explain_place_print(const struct explain_place *place, const struct style *style, FILE *out);
-/** explain_place_unasked() - why no extender was asked about the pod, as far as the pod shows it;
+/** explain_place_unasked() - why no extender was called for the pod, as far as the pod shows it;
  * owned by the caller */
 char *explain_place_unasked(const struct explain_place *place);
 /** explain_place_json() - pod, phase, node and condition (PodScheduled); owned by the caller */

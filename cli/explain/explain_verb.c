@@ -30,14 +30,14 @@ static const struct option_row rows[] = {
         OUTPUT_ROW(settings.output),
         {.name = "namespace", .letter = 'n', .type = OPTION_STRING,
          .value = &settings.pod_namespace, .metavar = "NAME", .variable = "",
-         .help = "Namespace of a pod that is named without one. Default: the context's."},
+         .help = "Namespace of the pod. Default: the context's."},
         CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
         {.help = "Nodes from standard input"},
         {.name = "pod", .type = OPTION_STRING, .value = &settings.input_pod,
          .metavar = "NAMESPACE/NAME",
-         .help = "Score the nodes for this pod of the input. Default: for a pod without requests."},
+         .help = "Score the nodes for this pod in the input. Default: a pod without requests."},
         {.name = "now", .type = OPTION_STRING, .value = &settings.now, .metavar = "TIME",
-         .help = "Judge as of this time, such as 2026-07-23T11:25:54Z. Default: now."},
+         .help = "Judge at this time, such as 2026-07-23T11:25:54Z. Default: now."},
         {.help = "Policy and annotations"},
         CLUSTER_POLICY_ROW(settings.filename),
         PROGRAM_ANNOTATION_ROWS(settings.shared),
@@ -46,37 +46,46 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-/* What is to be explained. */
+/* What to explain. */
 struct subject {
         const char *node;   /* NULL: all */
-        const char *pod;    /* "name" or "namespace/name"; NULL: none is asked for */
-        bool is_from_input; /* they are read from standard input */
+        const char *pod;    /* "name" or "namespace/name"; NULL: nodes */
+        bool is_from_input; /* the nodes come from standard input */
 };
 
-/* "pod web-0", or "pod/web-0" as kubectl understands it. Return: the name; NULL: the words name no
- * object of that kind */
-static const char *name_of(int count, char **words, const char *kind) {
-        size_t len = strlen(kind);
+/* As kubectl spells them. */
+static const char *const node_kinds[] = {"node", "nodes", "no", NULL};
+static const char *const pod_kinds[] = {"pod", "pods", "po", NULL};
 
-        if (count == 2)
-                return strcmp(words[0], kind) == 0 ? words[1] : NULL;
-        return count == 1 && strncmp(words[0], kind, len) == 0 && words[0][len] == '/'
-                       ? words[0] + len + 1
-                       : NULL;
+/* @word: "pods", or "pods/web-0" */
+static bool is_kind(const char *word, const char *const *kinds) {
+        size_t len = strcspn(word, "/");
+
+        while (*kinds && !(strlen(*kinds) == len && strncmp(*kinds, word, len) == 0))
+                kinds++;
+        return *kinds;
+}
+
+/* "pods web-0", or "pod/web-0". Return: the name; NULL: the words name no object of that kind */
+static const char *name_of(int count, char **words, const char *const *kinds) {
+        const char *slash = count > 0 ? strchr(words[0], '/') : NULL;
+
+        if (count == 0 || count != (slash ? 1 : 2) || !is_kind(words[0], kinds))
+                return NULL;
+        return slash ? slash + 1 : words[1];
 }
 
 static int read_subject(int count, char **words, struct subject *ret, struct error *err) {
         *ret = (struct subject){
-                .node = name_of(count, words, "node"),
-                .pod = name_of(count, words, "pod"),
+                .node = name_of(count, words, node_kinds),
+                .pod = name_of(count, words, pod_kinds),
                 .is_from_input = count == 1 && strcmp(words[0], "-") == 0,
         };
         if (!ret->node && !ret->pod && !ret->is_from_input &&
-            !(count == 1 && strcmp(words[0], "nodes") == 0))
-                return error_set(err, EINVAL,
-                                 "expected `node NAME`, `nodes`, `pod NAMESPACE/NAME`, or `-`");
+            !(count == 1 && is_kind(words[0], node_kinds)))
+                return error_set(err, EX_USAGE, "expected `node NAME`, `nodes`, `pod NAME` or `-`");
         if (!ret->is_from_input && (settings.input_pod || settings.now))
-                return error_set(err, EINVAL, "--%s: expected with `-`",
+                return error_set(err, EX_USAGE, "--%s: expected with `-`",
                                  settings.now ? "now" : "pod");
         return 0;
 }
@@ -104,7 +113,7 @@ static int show_nodes(const struct node_list *list, const char *node,
         return 0;
 }
 
-/* All nodes, even if only one is asked about, since some scores depend on all nodes.
+/* List all nodes, even to explain one: some scores depend on all nodes.
  * @ret_pod: set to --pod */
 static int fill_table(struct cluster *cluster, const struct subject *subject,
                       const struct node_table_options *options, int64_t now_unix_ms,
@@ -117,7 +126,7 @@ static int fill_table(struct cluster *cluster, const struct subject *subject,
         if (r < 0)
                 return r;
         if (!settings.filename && strcmp(from, CLUSTER_POLICY_OBJECT) != 0) {
-                (void)fputs("kubectl plimsoll explain: by ", stderr);
+                (void)fputs("kubectl plimsoll explain: using ", stderr);
                 (void)style_text(from, SIZE_MAX, stderr);
                 (void)fputc('\n', stderr);
         }
@@ -127,7 +136,7 @@ static int fill_table(struct cluster *cluster, const struct subject *subject,
         r = explain_read(node_list_table(*ret), node_list_listed(*ret), "-", settings.input_pod,
                          now_unix_ms, ret_pod, err);
         if (r == 0 && settings.input_pod && !ret_pod->name)
-                r = error_set(err, EINVAL, "--pod: no pod '%.64s' in the input",
+                r = error_set(err, ENOENT, "--pod: no pod '%.64s' in the input",
                               settings.input_pod);
         return r;
 }
@@ -151,8 +160,8 @@ static void find_place(struct cluster *cluster, const char *full_name, struct ex
         (void)cluster_get(cluster, path, &ret->pod, &ret->why_not);
 }
 
-/* Explain the nodes as they are now, as if the pod had to be placed.
- * @document: gets them as "nodes"; NULL: they are printed */
+/* Explain the nodes as if the pod had to be placed now.
+ * @document: gets them as "nodes"; NULL: print them */
 static void explain_by_annotations(const struct node_list *list, const struct explain_place *place,
                                    int64_t now_unix_ms, json_t *document) {
         _cleanup_(explanation_done) struct explanation explanation;
@@ -165,7 +174,7 @@ static void explain_by_annotations(const struct node_list *list, const struct ex
         node_list_explain(list, &pod, now_unix_ms, &explanation);
         json_auto_t *nodes = explanation_json(&explanation);
         uint32_t row = node ? explanation_row(&explanation, node) : NODE_ROW_NONE;
-        if (row != NODE_ROW_NONE) { /* it comes first */
+        if (row != NODE_ROW_NONE) { /* the pod's node comes first */
                 (void)json_array_insert(nodes, 0, json_array_get(nodes, row));
                 (void)json_array_remove(nodes, row + 1);
         }
@@ -179,7 +188,7 @@ static void explain_by_annotations(const struct node_list *list, const struct ex
                 explanation_print(&explanation, nodes, &style, stdout);
 }
 
-/* @decision: NULL: there is none, and the nodes are explained */
+/* @decision: NULL: explain the nodes instead */
 static void show_pod(const struct explain_place *place, json_t *decision, const char *why_not,
                      const struct node_list *nodes, int64_t now_unix_ms) {
         enum { SOME_NODES = 5 };
@@ -206,7 +215,7 @@ static void show_pod(const struct explain_place *place, json_t *decision, const 
                                        &style, stdout);
                 return;
         }
-        (void)fputs("the nodes as they are now, by their annotations:\n\n", stdout);
+        (void)fputs("the nodes now, by their annotations:\n\n", stdout);
         explain_by_annotations(nodes, place, now_unix_ms, NULL);
 }
 
@@ -221,7 +230,7 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
         int r = 0;
 
         if (!explain_is_full_name(full_name))
-                return error_set(err, EINVAL, "'%.64s': expected NAMESPACE/NAME of a pod",
+                return error_set(err, EX_USAGE, "'%.64s': expected NAMESPACE/NAME of a pod",
                                  full_name);
         find_place(cluster, full_name, &place);
         cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders);
@@ -253,10 +262,11 @@ static int run_explain(int count, char **words, struct error *err) {
                 r = verb_now(settings.now, &now_unix_ms, err);
         if (r == 0 && subject.is_from_input && settings.filename &&
             strcmp(settings.filename, "-") == 0)
-                r = error_set(err, EINVAL, "--filename: standard input holds the nodes already");
+                r = error_set(err, EX_USAGE,
+                              "--filename: the nodes already come from standard input");
         if (r == 0)
-                r = annotation_style_init(&style, &settings.shared, settings.unit, err);
-        /* With the nodes from the input and the policy from a file, no cluster is needed. */
+                r = verb_usage(annotation_style_init(&style, &settings.shared, settings.unit, err));
+        /* Nodes from the input and a policy from a file need no cluster. */
         if (r == 0 && !(subject.is_from_input && settings.filename))
                 r = cluster_open(&settings.cluster, &cluster, err);
         if (r < 0)
@@ -288,24 +298,24 @@ static void offer_explained(int count, char **words, const char *typed, FILE *ou
         settings.cluster.request_timeout = "3s";
         if (count != 1 || cluster_open(&settings.cluster, &cluster, &err) < 0)
                 return;
-        if (strcmp(words[0], "node") == 0)
+        if (is_kind(words[0], node_kinds))
                 cluster_offer_names(cluster, KUBE_NODES, "", typed, out);
-        else if (strcmp(words[0], "pod") == 0)
+        else if (is_kind(words[0], pod_kinds))
                 offer_pods(cluster, typed, out);
 }
 
 const struct verb explain_verb = {
         .name = "explain",
-        .summary = "why a pod is where it is; the reasons of a node's verdict and score",
+        .summary = "Explain the placement of a pod, or the verdict and score of a node",
         .usage = "Usage: kubectl plimsoll explain [FLAG...] node NAME | nodes | pod NAME | -\n"
                  "\n"
-                 "Of a pod, NAME or NAMESPACE/NAME: where it is or why it waits, and what the\n"
-                 "extenders answered about it. Of nodes:\n"
+                 "Explains a pod: its node, or why it is pending, and what the extenders\n"
+                 "answered about it. NAME can also be NAMESPACE/NAME.\n"
                  "\n"
-                 "Prints each limit with the reading, its age and the verdict, and each term of\n"
-                 "the score, as it would be now; for a pod without requests. With - the nodes\n"
-                 "are read from standard input, as `kubectl get nodes -o json` prints them; with\n"
-                 "pods as well, scoring: estimate goes by these.\n"
+                 "Explains nodes: each limit with the reading, its age and the verdict, and each\n"
+                 "term of the score, as they would be now for a pod without requests. With `-`,\n"
+                 "the nodes come from standard input, as `kubectl get nodes -o json` prints\n"
+                 "them. If the input also has the pods, `scoring: estimate` uses them.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll explain pod web-0 -n shop\n"

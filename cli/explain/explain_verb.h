@@ -1,4 +1,4 @@
-/* `explain`: why a node has its verdict and score, and why a pod is where it is. */
+/* `explain`: the reasons for a node's verdict and score, and for a pod's node. */
 #pragma once
 
 #include "cli/verb/verb.h"

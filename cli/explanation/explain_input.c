@@ -19,16 +19,16 @@ void explain_pod_done(struct explained_pod *pod) {
         *pod = (struct explained_pod){0};
 }
 
-static bool is_called(const struct pod_facts *facts, const char *wanted) {
+static bool is_called(const struct pod_facts *facts, const char *full_name) {
         const struct skim_string *space = &facts->namespace, *name = &facts->name;
 
-        return wanted && space->len > 0 && name->len > 0 &&
-               strlen(wanted) == space->len + 1 + name->len &&
-               memcmp(wanted, space->text, space->len) == 0 && wanted[space->len] == '/' &&
-               memcmp(wanted + space->len + 1, name->text, name->len) == 0;
+        return full_name && space->len > 0 && name->len > 0 &&
+               strlen(full_name) == space->len + 1 + name->len &&
+               memcmp(full_name, space->text, space->len) == 0 && full_name[space->len] == '/' &&
+               memcmp(full_name + space->len + 1, name->text, name->len) == 0;
 }
 
-/* Return: whether the estimate counts the pod on a node */
+/* Return: does the estimate count the pod on a node? */
 static bool is_on_node(const struct pod_facts *facts, struct estimator_pod *ret) {
         *ret = (struct estimator_pod){
                 .id = facts->id,
@@ -60,16 +60,16 @@ void explain_pod_leave_out(struct node_table *table, const struct explained_pod 
         estimator_leave_out(estimator, &bound, now_unix_ms);
 }
 
-void explain_pod_add(struct node_table *table, const json_t *pod, const char *wanted,
+void explain_pod_add(struct node_table *table, const json_t *pod, const char *full_name,
                      struct explained_pod *ret) {
         char *text = json_dumps(pod, JSON_COMPACT);
         struct pod_facts facts;
 
         if (!text || !pod_facts_skim(&facts, text, strlen(text))) {
                 free(text);
-        } else if (is_called(&facts, wanted)) {
+        } else if (is_called(&facts, full_name)) {
                 explain_pod_done(ret);
-                *ret = (struct explained_pod){.name = wanted, .facts = facts, .text = text};
+                *ret = (struct explained_pod){.name = full_name, .facts = facts, .text = text};
         } else {
                 explain_pod_bind(table, &facts);
                 free(text);
@@ -96,7 +96,7 @@ static bool is_pod(const json_t *item) {
 }
 
 int explain_put(struct node_table *table, struct listed_nodes *listed, const json_t *root,
-                const char *wanted, int64_t now_unix_ms, struct explained_pod *ret_pod,
+                const char *full_name, int64_t now_unix_ms, struct explained_pod *ret_pod,
                 struct error *err) {
         struct estimator *estimator = node_table_estimator(table);
         const json_t *items = json_at(root, "items", NULL);
@@ -110,7 +110,7 @@ int explain_put(struct node_table *table, struct listed_nodes *listed, const jso
                 return error_set(err, EINVAL, "items: expected an array");
         json_array_foreach (items, i, node) {
                 if (is_pod(node)) {
-                        explain_pod_add(table, node, wanted, ret_pod);
+                        explain_pod_add(table, node, full_name, ret_pod);
                         has_pods = true;
                         continue;
                 }
@@ -120,8 +120,7 @@ int explain_put(struct node_table *table, struct listed_nodes *listed, const jso
         }
         if (!estimator || !has_pods)
                 return 0;
-        /* The input has all pods. What it reads of a node holds the pod that looks for a node, too.
-         */
+        /* The input has all pods, and the readings of a node include the pod to place. */
         if (ret_pod && ret_pod->name)
                 explain_pod_bind(table, &ret_pod->facts);
         estimator_list_ended(estimator, now_unix_ms, now_unix_ms);
@@ -141,13 +140,13 @@ int explain_read_json(const char *path, json_t **ret, struct error *err) {
 }
 
 int explain_read(struct node_table *table, struct listed_nodes *listed, const char *path,
-                 const char *wanted, int64_t now_unix_ms, struct explained_pod *ret_pod,
+                 const char *full_name, int64_t now_unix_ms, struct explained_pod *ret_pod,
                  struct error *err) {
         json_auto_t *root = NULL;
 
         int r = explain_read_json(path, &root, err);
         if (r < 0)
                 return r;
-        r = explain_put(table, listed, root, wanted, now_unix_ms, ret_pod, err);
+        r = explain_put(table, listed, root, full_name, now_unix_ms, ret_pod, err);
         return r < 0 ? error_wrap(err, r, "%s", file_input_name(path)) : 0;
 }

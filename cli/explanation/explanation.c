@@ -38,8 +38,8 @@ void explanation_init(struct explanation *explanation, struct node_table *table,
         judge_rows(&explanation->judge, &explanation->snapshot->nodes, explanation->closed_by,
                    pod->name ? &pod->facts : NULL, &explanation->expectation.load, now_unix_ms,
                    explanation->rejected_by, explanation->candidates);
-        explanation->judge.question.pod = NULL;    /* is the caller's */
-        if (explanation_has_estimate(explanation)) /* which looks at none, but they are shown */
+        explanation->judge.question.pod = NULL;    /* the caller owns it */
+        if (explanation_has_estimate(explanation)) /* for display: the estimate needs none */
                 judge_find_largest(&explanation->judge);
 }
 

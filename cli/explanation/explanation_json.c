@@ -5,7 +5,7 @@
 #include "cli/explanation/explanation.h"
 #include "policy/judge/estimate_usage.h"
 
-/* JSON has no infinity; a product with a weight of 1e308 may be one. */
+/* JSON has no infinity, but a product with a weight of 1e308 can be infinite. */
 static json_t *number_json(double value) {
         return number_is_finite(value) ? json_real(value) : json_null();
 }
@@ -34,65 +34,73 @@ static void set_reading_json(json_t *object, const struct reading *reading, int6
                                     seconds_json(now_unix_ms - reading->expires_unix_ms));
 }
 
-/* The predicate that makes a passing row rank last; -1: none does. */
-static int last_by(const struct explanation *of, size_t row) {
-        size_t candidate = of->candidates[row];
+/* The predicate that makes a passing row rank last; -1: none. */
+static int last_by(const struct explanation *explanation, size_t row) {
+        size_t candidate = explanation->candidates[row];
 
-        return candidate == SIZE_MAX ? -1 : judge_last_by(&of->judge, candidate);
+        return candidate == SIZE_MAX ? -1 : judge_last_by(&explanation->judge, candidate);
 }
 
-static json_t *predicate_json(const struct explanation *of, size_t row, size_t i) {
-        const struct policy_predicate *predicate = &of->policy->predicates[i];
+static json_t *predicate_json(const struct explanation *explanation, size_t row, size_t i) {
+        const struct policy_predicate *predicate = &explanation->policy->predicates[i];
         struct reading reading;
 
-        node_table_reading(of->table, row, predicate->metric, of->now_unix_ms, &reading);
+        node_table_reading(explanation->table, row, predicate->metric, explanation->now_unix_ms,
+                           &reading);
         bool is_over = reading.state == READING_USABLE && predicate->limit_ratio > 0 &&
                        reading.value > predicate->limit_ratio;
         bool is_last = predicate->over_limit == POLICY_OVER_LIMIT_LAST;
         json_t *object = json_pack("{s:s, s:f, s:b, s:b}", "metric",
-                                   of->policy->metrics[predicate->metric].name, "limit",
+                                   explanation->policy->metrics[predicate->metric].name, "limit",
                                    predicate->limit_ratio, "rejects",
-                                   is_over && !is_last && of->rejected_by[row] >= 0, "putsLast",
-                                   is_over && is_last && last_by(of, row) >= 0);
-        set_reading_json(object, &reading, of->now_unix_ms);
+                                   is_over && !is_last && explanation->rejected_by[row] >= 0,
+                                   "putsLast",
+                                   is_over && is_last && last_by(explanation, row) >= 0);
+        set_reading_json(object, &reading, explanation->now_unix_ms);
         return object;
 }
 
-/* The predicates of a range, in an array. */
-static void add_predicates(const struct explanation *of, size_t row, struct policy_range range,
-                           json_t *to) {
+/* Append the predicates of a range. */
+static void add_predicates(const struct explanation *explanation, size_t row,
+                           struct policy_range range, json_t *to) {
         for (size_t i = range.begin; i < range.end; i++)
-                json_array_append_new(to, predicate_json(of, row, i));
+                json_array_append_new(to, predicate_json(explanation, row, i));
 }
 
-/* @weights: of all priorities of the node together */
-static json_t *priority_json(const struct explanation *of, size_t row, size_t i, double weights) {
-        const struct policy_priority *priority = &of->policy->priorities[i];
+/* @weights: the sum over all priorities of the node */
+static json_t *priority_json(const struct explanation *explanation, size_t row, size_t i,
+                             double weights) {
+        const struct policy_priority *priority = &explanation->policy->priorities[i];
         bool is_relative = priority->scale == POLICY_SCALE_RELATIVE;
         struct reading reading;
 
-        node_table_reading(of->table, row, priority->metric, of->now_unix_ms, &reading);
-        double worth = verdict_worth(of->policy, i, reading.value, &of->judge.scored.largest);
+        node_table_reading(explanation->table, row, priority->metric, explanation->now_unix_ms,
+                           &reading);
+        double worth = verdict_worth(explanation->policy, i, reading.value,
+                                     &explanation->judge.scored.largest);
         double free = reading.state == READING_USABLE ? worth * priority->weight * 100 : 0;
         json_t *object = json_pack(
                 "{s:s, s:f, s:s, s:o*, s:f, s:o*, s:o, s:o}", "metric",
-                of->policy->metrics[priority->metric].name, "weight", priority->weight, "scale",
-                is_relative ? "relative" : "absolute", "largest",
-                is_relative ? json_real(of->judge.scored.largest.usage_ratio[i]) : NULL, "full",
-                verdict_full_ratio(of->policy, i, reading.value, &of->judge.scored.largest),
+                explanation->policy->metrics[priority->metric].name, "weight", priority->weight,
+                "scale", is_relative ? "relative" : "absolute", "largest",
+                is_relative ? json_real(explanation->judge.scored.largest.usage_ratio[i]) : NULL,
+                "full",
+                verdict_full_ratio(explanation->policy, i, reading.value,
+                                   &explanation->judge.scored.largest),
                 "target", priority->target_ratio > 0 ? json_real(priority->target_ratio) : NULL,
                 "free", number_json(free), "points", number_json(free / weights));
-        set_reading_json(object, &reading, of->now_unix_ms);
+        set_reading_json(object, &reading, explanation->now_unix_ms);
         return object;
 }
 
-static json_t *usage_json(const struct explanation *of, size_t row, int resource) {
+static json_t *usage_json(const struct explanation *explanation, size_t row, int resource) {
         const struct tracked_node *node = estimator_tracked(
-                of->snapshot->estimator, of->snapshot->nodes.columns.estimate_number[row]);
+                explanation->snapshot->estimator,
+                explanation->snapshot->nodes.columns.estimate_number[row]);
         struct estimate_usage usage;
 
-        if (!estimate_usage_get(&of->snapshot->nodes, row, resource, &of->judge.question.load,
-                                &usage))
+        if (!estimate_usage_get(&explanation->snapshot->nodes, row, resource,
+                                &explanation->judge.question.load, &usage))
                 return NULL;
         return json_pack("{s:o, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:f, s:f}", "reading",
                          number_json(usage.reading_ratio), "noise",
@@ -102,86 +110,91 @@ static json_t *usage_json(const struct explanation *of, size_t row, int resource
                          "expected", number_json(usage.expected_ratio), "weight", usage.weight,
                          "capacity", usage.capacity, "inFlightLoad",
                          number_json(usage.in_flight_ratio * usage.capacity), "podLoad",
-                         of->judge.question.load.of[resource], "usageToRequest",
-                         of->expectation.factor.ratio[resource]);
+                         explanation->judge.question.load.of[resource], "usageToRequest",
+                         explanation->expectation.factor.ratio[resource]);
 }
 
-/* NULL if the scoring is not estimate; JSON's null if the estimate is not known. */
-static json_t *estimate_json(const struct explanation *of, size_t row) {
-        bool is_scored = explanation_score(of, row) >= 0;
+/* NULL if the scoring is not estimate; JSON's null if the estimate is unknown. */
+static json_t *estimate_json(const struct explanation *explanation, size_t row) {
+        bool is_scored = explanation_score(explanation, row) >= 0;
 
-        if (!explanation_has_estimate(of))
+        if (!explanation_has_estimate(explanation))
                 return NULL;
-        if (of->why_unscored)
+        if (explanation->why_unscored)
                 return json_null();
-        return json_pack("{s:o*, s:o*, s:o, s:o}", "cpu", usage_json(of, row, ESTIMATE_CPU), "mem",
-                         usage_json(of, row, ESTIMATE_MEM), "other",
-                         number_json(of->snapshot->nodes.columns.other[row]), "headroom",
-                         is_scored ? number_json(explanation_fine(of, row)) : json_null());
+        return json_pack("{s:o*, s:o*, s:o, s:o}", "cpu",
+                         usage_json(explanation, row, ESTIMATE_CPU), "mem",
+                         usage_json(explanation, row, ESTIMATE_MEM), "other",
+                         number_json(explanation->snapshot->nodes.columns.other[row]), "headroom",
+                         is_scored ? number_json(explanation_fine(explanation, row)) : json_null());
 }
 
 static const char *metric_of(const struct policy *policy, int predicate) {
         return predicate < 0 ? "" : policy->metrics[policy->predicates[predicate].metric].name;
 }
 
-json_t *explanation_node_json(const struct explanation *of, size_t row) {
-        const struct policy *policy = of->policy;
+json_t *explanation_node_json(const struct explanation *explanation, size_t row) {
+        const struct policy *policy = explanation->policy;
         json_t *predicates = json_array(), *priorities = json_array(), *hot = json_object();
-        size_t pool = node_table_pool(of->table, row);
+        size_t pool = node_table_pool(explanation->table, row);
         struct policy_range terms = policy_pool_priorities(policy, pool);
-        int by = of->rejected_by[row], last = last_by(of, row), reason_of = by >= 0 ? by : last;
+        int by = explanation->rejected_by[row], last = last_by(explanation, row),
+            reason_of = by >= 0 ? by : last;
         struct reading reading;
         double weights = 0;
 
         /* A closed or rejected node has no score: the scheduler does not ask about it. */
-        int points = explanation_score(of, row);
+        int points = explanation_score(explanation, row);
         json_t *score = points >= 0 ? json_integer(points) : json_null();
-        json_t *object = json_pack("{s:s, s:s?, s:s, s:s, s:s, s:i, s:o}", "node",
-                                   node_table_name(of->table, row), "closedBy", of->closed_by[row],
-                                   "rejectedBy", metric_of(policy, by), "reason",
-                                   reason_of >= 0 ? policy->predicates[reason_of].reason : "",
-                                   "lastBy", metric_of(policy, last), "score100",
-                                   judge_score100(&of->judge, (uint32_t)row), "score", score);
-        add_predicates(of, row, policy_pool_predicates(policy, pool), predicates);
-        if (of->judge.question.rule) /* which holds for the pod */
-                add_predicates(of, row, of->judge.question.rule->limits, predicates);
+        json_t *object = json_pack(
+                "{s:s, s:s?, s:s, s:s, s:s, s:i, s:o}", "node",
+                node_table_name(explanation->table, row), "closedBy", explanation->closed_by[row],
+                "rejectedBy", metric_of(policy, by), "reason",
+                reason_of >= 0 ? policy->predicates[reason_of].reason : "", "lastBy",
+                metric_of(policy, last), "score100",
+                judge_score100(&explanation->judge, (uint32_t)row), "score", score);
+        add_predicates(explanation, row, policy_pool_predicates(policy, pool), predicates);
+        if (explanation->judge.question.rule)
+                add_predicates(explanation, row, explanation->judge.question.rule->limits,
+                               predicates);
         for (size_t i = terms.begin; i < terms.end; i++)
                 weights += policy->priorities[i].weight;
         for (size_t i = terms.begin; i < terms.end; i++)
-                json_array_append_new(priorities, priority_json(of, row, i, weights));
-        node_table_hot_reading(of->table, row, of->now_unix_ms, &reading);
-        set_reading_json(hot, &reading, of->now_unix_ms);
-        json_object_update_new(object,
-                               json_pack("{s:i, s:o, s:o, s:o, s:o*}", "pool", (int)pool,
-                                         "predicates", predicates, "priorities", priorities,
-                                         "hotValue", hot, "estimate", estimate_json(of, row)));
-        if (of->listed && policy->level_count > 0)
+                json_array_append_new(priorities, priority_json(explanation, row, i, weights));
+        node_table_hot_reading(explanation->table, row, explanation->now_unix_ms, &reading);
+        set_reading_json(hot, &reading, explanation->now_unix_ms);
+        json_object_update_new(object, json_pack("{s:i, s:o, s:o, s:o, s:o*}", "pool", (int)pool,
+                                                 "predicates", predicates, "priorities", priorities,
+                                                 "hotValue", hot, "estimate",
+                                                 estimate_json(explanation, row)));
+        if (explanation->listed && policy->level_count > 0)
                 json_object_update_new(
-                        object,
-                        json_pack("{s:i, s:i}", "taintLevel",
-                                  listed_nodes_get(of->listed, node_table_name(of->table, row))
-                                          ->taint_level,
-                                  "taintLevels", (int)policy->level_count));
+                        object, json_pack("{s:i, s:i}", "taintLevel",
+                                          listed_nodes_get(explanation->listed,
+                                                           node_table_name(explanation->table, row))
+                                                  ->taint_level,
+                                          "taintLevels", (int)policy->level_count));
         return object;
 }
 
-json_t *explanation_expected_json(const struct explanation *of) {
-        const struct estimator_expectation *expected = &of->expectation;
+json_t *explanation_expected_json(const struct explanation *explanation) {
+        const struct estimator_expectation *expected = &explanation->expectation;
 
-        if (!explanation_has_estimate(of) || of->why_unscored)
+        if (!explanation_has_estimate(explanation) || explanation->why_unscored)
                 return NULL;
         json_t *cores = expected->is_learned ? json_real(expected->load.of[ESTIMATE_CPU]) : NULL;
         return json_pack("{s:o*, s:s*, s:f, s:f, s:f, s:f, s:f}", "learnedCores", cores, "workload",
-                         of->workload, "confidence", expected->confidence, "loadCores",
+                         explanation->workload, "confidence", expected->confidence, "loadCores",
                          expected->load.of[ESTIMATE_CPU], "loadBytes",
                          expected->load.of[ESTIMATE_MEM], "clusterFactorCpu",
                          expected->factor.ratio[ESTIMATE_CPU], "clusterFactorMem",
                          expected->factor.ratio[ESTIMATE_MEM]);
 }
 
-size_t explanation_rule(const struct explanation *of) {
-        return of->judge.question.rule ? (size_t)(of->judge.question.rule - of->policy->rules) + 1
-                                       : 0;
+size_t explanation_rule(const struct explanation *explanation) {
+        return explanation->judge.question.rule
+                       ? (size_t)(explanation->judge.question.rule - explanation->policy->rules) + 1
+                       : 0;
 }
 
 json_t *explanation_source_json(const struct explanation *explanation) {

@@ -7,31 +7,31 @@ void explanation_print_source(const struct explanation *explanation, FILE *out) 
 
         if (!why_not && !from)
                 return;
-        (void)fputs(why_not ? "no scores: " : "scores by what is known to ", out);
+        (void)fputs(why_not ? "no scores: " : "scores by the estimate of ", out);
         (void)style_text(why_not ? why_not : from, SIZE_MAX, out);
         (void)fputc('\n', out);
 }
 
-static void print_pod(const struct explanation *of, FILE *out) {
-        json_auto_t *expected = explanation_expected_json(of);
+static void print_pod(const struct explanation *explanation, FILE *out) {
+        json_auto_t *expected = explanation_expected_json(explanation);
 
-        (void)fputs(of->pod ? "pod " : "a pod without requests", out);
-        (void)style_text(of->pod ? of->pod : "", SIZE_MAX, out);
+        (void)fputs(explanation->pod ? "pod " : "a pod without requests", out);
+        (void)style_text(explanation->pod ? explanation->pod : "", SIZE_MAX, out);
         (void)fputs(":\n", out);
         terms_print_expected(expected, out);
         (void)fputc('\n', out);
 }
 
-/* If the pod's rule or its DaemonSet changes which limits hold for it. */
-static void print_pods_rule(const struct explanation *of, FILE *out) {
-        const struct policy_rule *rule = of->judge.question.rule;
+/* A rule or a DaemonSet can change the limits for the pod. */
+static void print_pods_rule(const struct explanation *explanation, FILE *out) {
+        const struct policy_rule *rule = explanation->judge.question.rule;
 
         if (rule)
-                (void)fprintf(out, "rule %zu of the policy holds for the pod: %s\n\n",
-                              explanation_rule(of),
-                              rule->is_exempt ? "no limit rejects it" : "more limits");
-        else if (of->judge.question.is_exempt)
-                (void)fputs("the pod is a DaemonSet's: no limit rejects it\n\n", out);
+                (void)fprintf(out, "rule %zu of the policy applies to the pod: %s\n\n",
+                              explanation_rule(explanation),
+                              rule->is_exempt ? "no limit rejects it" : "it adds limits");
+        else if (explanation->judge.question.is_exempt)
+                (void)fputs("the pod belongs to a DaemonSet: no limit rejects it\n\n", out);
 }
 
 void explanation_print(const struct explanation *explanation, const json_t *nodes,

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "codec/json.h"
+#include "codec/quantity.h"
 #include "policy/node_closed.h"
 
 static void free_listed(struct listed_node *node) {
@@ -39,11 +40,14 @@ bool listed_nodes_put(struct listed_nodes *nodes, struct node_table *table, cons
                 return false;
 
         const char *name = json_string_at(node, "metadata", "name", NULL);
+        const json_t *allocatable = json_at(node, "status", "allocatable", NULL);
         struct listed_node *listed = xcalloc(1, sizeof(*listed));
         *listed = (struct listed_node){
                 .closed_by = node_closed_by(node),
                 .taint_level = count_load_taints(node),
                 .pods = -1,
+                .allocatable = {.of = {[ESTIMATE_CPU] = quantity_at(allocatable, "cpu"),
+                                       [ESTIMATE_MEM] = quantity_at(allocatable, "memory")}},
         };
         free_listed(strmap_put(&nodes->by_name, name, strlen(name), listed));
         return true;

@@ -42,7 +42,7 @@ static const char *cpus_word(struct terms_text count) {
         return strcmp(count.text, "1") == 0 ? "CPU" : "CPUs";
 }
 
-/* A number times @factor as people say it, in two or three digits: CPUs, MiB. */
+/* A number times @factor in two or three digits: CPUs, MiB. */
 static struct terms_text terms_amount(const json_t *object, const char *key, double factor) {
         const json_t *number = json_at(object, key, NULL);
         double value = json_number_value(number) * factor, size = fabs(value);
@@ -73,19 +73,19 @@ static struct terms_text terms_percent(const json_t *object, const char *key) {
         return terms_scaled(object, key, 100);
 }
 
-/* 0 if it is no number. */
+/* 0 if it is not a number. */
 static double number_of(const json_t *object, const char *key) {
         return json_number_value(json_at(object, key, NULL));
 }
 
-/* A text that is not empty, or true. */
+/* Is the member true, or text that is not empty? */
 static bool has_member(const json_t *object, const char *key) {
         const char *text = json_string_at(object, key, NULL);
 
         return (text && *text) || json_is_true(json_at(object, key, NULL));
 }
 
-/* ---- A reading: "value" and "ageSeconds", and "state" if it is of an annotation. */
+/* ---- A reading: "value" and "ageSeconds", and "state" if it comes from an annotation. */
 
 static bool has_state(const json_t *reading, const char *state) {
         return json_is_at(state, reading, "state", NULL);
@@ -96,7 +96,7 @@ static bool is_usable(const json_t *reading) {
                (has_state(reading, "usable") || !json_at(reading, "state", NULL));
 }
 
-/* "30s old". @key: seconds until now; negative ones are in the future */
+/* "30s old". @key: the age in seconds; a negative age is in the future */
 static void print_ago(const json_t *reading, const char *key, const char *before, const char *ago,
                       const char *after, FILE *out) {
         double ago_s = number_of(reading, key);
@@ -168,7 +168,7 @@ static void print_limit(const json_t *limit, const struct style *style, FILE *ou
         (void)fputc('\n', out);
 }
 
-/* @weights: of all terms together; a term's share of them is its share of 100 points */
+/* @weights: the sum over all terms; a term's share of it is its share of 100 points */
 static void print_term(const json_t *term, double weights, const struct style *style, FILE *out) {
         double share = weights > 0 ? number_of(term, "weight") / weights * 100 : 0;
 
@@ -190,7 +190,7 @@ static void print_term(const json_t *term, double weights, const struct style *s
         (void)fputc('\n', out);
 }
 
-/* " (3.2 of 10 CPUs)", if the object has the node's capacity. */
+/* " (3.2 of 10 CPUs)", if the capacity is known. */
 static void print_load(const json_t *usage, bool is_memory, FILE *out) {
         double unit = is_memory ? 1 << 30 : 1;
         struct terms_text capacity = terms_amount(usage, "capacity", 1 / unit);
@@ -257,7 +257,7 @@ static void print_hot(const json_t *hot, const struct style *style, FILE *out) {
         (void)fputc('\n', out);
 }
 
-/* Of those that an extender does not keep, it keeps the weight. */
+/* An extender keeps only the total weight of the other terms. */
 static void print_terms(const json_t *node, const struct style *style, FILE *out) {
         const json_t *terms = json_at(node, "priorities", NULL);
         double others = number_of(node, "otherWeight"), weights = others;

@@ -35,8 +35,7 @@ struct node_list {
         struct listed_nodes listed;
         const char *plimsoll_namespace;
         const char *selector; /* of nodes; NULL: all */
-        char *told; /* where the estimate is from, or why there are no scores; owned; NULL: neither
-                     */
+        char *note; /* the origin of the estimate, or why there are no scores; owned; may be NULL */
         bool has_estimate;
 };
 
@@ -56,7 +55,7 @@ struct node_list *node_list_new(struct cluster *cluster, const struct node_table
 void node_list_free(struct node_list *list) {
         if (!list)
                 return;
-        free(list->told);
+        free(list->note);
         node_table_free(list->table);
         listed_nodes_done(&list->listed);
         free(list);
@@ -107,15 +106,15 @@ static void update_on_node(void *userdata, const char *text, size_t len) {
 }
 
 /* @page: what an extender knows, so that pods need not be listed; NULL: none has answered
- * @told: where it is from, or why there is none */
-static void import_page(struct node_list *list, const json_t *page, const char *told) {
+ * @note: the origin of the page, or why there is none */
+static void import_page(struct node_list *list, const json_t *page, const char *note) {
         struct error err = ERROR_NULL;
 
         list->has_estimate = page && estimate_import_page(list->table, page, &err) == 0;
         if (list->has_estimate)
                 listed_nodes_count_pods(&list->listed, page);
-        list->told = page && !list->has_estimate ? xasprintf("%s: %s", told, err.msg)
-                                                 : xstrdup(told);
+        list->note = page && !list->has_estimate ? xasprintf("%s: %s", note, err.msg)
+                                                 : xstrdup(note);
 }
 
 static void update_pods_begin(void *userdata) {
@@ -144,7 +143,7 @@ static void update_pods_ended(void *userdata) {
                                              update->now_unix_ms, update->now_unix_ms);
 }
 
-/* What the policies with scoring: estimate go by. */
+/* Provide the input of policies with scoring: estimate. */
 static int update_estimates(struct update *update, struct error *err) {
         static const struct pod_watch_events events = {
                 .list_begins = update_pods_begin,
@@ -155,12 +154,12 @@ static int update_estimates(struct update *update, struct error *err) {
         bool is_needed = false;
 
         if (estimates(first)) {
-                _cleanup_(freep) char *told = NULL;
+                _cleanup_(freep) char *note = NULL;
                 json_auto_t *page = cluster_estimate(first->cluster, first->plimsoll_namespace,
-                                                     &told);
+                                                     &note);
                 for (size_t i = 0; i < update->count; i++)
                         if (estimates(update->lists[i]))
-                                import_page(update->lists[i], page, told);
+                                import_page(update->lists[i], page, note);
                 return 0;
         }
         for (size_t i = 1; i < update->count; i++)
@@ -169,7 +168,7 @@ static int update_estimates(struct update *update, struct error *err) {
 }
 
 static void forget_estimate(struct node_list *list) {
-        free(TAKE_PTR(list->told));
+        free(TAKE_PTR(list->note));
         list->has_estimate = false;
 }
 
@@ -212,6 +211,6 @@ int node_list_read_all(struct node_list *const lists[], size_t count, const char
 void node_list_explain(const struct node_list *list, const struct explained_pod *pod,
                        int64_t now_unix_ms, struct explanation *ret) {
         explanation_init(ret, list->table, &list->listed, pod, now_unix_ms);
-        ret->estimate_from = list->has_estimate ? list->told : NULL;
-        ret->why_unscored = list->has_estimate ? NULL : list->told;
+        ret->estimate_from = list->has_estimate ? list->note : NULL;
+        ret->why_unscored = list->has_estimate ? NULL : list->note;
 }

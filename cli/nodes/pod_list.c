@@ -29,7 +29,7 @@ static void list_on_pod(void *userdata, const char *text, size_t len) {
         const struct listing *listing = userdata;
         struct pod_facts facts;
 
-        /* Only bound pods are selected, but a proxy may ignore the selector. */
+        /* A proxy may ignore the selector, which selects only bound pods. */
         if (pod_facts_skim(&facts, text, len) && facts.id != 0 && facts.node.len > 0 &&
             !facts.is_finished)
                 listing->events->pod(listing->userdata, &facts, false);

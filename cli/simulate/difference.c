@@ -6,29 +6,32 @@
 #include "base/mem.h"
 
 /* Return: negative if row @a is better, 0 if they are equal */
-static int compare_merit(const struct explanation *of, size_t a, size_t b) {
-        bool is_a_out = !explanation_passes(of, a), is_b_out = !explanation_passes(of, b);
-        int a10 = explanation_score(of, a), b10 = explanation_score(of, b);
+static int compare_merit(const struct explanation *explanation, size_t a, size_t b) {
+        bool is_a_out = !explanation_passes(explanation, a),
+             is_b_out = !explanation_passes(explanation, b);
+        int a10 = explanation_score(explanation, a), b10 = explanation_score(explanation, b);
 
         if (is_a_out || is_b_out)
                 return is_a_out - is_b_out;
         if (a10 != b10 || a10 < 0)
                 return b10 - a10;
-        double a_fine = explanation_fine(of, a), b_fine = explanation_fine(of, b);
+        double a_fine = explanation_fine(explanation, a), b_fine = explanation_fine(explanation, b);
         return a_fine > b_fine ? -1 : a_fine < b_fine;
 }
 
 static int compare_places(const void *a, const void *b, void *userdata) {
         const size_t left = *(const size_t *)a, right = *(const size_t *)b;
-        const struct explanation *of = ((const struct difference_side *)userdata)->explanation;
-        int merit = compare_merit(of, left, right);
+        const struct explanation *explanation =
+                ((const struct difference_side *)userdata)->explanation;
+        int merit = compare_merit(explanation, left, right);
 
         return merit ? merit
-                     : strcmp(node_table_name(of->table, left), node_table_name(of->table, right));
+                     : strcmp(node_table_name(explanation->table, left),
+                              node_table_name(explanation->table, right));
 }
 
 static void rank_nodes(struct difference_side *side, size_t count) {
-        const struct explanation *of = side->explanation;
+        const struct explanation *explanation = side->explanation;
 
         side->ranks = xcalloc(count + 1, sizeof(*side->ranks));
         side->order = xcalloc(count + 1, sizeof(*side->order));
@@ -37,10 +40,10 @@ static void rank_nodes(struct difference_side *side, size_t count) {
         qsort_r(side->order, count, sizeof(*side->order), compare_places, side);
         for (size_t place = 0; place < count; place++) {
                 size_t row = side->order[place], before = place > 0 ? side->order[place - 1] : row;
-                if (!explanation_passes(of, row))
+                if (!explanation_passes(explanation, row))
                         continue;
                 side->passing++;
-                side->ranks[row] = place > 0 && compare_merit(of, before, row) == 0
+                side->ranks[row] = place > 0 && compare_merit(explanation, before, row) == 0
                                            ? side->ranks[before]
                                            : place + 1;
         }
@@ -114,15 +117,15 @@ enum difference_flip difference_flip(const struct difference *difference, size_t
 
 const struct policy_predicate *difference_predicate(const struct difference_side *side, size_t row,
                                                     double *ret_value_ratio) {
-        const struct explanation *of = side->explanation;
-        int by = of->rejected_by[row];
+        const struct explanation *explanation = side->explanation;
+        int by = explanation->rejected_by[row];
         struct reading reading;
 
         *ret_value_ratio = 0;
         if (by < 0)
                 return NULL;
-        node_table_reading(of->table, row, of->policy->predicates[by].metric, of->now_unix_ms,
-                           &reading);
+        node_table_reading(explanation->table, row, explanation->policy->predicates[by].metric,
+                           explanation->now_unix_ms, &reading);
         *ret_value_ratio = reading.value;
-        return &of->policy->predicates[by];
+        return &explanation->policy->predicates[by];
 }

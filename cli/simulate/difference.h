@@ -1,9 +1,8 @@
 /*
- * What differs when the same nodes are judged by two policies. Pure.
+ * The differences between two policies on the same nodes. Pure.
  *
- * A node's rank is 1 plus the number of passing nodes that are better: by the score that the
- * scheduler would get, and if that is equal, by the score before rounding. Equal nodes have the
- * same rank.
+ * A node's rank is 1 plus the number of better nodes that pass. A node is better if its score is
+ * higher, or, with equal scores, its score before rounding. Equal nodes have the same rank.
  */
 #pragma once
 
@@ -14,7 +13,7 @@
 struct difference_side {
         const struct explanation *explanation; /* borrowed */
         size_t *ranks;                         /* [row]; 0: the node is closed or rejected */
-        size_t *order;                         /* rows, the best first, those without a rank last */
+        size_t *order;                         /* rows: the best first, rows without a rank last */
         size_t passing;
 };
 
@@ -22,8 +21,8 @@ struct difference_side {
 struct difference_metric {
         size_t metric;  /* index into the new policy's metrics */
         size_t usable;  /* nodes with a usable reading */
-        size_t unknown; /* nodes without one, of those that it has a limit or a priority for */
-        bool is_new;    /* the old policy does not have it */
+        size_t unknown; /* nodes without one, although a limit or priority of theirs needs it */
+        bool is_new;    /* not in the old policy */
 };
 
 struct difference {
@@ -35,9 +34,9 @@ struct difference {
 };
 
 /**
- * difference_init() - compare
+ * difference_init() - compare two explanations
  * @before, @after: their tables have the same nodes in the same rows; borrowed until
- * difference_done()
+ *                  difference_done()
  */
 void difference_init(struct difference *difference, const struct explanation *before,
                      const struct explanation *after);
@@ -48,6 +47,6 @@ enum difference_flip { DIFFERENCE_NONE, DIFFERENCE_REJECTED, DIFFERENCE_PASSES }
 /** difference_flip() - how a node's verdict changes */
 enum difference_flip difference_flip(const struct difference *difference, size_t row);
 
-/** difference_predicate() - the limit that rejects @row, and the reading; NULL: none does */
+/** difference_predicate() - the limit that rejects @row, and the reading; NULL: no limit does */
 const struct policy_predicate *difference_predicate(const struct difference_side *side, size_t row,
                                                     double *ret_value_ratio);

@@ -1,6 +1,5 @@
 #include "cli/simulate/simulate.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,17 +32,17 @@ static const struct option_row rows[] = {
          .metavar = "FILE", .help = "File with the DynamicSchedulerPolicy to simulate; - for "
                                     "standard input."},
         {.name = "in-force", .type = OPTION_STRING, .value = &settings.in_force, .metavar = "FILE",
-         .help = "File with the policy to compare it with. Default: the cluster's."},
+         .help = "File with the policy to compare with. Default: the cluster's policy."},
         OUTPUT_ROW(settings.output),
         CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
         {.help = "Saved nodes"},
         {.name = "nodes", .type = OPTION_STRING, .value = &settings.nodes, .metavar = "FILE",
-         .help = "Nodes as `kubectl get nodes -o json` prints them, instead of the cluster's. With "
-                 "the pods as well (nodes,pods -A), scoring: estimate can go by these."},
+         .help = "Read the nodes from the output of `kubectl get nodes -o json`. If it also has the "
+                 "pods (nodes,pods -A), scoring: estimate uses them."},
         {.name = "estimate", .type = OPTION_STRING, .value = &settings.estimate, .metavar = "FILE",
-         .help = "What an extender knew then: its page /estimate."},
+         .help = "Read what an extender knew from its page /estimate."},
         {.name = "now", .type = OPTION_STRING, .value = &settings.now, .metavar = "TIME",
-         .help = "Judge as of this time, such as 2026-07-23T11:25:54Z. Default: now."},
+         .help = "Judge at this time, such as 2026-07-23T11:25:54Z. Default: now."},
         {.help = "Annotations"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
@@ -57,14 +56,14 @@ static int check_flags(int64_t *ret_now_unix_ms, struct error *err) {
         size_t inputs = 0;
 
         if (!settings.filename)
-                return error_set(err, EINVAL, "--filename: expected the policy to simulate");
+                return error_set(err, EX_USAGE, "--filename: expected the policy to simulate");
         if ((settings.estimate || settings.now) && !settings.nodes)
-                return error_set(err, EINVAL, "--%s: expected with --nodes",
+                return error_set(err, EX_USAGE, "--%s: expected with --nodes",
                                  settings.now ? "now" : "estimate");
         for (size_t i = 0; i < ARRAY_LEN(files); i++)
                 inputs += files[i] && strcmp(files[i], "-") == 0;
         if (inputs > 1)
-                return error_set(err, EINVAL, "standard input can be only one of the files");
+                return error_set(err, EX_USAGE, "only one of the files can be standard input");
         return verb_now(settings.now, ret_now_unix_ms, err);
 }
 
@@ -113,7 +112,7 @@ static int run_simulate(int count, char **words, struct error *err) {
         if (r == 0)
                 r = check_flags(&now_unix_ms, err);
         if (r == 0)
-                r = annotation_style_init(&style, &settings.shared, settings.unit, err);
+                r = verb_usage(annotation_style_init(&style, &settings.shared, settings.unit, err));
         if (r == 0)
                 r = cluster_policy_read(settings.filename, &simulated, err);
         if (r == 0 && !(settings.nodes && settings.in_force))
@@ -128,13 +127,14 @@ static int run_simulate(int count, char **words, struct error *err) {
 
 const struct verb simulate_verb = {
         .name = "simulate",
-        .summary = "what a policy would change: verdicts and scores",
+        .summary = "Compare two policies on the nodes of the cluster",
         .usage = "Usage: kubectl plimsoll simulate -f POLICY [FLAG...]\n"
                  "\n"
-                 "Judges the nodes by the policy in force and by that of the file, with the\n"
-                 "extender's own code, and shows what differs. Exits with 0; with 1 when a node\n"
-                 "would be rejected that passes by the policy in force; with 2 when it fails, as\n"
-                 "with a policy that is refused.\n"
+                 "Compares a policy with the one in force: shows which nodes would get another\n"
+                 "verdict or score. The code that decides is the extender's.\n"
+                 "\n"
+                 "Exit status: 0, 1 if a node would be rejected that passes now, 2 for failures\n"
+                 "such as an invalid policy.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll simulate -f policy.yaml\n"

@@ -1,4 +1,4 @@
-/* `simulate`: what a policy would change. `record`: what simulate needs, in a file. */
+/* `simulate`: compares two policies. */
 #pragma once
 
 #include "cli/verb/verb.h"

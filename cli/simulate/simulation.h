@@ -1,4 +1,4 @@
-/* What `simulate` shows, for people and for programs. */
+/* The output of `simulate`, for people and for programs. */
 #pragma once
 
 #include <jansson.h>
@@ -10,13 +10,13 @@
 
 /* All borrowed. */
 struct simulation {
-        const char *in_force_from; /* where the policy in force is from */
+        const char *in_force_from; /* the origin of the policy in force */
         const char *policy_from;   /* the file of the simulated policy */
         const struct difference *difference;
 };
 
 /** simulation_print() - for people
- * @is_wide: every node, not only some */
+ * @is_wide: all nodes, not only some */
 void simulation_print(const struct simulation *simulation, const struct style *style, bool is_wide,
                       FILE *out);
 /** simulation_json() - for programs; owned by the caller */

@@ -8,13 +8,13 @@ static json_t *integer_or_null(size_t value, bool is_known) {
 }
 
 static json_t *side_json(const struct difference_side *side, size_t row) {
-        const struct explanation *of = side->explanation;
+        const struct explanation *explanation = side->explanation;
         double value_ratio;
 
         const struct policy_predicate *by = difference_predicate(side, row, &value_ratio);
-        int score = explanation_score(of, row);
+        int score = explanation_score(explanation, row);
         json_t *json = json_pack("{s:s, s:o, s:o}", "rejectedBy",
-                                 by ? of->policy->metrics[by->metric].name : "", "score",
+                                 by ? explanation->policy->metrics[by->metric].name : "", "score",
                                  integer_or_null((size_t)score, score >= 0), "rank",
                                  integer_or_null(side->ranks[row], score >= 0));
         if (by)
@@ -41,15 +41,16 @@ static json_t *metrics_json(const struct difference *difference) {
         json_t *metrics = json_array();
 
         for (size_t i = 0; i < difference->metric_count; i++) {
-                const struct difference_metric *metric = &difference->metrics[i];
-                const struct policy_metric *of =
-                        &difference->after.explanation->policy->metrics[metric->metric];
-                json_t *window = of->is_query ? json_real((double)of->query.window_ms / MS_PER_S)
-                                              : json_null();
+                const struct difference_metric *shown = &difference->metrics[i];
+                const struct policy_metric *metric =
+                        &difference->after.explanation->policy->metrics[shown->metric];
+                json_t *window = metric->is_query
+                                         ? json_real((double)metric->query.window_ms / MS_PER_S)
+                                         : json_null();
                 json_array_append_new(metrics,
-                                      json_pack("{s:s, s:I, s:I, s:b, s:o}", "metric", of->name,
-                                                "usable", (json_int_t)metric->usable, "unknown",
-                                                (json_int_t)metric->unknown, "new", metric->is_new,
+                                      json_pack("{s:s, s:I, s:I, s:b, s:o}", "metric", metric->name,
+                                                "usable", (json_int_t)shown->usable, "unknown",
+                                                (json_int_t)shown->unknown, "new", shown->is_new,
                                                 "windowSeconds", window));
         }
         return metrics;

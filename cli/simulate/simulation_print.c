@@ -10,17 +10,17 @@
 enum { SOME = 5, SOME_FLIPS = 10, SIDE_COLUMNS = 3, NAME_MAX = 40, TEXT_MAX = 400 };
 
 struct printing {
-        const struct simulation *of;
+        const struct simulation *simulation;
         const struct style *style;
         bool is_wide;
         FILE *out;
 };
 
 static const char *node_name(const struct printing *to, size_t row) {
-        return node_table_name(to->of->difference->after.explanation->table, row);
+        return node_table_name(to->simulation->difference->after.explanation->table, row);
 }
 
-/* In a column of @width. */
+/* Padded to @width. */
 static void simulation_put_name(const struct printing *to, const char *name, size_t width) {
         size_t taken = style_text(name, width, to->out);
 
@@ -30,7 +30,7 @@ static void simulation_put_name(const struct printing *to, const char *name, siz
 static size_t name_width(const struct printing *to) {
         size_t width = strlen("SIMULATED");
 
-        for (size_t row = 0; row < to->of->difference->count; row++)
+        for (size_t row = 0; row < to->simulation->difference->count; row++)
                 width = size_max(width, strlen(node_name(to, row)));
         return to->is_wide ? width : size_min(width, NAME_MAX);
 }
@@ -44,7 +44,7 @@ static void put_rest(const struct printing *to, size_t count) {
 /* ---- Verdicts. */
 
 static void put_flip(const struct printing *to, size_t row, size_t width) {
-        const struct difference *difference = to->of->difference;
+        const struct difference *difference = to->simulation->difference;
         bool passes = difference_flip(difference, row) == DIFFERENCE_PASSES;
         const struct difference_side *side = passes ? &difference->before : &difference->after;
         double value_ratio;
@@ -61,7 +61,7 @@ static void put_flip(const struct printing *to, size_t row, size_t width) {
 }
 
 static void put_verdicts(const struct printing *to) {
-        const struct difference *difference = to->of->difference;
+        const struct difference *difference = to->simulation->difference;
         size_t width = name_width(to), flips = 0;
 
         (void)fprintf(
@@ -107,17 +107,18 @@ static void simulation_put_places(struct table *table, const struct printing *to
         if (before == SIZE_MAX && after == SIZE_MAX)
                 return;
         table_row(table);
-        simulation_put_side(table, to, &to->of->difference->before, before);
-        simulation_put_side(table, to, &to->of->difference->after, after);
+        simulation_put_side(table, to, &to->simulation->difference->before, before);
+        simulation_put_side(table, to, &to->simulation->difference->after, after);
 }
 
-/* The place of number @i of the SOME worst passing nodes; SIZE_MAX if it is among the SOME best. */
+/* The place of the @i-th of the SOME worst passing nodes; SIZE_MAX if it is one of the SOME best.
+ */
 static size_t worst_place(const struct difference_side *side, size_t i) {
         return side->passing + i >= SOME + SOME ? side->passing + i - SOME : SIZE_MAX;
 }
 
 static void simulation_put_all_places(struct table *table, const struct printing *to) {
-        const struct difference *difference = to->of->difference;
+        const struct difference *difference = to->simulation->difference;
         bool is_whole = to->is_wide || difference->count <= SOME + SOME;
 
         for (size_t place = 0; place < (is_whole ? difference->count : SOME); place++)
@@ -132,8 +133,8 @@ static void simulation_put_all_places(struct table *table, const struct printing
 
 /* Usually both sides have the same source. */
 static void put_sources(const struct printing *to) {
-        const struct explanation *before = to->of->difference->before.explanation,
-                                 *after = to->of->difference->after.explanation;
+        const struct explanation *before = to->simulation->difference->before.explanation,
+                                 *after = to->simulation->difference->after.explanation;
         const char *unscored[] = {before->why_unscored, after->why_unscored};
 
         if (unscored[0] && unscored[1] && strcmp(unscored[0], unscored[1]) == 0) {
@@ -151,7 +152,7 @@ static void put_sources(const struct printing *to) {
 }
 
 static void put_scores(const struct printing *to) {
-        const struct difference *difference = to->of->difference;
+        const struct difference *difference = to->simulation->difference;
         const size_t name_max = to->is_wide ? 0 : NAME_MAX;
         const struct table_column columns[] = {
                 {"  RANK"}, {"IN FORCE ", .max_width = name_max, .is_left = true}, {"SCORE"},
@@ -172,25 +173,25 @@ static void put_scores(const struct printing *to) {
 /* ---- Metrics that nodes lack. */
 
 static void put_metrics(const struct printing *to) {
-        const struct difference *difference = to->of->difference;
+        const struct difference *difference = to->simulation->difference;
         const struct policy *policy = difference->after.explanation->policy;
 
         for (size_t i = 0; i < difference->metric_count; i++) {
-                const struct difference_metric *metric = &difference->metrics[i];
-                const struct policy_metric *of = &policy->metrics[metric->metric];
+                const struct difference_metric *shown = &difference->metrics[i];
+                const struct policy_metric *metric = &policy->metrics[shown->metric];
                 char window[DURATION_TEXT_MAX];
-                if (metric->unknown == 0)
+                if (shown->unknown == 0)
                         continue;
                 (void)fprintf(to->out, "%smetric %s: no usable value on %zu of %zu node%s%s\n",
-                              to->style->yellow, of->name, metric->unknown, difference->count,
+                              to->style->yellow, metric->name, shown->unknown, difference->count,
                               number_plural(difference->count), to->style->off);
-                if (!metric->is_new)
+                if (!shown->is_new)
                         continue;
-                if (of->is_query) {
-                        duration_format(of->query.window_ms, window);
+                if (metric->is_query) {
+                        duration_format(metric->query.window_ms, window);
                         (void)fprintf(to->out,
-                                      "  it is new: unknown until the controller writes it, and of "
-                                      "its whole window after %s\n",
+                                      "  it is new: unknown until the controller writes it, and it "
+                                      "covers its whole window after %s\n",
                                       window);
                 } else {
                         (void)fputs("  it is new: unknown until a source delivers it\n", to->out);

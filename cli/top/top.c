@@ -1,6 +1,5 @@
 #include "cli/top/top.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,21 +27,20 @@ static struct {
 static const struct option_row rows[] = {
         {.name = "sort-by", .type = OPTION_STRING, .value = &settings.sort, .fallback = "name",
          .metavar = "KEY",
-         .help = "name, score, recent, pods, expected, age, or a metric of the policy; cpu is its "
-                 "first metric that begins so. The largest comes first."},
+         .help = "Sort by name, score, recent, pods, expected, age or a metric of the policy, "
+                 "largest first. A prefix such as cpu is the first metric that begins with it."},
         {.name = "selector", .letter = 'l', .type = OPTION_STRING, .value = &settings.selector,
          .metavar = "LABELS", .help = "Show only nodes with these labels, such as pool=batch."},
         {.name = "no-headers", .type = OPTION_BOOL, .value = &settings.no_headers,
-         .help = "Print no titles, and no sums after the nodes."},
+         .help = "Print only nodes: neither titles nor totals."},
         {.name = "requests", .type = OPTION_BOOL, .value = &settings.has_requests,
-         .help = "Show instead what pods request of each node, what it uses, and what is requested "
-                 "and not used; and what the pods of each namespace request. With spec.idle also "
-                 "the idle CPU that each node offers, and what its pods take of it; what these use "
-                 "is on the controller's status page. --sort-by takes name, cpu or mem."},
+         .help = "Show what the pods on each node and in each namespace request, what the node "
+                 "uses, and how much of the requests is unused. With spec.idle, also show the idle "
+                 "CPU that each node offers and its pods request. --sort-by is name, cpu or mem."},
         {.name = "watch", .letter = 'w', .type = OPTION_BOOL, .value = &settings.is_watching,
-         .help = "List the nodes again and again until Ctrl-C; with --requests watch the pods."},
+         .help = "Repeat until Ctrl-C."},
         {.name = "interval", .type = OPTION_DURATION_MS, .value = &settings.interval_ms,
-         .fallback = "10s", .min = 1000, .max = 3600000, .help = "Pause between lists of --watch."},
+         .fallback = "10s", .min = 1000, .max = 3600000, .help = "Pause between two updates of --watch."},
         OUTPUT_ROW(settings.output),
         CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
         {.help = "Policy and annotations"},
@@ -54,7 +52,7 @@ static const struct option_row rows[] = {
 /* clang-format on */
 
 static void begin_screen(const struct style *style) {
-        /* Begin in the upper left corner of an empty screen. */
+        /* Clear the screen. */
         if (settings.is_watching && style->is_terminal)
                 (void)fputs("\033[H\033[2J", stdout);
 }
@@ -66,7 +64,7 @@ static int show_view(const struct explanation *explanation, const struct listed_
         bool is_wide = settings.output == OUTPUT_WIDE;
 
         top_view_init(&view, explanation, listed, policy_from, is_wide, !style.is_terminal);
-        int r = top_view_sort(&view, settings.sort, err);
+        int r = verb_usage(top_view_sort(&view, settings.sort, err));
         if (r < 0)
                 return r;
         if (output_is_document(settings.output)) {
@@ -78,35 +76,29 @@ static int show_view(const struct explanation *explanation, const struct listed_
         return 0;
 }
 
-/* What is kept between the looks of --watch. */
-struct looking {
+/* What is kept between the updates of --watch. */
+struct session {
         struct cluster *cluster;
         struct node_table_options options;
         struct node_list *load; /* one of these two; NULL before the first update */
         struct top_requests *requests;
         char *policy_from;
+        int sort_resource; /* of requests; negative: by name */
 };
 
-static void looking_done(struct looking *looking) {
-        node_list_free(looking->load);
-        top_requests_free(looking->requests);
-        free(looking->policy_from);
-        cluster_free(looking->cluster);
+static void session_done(struct session *session) {
+        node_list_free(session->load);
+        top_requests_free(session->requests);
+        free(session->policy_from);
+        cluster_free(session->cluster);
 }
 
-static int show_requests(struct looking *looking, int64_t now_unix_ms, struct error *err) {
-        static const char *const keys[] = {[ESTIMATE_CPU] = "cpu", [ESTIMATE_MEM] = "mem"};
+static int show_requests(struct session *session, int64_t now_unix_ms, struct error *err) {
         struct style style = style_of(stdout);
-        int resource = ESTIMATE_RESOURCE_COUNT - 1;
         const struct top_requests_sum *sum = NULL;
 
-        while (resource >= 0 && strcmp(keys[resource], settings.sort) != 0)
-                resource--;
-        if (resource < 0 && strcmp(settings.sort, "name") != 0)
-                return error_set(err, EINVAL,
-                                 "--sort-by: '%.64s': with --requests expected name, cpu or mem",
-                                 settings.sort);
-        int r = top_requests_update(looking->requests, now_unix_ms, resource, &sum, err);
+        int r = top_requests_update(session->requests, now_unix_ms, session->sort_resource, &sum,
+                                    err);
         if (r < 0)
                 return r;
         if (output_is_document(settings.output)) {
@@ -120,73 +112,89 @@ static int show_requests(struct looking *looking, int64_t now_unix_ms, struct er
         return 0;
 }
 
-static int show_load(struct looking *looking, int64_t now_unix_ms, struct error *err) {
-        int r = node_list_update(looking->load, now_unix_ms, err);
+static int show_load(struct session *session, int64_t now_unix_ms, struct error *err) {
+        int r = node_list_update(session->load, now_unix_ms, err);
         if (r < 0)
                 return r;
 
         _cleanup_(explanation_done) struct explanation explanation;
-        node_list_explain(looking->load, NULL, now_unix_ms, &explanation);
-        return show_view(&explanation, node_list_listed(looking->load), looking->policy_from, err);
+        node_list_explain(session->load, NULL, now_unix_ms, &explanation);
+        return show_view(&explanation, node_list_listed(session->load), session->policy_from, err);
 }
 
-/* @policy: to judge by from now on; consumed */
-static void take_policy(struct looking *looking, struct policy *policy, int64_t now_unix_ms) {
-        if (looking->load)
-                node_table_set_policy(node_list_table(looking->load), policy, now_unix_ms);
-        else if (looking->requests)
-                node_table_set_policy(top_requests_table(looking->requests), policy, now_unix_ms);
+/* Use @policy from now on; it is consumed. */
+static void take_policy(struct session *session, struct policy *policy, int64_t now_unix_ms) {
+        if (session->load)
+                node_table_set_policy(node_list_table(session->load), policy, now_unix_ms);
+        else if (session->requests)
+                node_table_set_policy(top_requests_table(session->requests), policy, now_unix_ms);
         else if (settings.has_requests)
-                looking->requests = top_requests_new(looking->cluster, &looking->options, policy,
+                session->requests = top_requests_new(session->cluster, &session->options, policy,
                                                      settings.selector, settings.is_watching,
                                                      now_unix_ms);
         else
-                looking->load = node_list_new(looking->cluster, &looking->options, policy,
+                session->load = node_list_new(session->cluster, &session->options, policy,
                                               settings.plimsoll_namespace, now_unix_ms);
-        if (looking->load)
-                node_list_select(looking->load, settings.selector);
+        if (session->load)
+                node_list_select(session->load, settings.selector);
 }
 
-static int top_look(struct looking *looking, struct error *err) {
+static int top_look(struct session *session, struct error *err) {
         int64_t now_unix_ms = clock_wall_unix_ms();
         struct policy *policy = NULL;
         char *from = NULL;
 
-        /* A file may be a pipe, so it is read only once. */
-        if (!looking->policy_from || !settings.filename) {
-                int r = cluster_policy_load(looking->cluster, settings.filename,
+        /* A file may be a pipe: read it only once. */
+        if (!session->policy_from || !settings.filename) {
+                int r = cluster_policy_load(session->cluster, settings.filename,
                                             settings.plimsoll_namespace, &policy, &from, err);
                 if (r < 0)
                         return r;
-                free(looking->policy_from);
-                looking->policy_from = from;
-                take_policy(looking, policy, now_unix_ms);
+                free(session->policy_from);
+                session->policy_from = from;
+                take_policy(session, policy, now_unix_ms);
         }
-        return settings.has_requests ? show_requests(looking, now_unix_ms, err)
-                                     : show_load(looking, now_unix_ms, err);
+        return settings.has_requests ? show_requests(session, now_unix_ms, err)
+                                     : show_load(session, now_unix_ms, err);
+}
+
+static int check_flags(struct session *session, struct error *err) {
+        static const char *const keys[] = {[ESTIMATE_CPU] = "cpu", [ESTIMATE_MEM] = "mem"};
+        int resource = ESTIMATE_RESOURCE_COUNT - 1;
+
+        while (resource >= 0 && strcmp(keys[resource], settings.sort) != 0)
+                resource--;
+        session->sort_resource = resource;
+        if (settings.has_requests && resource < 0 && strcmp(settings.sort, "name") != 0)
+                return error_set(err, EX_USAGE,
+                                 "--sort-by: '%.64s': with --requests expected name, cpu or mem",
+                                 settings.sort);
+        if (settings.is_watching && output_is_document(settings.output))
+                return error_set(err, EX_USAGE, "--watch: expected with -o table or wide");
+        return 0;
 }
 
 static int run_top(int count, char **words, struct error *err) {
         _cleanup_(annotation_style_done) struct annotation_style style = {0};
-        _cleanup_(looking_done) struct looking looking = {0};
+        _cleanup_(session_done) struct session session = {0};
 
         int r = verb_no_words(count, words, err);
-        if (r == 0 && settings.is_watching && output_is_document(settings.output))
-                r = error_set(err, EINVAL, "--watch: expected with -o table or wide");
         if (r == 0)
-                r = annotation_style_init(&style, &settings.shared, settings.unit, err);
-        looking.options = style.table;
+                r = check_flags(&session, err);
         if (r == 0)
-                r = cluster_open(&settings.cluster, &looking.cluster, err);
+                r = verb_usage(annotation_style_init(&style, &settings.shared, settings.unit, err));
+        session.options = style.table;
         if (r == 0)
-                r = top_look(&looking, err);
+                r = cluster_open(&settings.cluster, &session.cluster, err);
+        if (r == 0)
+                r = top_look(&session, err);
         while (r == 0 && settings.is_watching && fflush(stdout) == 0 && !ferror(stdout)) {
-                cluster_pause(looking.cluster, settings.interval_ms);
-                r = cluster_check(looking.cluster, err);
+                cluster_pause(session.cluster, settings.interval_ms);
+                r = cluster_check(session.cluster, err);
                 if (r < 0)
                         break;
-                r = top_look(&looking, err);
-                if (r < 0) { /* what is on the screen stays; the next list may succeed */
+                r = top_look(&session, err);
+                if (r < 0) { /* keep the screen; the next update may succeed */
                         (void)fprintf(stderr, "kubectl plimsoll top: %s\n", err->msg);
                         r = 0;
                 }
@@ -196,13 +204,13 @@ static int run_top(int count, char **words, struct error *err) {
 
 const struct verb top_verb = {
         .name = "top",
-        .summary = "the load line of every node: usage, limits, verdict and score",
+        .summary = "Show usage, limits, verdict and score of every node",
         .usage = "Usage: kubectl plimsoll top [FLAG...]\n"
                  "\n"
-                 "Shows for every node its usage by the metrics of the policy, with the limits\n"
-                 "marked, the verdict and the score that it would get now, and why. It is judged\n"
-                 "by the extender's own code from the annotations; for a pod without requests.\n"
-                 "With scoring: estimate a running extender is asked what it knows of the nodes.\n"
+                 "Shows how busy every node is by the metrics of the policy, and the verdict and\n"
+                 "score that the node would get now for a pod without requests. The code that\n"
+                 "decides is the extender's. With `scoring: estimate`, a running extender\n"
+                 "provides what it knows about the pods.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll top --sort-by=cpu\n"

@@ -1,4 +1,4 @@
-/* `top`: the load line of every node. */
+/* `top`: usage, limits, verdict and score of every node. */
 #pragma once
 
 #include "cli/verb/verb.h"

@@ -1,4 +1,4 @@
-/* The two forms of a view. */
+/* The two output formats of a view. */
 #include <stdint.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static void top_format_verdict(const struct top_view *view, const struct top_nod
                 (void)snprintf(text, VERDICT_MAX, "ok, %zu of %zu metric%s unusable",
                                node->used - node->usable, node->used, number_plural(node->used));
         else if (node->is_ahead)
-                (void)snprintf(text, VERDICT_MAX, "ok, but read in the future: clocks differ");
+                (void)snprintf(text, VERDICT_MAX, "ok, but from the future: clocks differ");
         else
                 (void)snprintf(text, VERDICT_MAX, "ok");
 }
@@ -39,17 +39,19 @@ static void top_put_usage(struct table *to, const struct top_view *view,
                 [READING_MALFORMED] = "bad",
                 [READING_EXPIRED] = "stale",
         };
-        const struct explanation *of = view->explanation;
+        const struct explanation *explanation = view->explanation;
         struct reading reading;
 
-        node_table_reading(of->table, node->row, column->metric, of->now_unix_ms, &reading);
+        node_table_reading(explanation->table, node->row, column->metric, explanation->now_unix_ms,
+                           &reading);
         if (reading.state != READING_USABLE) {
                 table_cell(to, reading.state == READING_MISSING ? style->dim : style->yellow, "%s",
                            unusable[reading.state]);
                 return;
         }
         double percent = reading.value * 100;
-        double limit_ratio = policy_limit_ratio(of->policy, node_table_pool(of->table, node->row),
+        double limit_ratio = policy_limit_ratio(explanation->policy,
+                                                node_table_pool(explanation->table, node->row),
                                                 column->metric);
         bool is_over = limit_ratio > 0 && reading.value > limit_ratio;
         table_cell(to, is_over ? style->red : "", percent < 9999 ? "%4.0f%%" : "%4.0e%%", percent);
@@ -131,17 +133,17 @@ static struct table *top_table_new(const struct top_view *view, const struct sty
         return table_new(style, columns, count);
 }
 
-/* Mean and largest of a metric over the nodes that have it. */
+/* The mean and the maximum of a metric over the nodes that have it. */
 static void top_put_sum(const struct top_view *view, const struct top_column *column, FILE *out) {
-        const struct explanation *of = view->explanation;
+        const struct explanation *explanation = view->explanation;
         const char *fullest = NULL;
         double sum = 0, largest = 0;
         struct reading reading;
         size_t count = 0;
 
         for (size_t i = 0; i < view->node_count; i++) {
-                node_table_reading(of->table, view->nodes[i].row, column->metric, of->now_unix_ms,
-                                   &reading);
+                node_table_reading(explanation->table, view->nodes[i].row, column->metric,
+                                   explanation->now_unix_ms, &reading);
                 if (reading.state != READING_USABLE)
                         continue;
                 count++;
@@ -154,7 +156,7 @@ static void top_put_sum(const struct top_view *view, const struct top_column *co
         if (!fullest)
                 return;
         (void)fprintf(out, "%s: mean %.3g%%, largest %.3g%% (",
-                      of->policy->metrics[column->metric].name, sum / (double)count * 100,
+                      explanation->policy->metrics[column->metric].name, sum / (double)count * 100,
                       largest * 100);
         (void)style_text(fullest, NAME_MAX_TERMINAL, out);
         (void)fputs(")\n", out);

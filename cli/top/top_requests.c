@@ -27,13 +27,13 @@ struct top_requests {
         struct pod_watch *watch; /* NULL: not begun */
         const char *selector;
         bool is_watching;
-        struct strmap pods, incoming; /* id -> pod; incoming: of the list that is being read */
+        struct strmap pods, incoming; /* id -> pod; incoming: the unfinished list */
         bool is_listing;
         int64_t now_unix_ms;
         struct top_requests_sum sum;
 };
 
-/* Whether the metric is a mean of the resource. */
+/* Is the metric a mean of the resource? */
 static bool is_mean_of(const struct policy_metric *metric, unsigned resource) {
         return metric->is_query && metric->query.resource == resource &&
                metric->query.statistic == METRIC_AVG;
@@ -68,7 +68,7 @@ static void rows_done(struct top_requests_rows *rows) {
         *rows = (struct top_requests_rows){0};
 }
 
-/* NULL: there is none. */
+/* NULL: none. */
 static struct top_requests_row *find_row(const struct top_requests_rows *rows, const char *name) {
         size_t at = (size_t)(uintptr_t)strmap_get(&rows->index, name, strlen(name));
 
@@ -112,7 +112,7 @@ static void requests_on_node(void *userdata, const char *text, size_t len) {
                                   MILLI;
 }
 
-/* ---- Pods. A list replaces the last one when it has ended. */
+/* ---- Pods. A complete list replaces the last one. */
 
 static void forget_pod(struct pod *pod) {
         if (!pod)
@@ -167,7 +167,7 @@ static void requests_on_pods_ended(void *userdata) {
         requests->incoming = STRMAP_NULL;
 }
 
-/* ---- The sums. */
+/* ---- Totals. */
 
 static void requests_add(struct top_requests_row *row, const struct pod *pod) {
         row->pods++;
@@ -176,8 +176,7 @@ static void requests_add(struct top_requests_row *row, const struct pod *pod) {
                 row->requested.of[r] += pod->request.of[r];
 }
 
-/* Nodes without a reading are left out of the sums of what is used and unused, which are not known
- * if no node has one. */
+/* The totals of usage leave out nodes without a reading. They are unknown if no node has one. */
 static void requests_sum_up(struct top_requests_sum *sum) {
         struct top_requests_row *total = &sum->total;
 

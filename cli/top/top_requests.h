@@ -1,4 +1,4 @@
-/* `top --requests`: what pods request on each node, beside what the node uses. */
+/* `top --requests`: the requests of pods on each node, beside the usage of the node. */
 #pragma once
 
 #include <jansson.h>
@@ -15,13 +15,13 @@
 #include "policy/estimate/pod_load.h"
 #include "program/style.h"
 
-/* A node, a namespace, or the sum of all nodes. */
+/* A node, a namespace, or the total of all nodes. */
 struct top_requests_row {
         char *name; /* owned */
         size_t pods;
-        struct pod_load capacity, requested; /* capacity 0: not known; a namespace has none */
+        struct pod_load capacity, requested; /* capacity 0: unknown; a namespace has none */
         struct pod_load used;                /* < 0: no usable reading, or no capacity */
-        struct pod_load unused; /* requested but not used, so reclaimable; < 0: not known */
+        struct pod_load unused;              /* requested but not used: reclaimable; < 0: unknown */
         double idle_offered_cores, idle_taken_cores; /* see top_requests_sum.has_idle */
 };
 
@@ -34,17 +34,17 @@ struct top_requests_rows {
 struct top_requests_sum {
         struct top_requests_rows nodes, spaces;
         struct top_requests_row total; /* of all nodes */
-        bool has_idle;                 /* the policy has spec.idle; if not, nothing idle is shown */
+        bool has_idle;                 /* the policy has spec.idle, so idle CPU is shown */
 };
 
 struct top_requests;
 
 /**
- * top_requests_new() - nothing is known before the first update
- * @policy:      owned by the table from now on; usage is read from its means of CPU and memory with
+ * top_requests_new() - empty before the first update
+ * @policy:      the table becomes its owner. Usage is the policy's mean of CPU and of memory with
  *               the shortest window
- * @selector:    of nodes, borrowed, as in node_list_each()
- * @is_watching: pods are watched between updates, instead of being listed at each
+ * @selector:    of nodes, borrowed; see node_list_each()
+ * @is_watching: watch the pods between updates, instead of listing them each time
  */
 struct top_requests *top_requests_new(struct cluster *cluster,
                                       const struct node_table_options *options,
@@ -52,22 +52,22 @@ struct top_requests *top_requests_new(struct cluster *cluster,
                                       int64_t now_unix_ms);
 void top_requests_free(struct top_requests *requests);
 DEFINE_FREEP(struct top_requests, top_requests_free);
-/** top_requests_table() - the table of nodes, which has the policy; borrowed */
+/** top_requests_table() - the table of nodes, with the policy; borrowed */
 struct node_table *top_requests_table(const struct top_requests *requests);
 
 /**
- * top_requests_update() - list nodes and pods, sum them up, and sort nodes and namespaces
- * @sort_by: the resource of which they request most; negative: by name
+ * top_requests_update() - list nodes and pods, add up requests, and sort nodes and namespaces
+ * @sort_by: the resource whose requests come largest first; negative: by name
  * @ret:     borrowed until the next update
  *
- * Pods that have ended or are not bound do not count.
+ * Only bound pods that have not ended count.
  * Return: 0; negative errno
  */
 _must_check_ int top_requests_update(struct top_requests *requests, int64_t now_unix_ms,
                                      int sort_by, const struct top_requests_sum **ret,
                                      struct error *err);
 
-/** top_requests_print() - print the tables; on a narrow terminal without capacities and shares
+/** top_requests_print() - print the tables; a narrow terminal shows no capacities and shares
  * @no_headers: without titles */
 void top_requests_print(const struct top_requests_sum *sum, const struct style *style,
                         bool no_headers, FILE *out);

@@ -56,7 +56,7 @@ static const struct table_column namespaces[] = {
         {" MEM GiB"},
 };
 
-/* @capacity: the amount is shown as a share of it, too; negative: it is not */
+/* @capacity: also show the amount as a share of it; negative: do not */
 static void requests_put(struct table *to, double amount, double capacity, int resource) {
         double shown = resource == ESTIMATE_MEM ? amount / GIB : amount;
 
@@ -124,7 +124,7 @@ void top_requests_print(const struct top_requests_sum *sum, const struct style *
         (void)table_print(by_space, SIZE_MAX, out);
 }
 
-/* NULL if it is not known; then the key is left out. */
+/* NULL if it is unknown, which leaves out the key. */
 static json_t *known(double amount) {
         return amount >= 0 ? json_real(amount) : NULL;
 }

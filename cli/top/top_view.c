@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "policy/annotation.h"
 
-/* "CPU 1h max" for cpu_usage_max_avg_1h; a name without statistic and window stays as it is. */
+/* "CPU 1h max" for cpu_usage_max_avg_1h. A name without statistic and window does not change. */
 static void format_name(const struct policy_metric *metric, char *text, size_t text_bytes) {
         const char *usage = strstr(metric->name, "_usage_"), *window = strrchr(metric->name, '_');
 
@@ -21,7 +21,7 @@ static void format_name(const struct policy_metric *metric, char *text, size_t t
         (void)snprintf(text, text_bytes, "%.*s %s", (int)len, metric->name, window + 1);
         for (size_t i = 0; text[i] > ' '; i++)
                 text[i] = (char)toupper((unsigned char)text[i]);
-        /* No word for a mean, which is what people expect. */
+        /* People expect a mean, so it needs no word. */
         size_t end = strlen(text);
         if (metric->query.statistic != METRIC_AVG)
                 (void)snprintf(text + end, text_bytes - end, " %.*s", (int)strcspn(statistic, "_"),
@@ -47,25 +47,28 @@ static double shown_limit_ratio(const struct policy *policy, size_t metric) {
         return limit_ratio;
 }
 
-/* Only the limits of the nodes: there is no pod, so no rule holds. */
+/* Only the limits of nodes: without a pod, no rule applies. */
 static void view_judge(struct top_view *view, struct top_node *node) {
-        const struct explanation *of = view->explanation;
-        const struct verdict_limits limits =
-                judge_nodes_verdict_slow(&of->snapshot->nodes, node->row, of->now_unix_ms).limits;
+        const struct explanation *explanation = view->explanation;
+        const struct verdict_limits limits = judge_nodes_verdict_slow(&explanation->snapshot->nodes,
+                                                                      node->row,
+                                                                      explanation->now_unix_ms)
+                                                     .limits;
 
-        node->is_last = limits.last_by >= 0 && of->judge.scored.has_last;
+        node->is_last = limits.last_by >= 0 && explanation->judge.scored.has_last;
         node->over = verdict_over(limits);
         view->over += node->over >= 0;
         view->closed += node->closed_by != NULL;
         view->passing += !node->closed_by && node->rejected_by < 0;
 }
 
-static double find_expected(const struct explanation *of, size_t row) {
-        const struct estimator *estimator = of->snapshot->estimator;
+static double find_expected(const struct explanation *explanation, size_t row) {
+        const struct estimator *estimator = explanation->snapshot->estimator;
         const struct tracked_node *node =
-                explanation_has_estimate(of) && !of->why_unscored
-                        ? estimator_tracked(estimator,
-                                            of->snapshot->nodes.columns.estimate_number[row])
+                explanation_has_estimate(explanation) && !explanation->why_unscored
+                        ? estimator_tracked(
+                                  estimator,
+                                  explanation->snapshot->nodes.columns.estimate_number[row])
                         : NULL;
 
         return node ? tracked_node_usage_ratio(node, ESTIMATE_CPU, estimator_cluster(estimator))
@@ -73,23 +76,25 @@ static double find_expected(const struct explanation *of, size_t row) {
 }
 
 static void view_look(struct top_view *view, struct top_node *node) {
-        const struct explanation *of = view->explanation;
+        const struct explanation *explanation = view->explanation;
         struct reading reading;
 
-        for (size_t i = 0; i < of->policy->metric_count; i++) {
-                if (!policy_pool_uses(of->policy, node_table_pool(of->table, node->row), i))
+        for (size_t i = 0; i < explanation->policy->metric_count; i++) {
+                if (!policy_pool_uses(explanation->policy,
+                                      node_table_pool(explanation->table, node->row), i))
                         continue;
                 node->used++;
-                node_table_reading(of->table, node->row, i, of->now_unix_ms, &reading);
+                node_table_reading(explanation->table, node->row, i, explanation->now_unix_ms,
+                                   &reading);
                 if (reading.state != READING_USABLE)
                         continue;
                 node->usable++;
-                int64_t age_ms = of->now_unix_ms - reading.at_unix_ms;
+                int64_t age_ms = explanation->now_unix_ms - reading.at_unix_ms;
                 if (age_ms > node->age_ms)
                         node->age_ms = age_ms;
                 node->is_ahead |= age_ms < -ANNOTATION_SKEW_MS;
         }
-        node_table_hot_reading(of->table, node->row, of->now_unix_ms, &reading);
+        node_table_hot_reading(explanation->table, node->row, explanation->now_unix_ms, &reading);
         node->hot = reading.state == READING_USABLE ? reading.value : 0;
         view->blind += node->used > 0 && node->usable == 0;
 }
@@ -148,15 +153,15 @@ static int compare_nodes(const void *a, const void *b) {
 }
 
 static double usage_key(const struct top_view *view, const struct top_node *node, size_t metric) {
-        const struct explanation *of = view->explanation;
+        const struct explanation *explanation = view->explanation;
         struct reading reading;
 
-        node_table_reading(of->table, node->row, metric, of->now_unix_ms, &reading);
+        node_table_reading(explanation->table, node->row, metric, explanation->now_unix_ms,
+                           &reading);
         return reading.state == READING_USABLE ? reading.value : -1;
 }
 
-/* The index of the policy's first metric whose name is @key or begins with it; -1: there is none.
- */
+/* The index of the policy's first metric whose name is @key or begins with it; -1: none. */
 static int find_metric(const struct policy *policy, const char *key) {
         int exact = policy_metric_index(policy, key);
 

@@ -1,6 +1,6 @@
 /*
- * What `top` shows of an explanation: the metrics, the nodes in their order, and the sums. Pure but
- * for its output.
+ * What `top` shows: the metrics, the nodes in their order, and the totals of an explanation. Pure
+ * except for its output.
  */
 #pragma once
 
@@ -19,26 +19,24 @@ enum { TOP_TITLE_MAX = 96 };
 struct top_column {
         size_t metric; /* index into the policy's metrics */
         char title[TOP_TITLE_MAX];
-        double limit_ratio; /* in the title: the policy's, or else of the first pool; 0: none */
+        double limit_ratio; /* in the title: the policy's, or the first pool's; 0: none */
 };
 
 struct top_node {
         size_t row;            /* of the table */
         const char *name;      /* borrowed from the table */
-        int score10;           /* -1: it has none, as when it is rejected */
-        const char *closed_by; /* as in explanation.h */
-        int rejected_by;       /* as in explanation.h */
-        int over;     /* the first predicate whose limit it is above, even if it passes; -1: none */
-        bool is_last; /* a limit makes it rank below other nodes */
+        int score10;           /* -1: none, as for a rejected node */
+        const char *closed_by; /* see explanation.h */
+        int rejected_by;       /* see explanation.h */
+        int over;     /* the first predicate whose limit is exceeded, even if it passes; -1: none */
+        bool is_last; /* a limit ranks it below other nodes */
         double hot;
-        int64_t pods;          /* of listed_nodes.h */
-        double expected_ratio; /* of its CPU, that base and pods are expected to use; -1: not known
-                                */
-        int64_t age_ms; /* of the oldest usable value in its verdict and score; -1: there is none */
-        bool is_ahead;  /* one was read in the future */
-        size_t used,
-                usable; /* metrics of limits and scores; how many of them have a usable value */
-        double key;     /* that it is sorted by */
+        int64_t pods;          /* see listed_nodes.h */
+        double expected_ratio; /* expected CPU usage of base and pods; -1: unknown */
+        int64_t age_ms;        /* of the oldest usable value of its verdict and score; -1: none */
+        bool is_ahead;         /* a value is from the future */
+        size_t used, usable;   /* metrics of limits and scores; those with a usable value */
+        double key;            /* of the sort order */
 };
 
 struct top_view {
@@ -48,14 +46,14 @@ struct top_view {
         struct top_column columns[POLICY_MAX_METRICS];
         size_t node_count;
         struct top_node *nodes;
-        /* Nodes that pass; that take no pods; that are above a limit, even if they pass; without a
-         * usable value. */
+        /* Nodes that pass; that take no pods; above a limit, even if they pass; without a usable
+         * value. */
         size_t passing, closed, over, blind;
 };
 
 /**
  * top_view_init() - make a view of @explanation
- * @listed:   for the numbers of pods, with scoring: estimate; NULL: not known
+ * @listed:   has the numbers of pods, with scoring: estimate; NULL: unknown
  * @has_all:  show all metrics, even those without a limit or a priority
  * @is_ascii: titles in ASCII
  */
@@ -65,9 +63,10 @@ void top_view_init(struct top_view *view, const struct explanation *explanation,
 void top_view_done(struct top_view *view);
 
 /**
- * top_view_sort() - the largest first, but names from A to Z
- * @key: "name", "score", "recent", "pods", "expected", "age", or a metric or its beginning, such as
- * "cpu" Return: 0; -EINVAL if the policy has no such metric
+ * top_view_sort() - sort names from A to Z, or the largest first
+ * @key: "name", "score", "recent", "pods", "expected", "age", or a metric or its prefix, such as
+ *       "cpu"
+ * Return: 0; -EINVAL if the policy has no such metric
  */
 _must_check_ int top_view_sort(struct top_view *view, const char *key, struct error *err);
 
@@ -76,5 +75,5 @@ _must_check_ int top_view_sort(struct top_view *view, const char *key, struct er
  * @no_headers: only the lines of nodes */
 void top_view_print(const struct top_view *view, const struct style *style, bool is_wide,
                     bool no_headers, FILE *out);
-/** top_view_json() - the same for programs, each node as `explain` has it; owned by the caller */
+/** top_view_json() - for programs; nodes are objects of explanation_json(). Owned by the caller */
 json_t *top_view_json(const struct top_view *view);

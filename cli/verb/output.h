@@ -18,12 +18,12 @@ extern const char *const output_formats[];
          .fallback = "table", .choices = output_formats, .help = "Output format."}
 /* clang-format on */
 
-/** output_is_document() - JSON or YAML, for programs */
+/** output_is_document() - is it JSON or YAML? */
 static inline bool output_is_document(int format) {
         return format == OUTPUT_JSON || format == OUTPUT_YAML;
 }
 
-/** output_document() - write @root in one of these formats
- * @root: consumed; NULL is written as null; jansson returns it for text that is not UTF-8
+/** output_document() - write @root as JSON or YAML
+ * @root: consumed; NULL, which jansson returns for text that is not UTF-8, is written as null
  */
 void output_document(json_t *root, int format, FILE *out);

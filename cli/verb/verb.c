@@ -1,6 +1,5 @@
 #include "cli/verb/verb.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,27 +13,27 @@ int verb_main(const struct verb *verb, int argc, char **argv) {
         struct error err = ERROR_NULL;
         int first;
 
-        int r = options_parse(verb->rows, verb->row_count, argc, argv, &outcome, &first, &err);
-        if (r < 0) {
-                _cleanup_(freep) char *program = xasprintf("kubectl plimsoll %s", verb->name);
-                program_usage_error(program, &err);
-                return VERB_EXIT_FAILURE;
-        }
-        if (outcome == OPTIONS_HELP) {
+        int r = verb_usage(
+                options_parse(verb->rows, verb->row_count, argc, argv, &outcome, &first, &err));
+        if (r == 0 && outcome == OPTIONS_HELP) {
                 (void)puts(verb->usage);
                 options_help(verb->rows, verb->row_count, stdout);
                 (void)puts(
-                        "\n`kubectl plimsoll --help` lists the flags of all verbs: which cluster, "
-                        "and as whom.");
-        } else if (outcome == OPTIONS_VERSION) {
+                        "\n`kubectl plimsoll --help` lists the flags that select the cluster and "
+                        "the user.");
+        } else if (r == 0 && outcome == OPTIONS_VERSION) {
                 (void)puts("kubectl-plimsoll " PLIMSOLL_VERSION);
-        } else {
+        } else if (r == 0) {
                 r = verb->run(argc - first, argv + first, &err);
         }
         options_done(verb->rows, verb->row_count);
         if (r >= 0)
                 return r;
-        (void)fprintf(stderr, "kubectl plimsoll %s: %s\n", verb->name, err.msg);
+        _cleanup_(freep) char *program = xasprintf("kubectl plimsoll %s", verb->name);
+        if (r == -EX_USAGE)
+                program_usage_error(program, &err);
+        else
+                (void)fprintf(stderr, "%s: %s\n", program, err.msg);
         return VERB_EXIT_FAILURE;
 }
 
@@ -42,13 +41,14 @@ int verb_now(const char *text, int64_t *ret_unix_ms, struct error *err) {
         int64_t unix_ms = clock_wall_unix_ms();
 
         if (text && !timestamp_parse(text, strlen(text), &unix_ms))
-                return error_set(err, EINVAL, "--now: '%.64s': expected YYYY-MM-DDTHH:MM:SSZ",
+                return error_set(err, EX_USAGE, "--now: '%.64s': expected YYYY-MM-DDTHH:MM:SSZ",
                                  text);
         *ret_unix_ms = unix_ms;
         return 0;
 }
 
 int verb_no_words(int count, char **words, struct error *err) {
-        return count == 0 ? 0
-                          : error_set(err, EINVAL, "'%.64s': expected nothing but flags", words[0]);
+        return count == 0
+                       ? 0
+                       : error_set(err, EX_USAGE, "'%.64s': expected nothing but flags", words[0]);
 }

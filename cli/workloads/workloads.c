@@ -28,14 +28,14 @@ static const char *const sorts[] = {"name", "pods", "request", "uses", "ratio", 
 static const struct option_row rows[] = {
         {.name = "sort-by", .type = OPTION_ENUM, .value = &settings.sort, .fallback = "name",
          .choices = sorts,
-         .help = "Names from A on, else the largest first; ratio is what is used of the request. "
-                 "Workloads of which nothing is learned come last."},
+         .help = "Sort by this column: names from A to Z, otherwise the largest first. ratio is "
+                 "the usage divided by the request."},
         {.name = "limit", .type = OPTION_INT, .value = &settings.limit, .fallback = "0",
          .metavar = "COUNT", .min = 0, .max = INT32_MAX,
-         .help = "Show so many, the first ones; 0: all."},
+         .help = "Show only the first COUNT workloads; 0: all."},
         {.name = "namespace", .letter = 'n', .type = OPTION_STRING,
          .value = &settings.pod_namespace, .metavar = "NAME", .variable = "",
-         .help = "Show those of this namespace. Default: of all."},
+         .help = "Show only workloads in this namespace. Default: all."},
         OUTPUT_ROW(settings.output),
         CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
         CLUSTER_ROWS(settings.cluster),
@@ -136,7 +136,7 @@ static void print_known(const struct known_workloads *known, const char *from) {
         for (size_t i = 0; i < shown_count(known); i++)
                 put_known_workload(table, &known->items[i].facts);
         (void)table_print(table, SIZE_MAX, stdout);
-        (void)printf("\n%zu of %zu workload%s, %zu learned; by what is known to ",
+        (void)printf("\n%zu of %zu workload%s, %zu learned; by the estimate of ",
                      shown_count(known), known->count, number_plural(known->count), known->learned);
         (void)style_text(from, SIZE_MAX, stdout);
         (void)putchar('\n');
@@ -187,13 +187,13 @@ static int run_workloads(int count, char **words, struct error *err) {
 
 const struct verb workloads_verb = {
         .name = "workloads",
-        .summary = "what each workload is believed to use, beside what its pods request",
+        .summary = "Show the estimated usage of each workload beside its requests",
         .usage = "Usage: kubectl plimsoll workloads [FLAG...]\n"
                  "\n"
-                 "Asks a running extender, whose policy has scoring: estimate, what it has "
-                 "learned:\n"
-                 "the cores that one pod of each workload uses, of how many it requests, and how\n"
-                 "sure that is. It covers only CPU, and is no advice on requests.\n"
+                 "Shows the CPU usage that a running extender has learned for each workload: how\n"
+                 "many cores one pod uses, how many it requests, and how certain that is. The\n"
+                 "policy must have `scoring: estimate`. Do not size requests by these figures:\n"
+                 "they cover only CPU.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll workloads --sort-by=ratio --limit=20\n"

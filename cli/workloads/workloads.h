@@ -1,4 +1,4 @@
-/* `workloads`: what an extender has learned of each workload, beside what its pods request. */
+/* `workloads`: what the extender has learned about each workload. */
 #pragma once
 
 #include "cli/verb/verb.h"

@@ -1,9 +1,8 @@
 /*
- * Attributes and the small macros that every file may use.
+ * Attributes and small macros for every file.
  *
- * Ownership is made visible with two of them: a local that owns something is declared
- * `_cleanup_(thing_freep) struct thing *t = NULL;`, and the line that hands it over is
- * `*ret_t = TAKE_PTR(t);`.
+ * Two of them make ownership visible. A local variable that owns something is declared as
+ * `_cleanup_(thing_freep) struct thing *t = NULL;`. `*ret_t = TAKE_PTR(t);` hands it over.
  */
 #pragma once
 
@@ -14,11 +13,10 @@
 #define _noreturn_ __attribute__((noreturn))
 #define _printf_(fmt, first) __attribute__((format(printf, fmt, first)))
 #define _unused_ __attribute__((unused))
-#define _const_ __attribute__((const))
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Evaluates to the pointer and leaves NULL behind: the hand-off of something owned. */
+/* Returns the pointer and sets the variable to NULL: hands over ownership. */
 #define TAKE_PTR(ptr)                                                                              \
         __extension__({                                                                            \
                 __auto_type take_ptr_place_ = &(ptr);                                              \
@@ -27,8 +25,8 @@
                 take_ptr_value_;                                                                   \
         })
 
-/* Defines thing_freep() for use with _cleanup_, from thing_free(), which accepts NULL if the local
- * may be NULL. */
+/* Defines thing_freep(), for _cleanup_, from thing_free(). thing_free() must accept NULL if the
+ * variable can be NULL. */
 #define DEFINE_FREEP(type, fn)                                                                     \
         static inline void fn##p(type **ptr) {                                                     \
                 fn(*ptr);                                                                          \

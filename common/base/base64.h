@@ -6,8 +6,7 @@
 
 /**
  * base64_decode() - white space is allowed everywhere
- * @ret_bytes: at least @len / 4 * 3 bytes; what is in them after a failure is undefined. Nothing is
- *             kept elsewhere: it may be a key
- * Return: whether it is base64: whole groups of four, padded at the end alone
+ * @ret_bytes: room for @len / 4 * 3 bytes; undefined after a failure. There is no other copy of it
+ * Return: false unless @text is base64: whole groups of four, with padding only at the end
  */
 bool base64_decode(const char *text, size_t len, void *ret_bytes, size_t *ret_len);

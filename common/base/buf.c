@@ -103,7 +103,7 @@ bool buf_percent_encode(struct buf *buf, const char *text) {
         return !buf->overflow;
 }
 
-/* Two bytes of C1 controls, or three of the line and paragraph separators. */
+/* The C1 controls (two bytes), or the line and paragraph separators (three). */
 static bool is_hidden_break(const char *text, size_t sequence) {
         const unsigned char *s = (const unsigned char *)text;
 
@@ -111,7 +111,7 @@ static bool is_hidden_break(const char *text, size_t sequence) {
                (sequence == 3 && s[0] == 0xe2 && s[1] == 0x80 && (s[2] | 1) == 0xa9);
 }
 
-/* Escapes what JSON requires, and what moves a terminal's cursor or breaks a viewer's line. */
+/* Escapes what JSON requires, and what moves a terminal's cursor or breaks a line in a viewer. */
 static bool append_json_character(struct buf *buf, const char *text, size_t sequence) {
         unsigned char c = (unsigned char)text[0];
 
@@ -131,7 +131,7 @@ static bool append_json_character(struct buf *buf, const char *text, size_t sequ
         return buf_append(buf, text, sequence);
 }
 
-/* How many characters of printable ASCII that needs no escape @text begins with. */
+/* The number of printable ASCII characters at the start of @text that need no escape. */
 static size_t plain_len(const char *text, size_t len) {
         size_t i = 0;
 
@@ -140,13 +140,13 @@ static size_t plain_len(const char *text, size_t len) {
         return i;
 }
 
-/* Most are plain from end to end. */
+/* Most strings need no escape at all. */
 static bool append_plain_string(struct buf *buf, const char *text, size_t len) {
         if (!buf_reserve(buf, len + 2))
                 return false;
         char *at = buf->data + buf->len;
         at[0] = '"';
-        if (len > 0) /* else it may be NULL */
+        if (len > 0) /* otherwise it may be NULL */
                 memcpy(at + 1, text, len);
         memcpy(at + 1 + len, "\"", 2);
         buf->len += len + 2;
@@ -173,7 +173,7 @@ bool buf_json_string(struct buf *buf, const char *text, size_t len) {
         }
         if (ok && buf_putc(buf, '"'))
                 return true;
-        buf->len = before; /* half a string would be worse than none */
+        buf->len = before; /* no half strings */
         if (buf->data)
                 buf->data[before] = '\0';
         return false;

@@ -30,7 +30,7 @@ void clock_cond_init(pthread_cond_t *cond) {
         pthread_condattr_t monotonic;
 
         (void)pthread_condattr_init(&monotonic);
-        /* It refuses CLOCK_BOOTTIME. */
+        /* pthread refuses CLOCK_BOOTTIME. */
         (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
         (void)pthread_cond_init(cond, &monotonic);
         (void)pthread_condattr_destroy(&monotonic);

@@ -1,9 +1,8 @@
 /*
- * The two clocks. The monotonic clock (CLOCK_BOOTTIME) measures intervals and timeouts, such as how
- * long a lease is held. It also counts the time that the machine is suspended, in which a lease
- * runs out as well. The wall clock is for times that other programs write or read: of annotations,
- * bindings, certificates, logs. Nearly all code takes the time as an argument, so that a test can
- * run a day in milliseconds.
+ * The two clocks. The monotonic clock (CLOCK_BOOTTIME) is for intervals and timeouts, such as the
+ * term of a lease. It goes on while the machine is suspended, as leases do. The wall clock is for
+ * times that other programs read or write: in annotations, bindings, certificates and logs. Nearly
+ * all code takes the time as an argument: a test can run a day in milliseconds.
  */
 #pragma once
 
@@ -18,17 +17,17 @@
 
 /** clock_wall_unix_ms() - milliseconds since the Unix epoch */
 int64_t clock_wall_unix_ms(void);
-/** clock_mono_ms() - milliseconds since boot; never goes back */
+/** clock_mono_ms() - milliseconds since boot; never goes backwards */
 int64_t clock_mono_ms(void);
-/** clock_mono_ns() - the same in nanoseconds, for measuring durations */
+/** clock_mono_ns() - nanoseconds since boot, to measure durations */
 int64_t clock_mono_ns(void);
-/** clock_thread_cpu_ns() - processor time that the calling thread has used */
+/** clock_thread_cpu_ns() - CPU time of the calling thread */
 int64_t clock_thread_cpu_ns(void);
 
-/** clock_cond_init() - pthread_cond_init() of a condition for clock_cond_wait() */
+/** clock_cond_init() - pthread_cond_init() for clock_cond_wait() */
 void clock_cond_init(pthread_cond_t *cond);
-/** clock_cond_wait() - pthread_cond_timedwait() until @until_mono_ms, less any time suspended
- *
- * Return: false after the time-out; true when woken, which may also happen spuriously
+/** clock_cond_wait() - pthread_cond_timedwait() until @until_mono_ms; later if the machine is
+ * suspended meanwhile
+ * Return: false after the timeout; true if woken, perhaps spuriously
  */
 bool clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_mono_ms);

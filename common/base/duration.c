@@ -7,7 +7,7 @@
 
 #include "base/number.h"
 
-/* Longer units first where one begins another. Both spellings of micro that Go accepts. */
+/* A unit stands before those that it begins with. Go accepts both spellings of micro. */
 static const struct {
         const char *name;
         uint64_t ns;
@@ -27,7 +27,7 @@ static uint64_t unit_ns(const char *text, size_t len, size_t *ret_unit_len) {
         return 0;
 }
 
-/* 0.@digits units, toward zero. Past 18 digits nothing weighs a nanosecond. */
+/* 0.@digits units, rounded toward zero. Digits after the 18th are less than a nanosecond. */
 static uint64_t fraction_ns(const char *digits, size_t len, uint64_t ns_per_unit) {
         uint64_t numerator = 0, denominator = 1;
 

@@ -10,9 +10,9 @@
 #include "base/utf8.h"
 
 /*
- * Messages quote outside input: a control character, or one that reverses what follows, must not
- * reach a terminal or a log, and JSON, such as a policy's status, takes no text that is not UTF-8,
- * or was cut within a character.
+ * Messages quote outside input. Control characters, and characters that reverse the text after
+ * them, must not reach a terminal or a log. JSON, such as the status of a policy, must be UTF-8
+ * without cut characters.
  */
 static void replace_unprintable(char *text) {
         for (size_t left = strlen(text), len; left > 0; text += len, left -= len) {

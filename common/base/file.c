@@ -23,7 +23,7 @@ static int open_regular(const char *path, struct error *err) {
         return error_set(err, EINVAL, "not a regular file");
 }
 
-/* One byte more than allowed, so that a file which is too large, or grows, is noticed. */
+/* Reads up to one byte more than allowed, to notice a file that is too large, or grows. */
 static int read_descriptor(int fd, char *text, size_t max_bytes, size_t *ret_len,
                            struct error *err) {
         size_t len = 0;
@@ -43,7 +43,7 @@ static int read_descriptor(int fd, char *text, size_t max_bytes, size_t *ret_len
         return error_set(err, E2BIG, "larger than %zu bytes", max_bytes);
 }
 
-/* @fd: closed here */
+/* @fd: consumed */
 static int read_whole(int fd, size_t max_bytes, char **ret_text, size_t *ret_len,
                       struct error *err) {
         size_t len = 0;

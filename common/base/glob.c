@@ -14,7 +14,8 @@ bool glob_matches(const char *glob, const char *name, size_t len) {
                 } else if (*glob != '\0' && (*glob == '?' || *glob == name[at])) {
                         glob++;
                         at++;
-                } else if (star) { /* the last star takes one more; those before need not */
+                } else if (star) { /* the last star matches one more; earlier ones need not change
+                                    */
                         glob = star + 1;
                         at = ++star_at;
                 } else {

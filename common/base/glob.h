@@ -1,7 +1,7 @@
 /*
- * Patterns of names: '*' stands for any characters, '?' for one, every other character for itself.
- * Commas separate the patterns of a list. Matching takes at most as many steps as the product of
- * the two lengths.
+ * Name patterns: '*' matches any number of characters, '?' matches one, and every other character
+ * matches itself. Commas separate the patterns of a list. The number of steps is at most the
+ * product of both lengths.
  */
 #pragma once
 
@@ -20,11 +20,11 @@ struct glob_list {
 
 /**
  * glob_list_parse() - "eth*,ens192"
- * Return: 0; -EINVAL when a pattern is empty or there are too many or too long ones
+ * Return: 0; -EINVAL if a pattern is empty or too long, or there are too many
  */
 _must_check_ int glob_list_parse(const char *text, struct glob_list *ret, struct error *err);
 
-/** glob_matches() - whether @glob matches all @len bytes of @name */
+/** glob_matches() - whether @glob matches all of @name */
 bool glob_matches(const char *glob, const char *name, size_t len);
 /** glob_list_matches() - whether any pattern of @list matches */
 bool glob_list_matches(const struct glob_list *list, const char *name, size_t len);

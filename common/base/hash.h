@@ -1,6 +1,6 @@
 /*
- * FNV-1a, 64 bits: the same in every process, so that results may be compared or kept. It is not
- * seeded, so a peer that chooses the texts can choose collisions. For maps use base/strmap.h.
+ * FNV-1a, 64 bits. It is the same in every process: hashes can be compared and stored. It has no
+ * seed: a peer that chooses the texts can choose collisions. For maps, use base/strmap.h.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 /* The hash of no bytes. */
 #define HASH_FNV1A_INIT UINT64_C(0xcbf29ce484222325)
 
-/** hash_fnv1a() - the hash of the bytes behind @hash so far (HASH_FNV1A_INIT at first) and @text */
+/** hash_fnv1a() - extend @hash, which is HASH_FNV1A_INIT at first, by @text */
 static inline uint64_t hash_fnv1a(uint64_t hash, const char *text, size_t len) {
         for (size_t i = 0; i < len; i++)
                 hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);

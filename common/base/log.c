@@ -10,11 +10,11 @@
 #include "base/number.h"
 #include "base/timestamp.h"
 
-/* A line stays below PIPE_BUF, so that write(2) to a pipe is atomic; longer values are cut. */
+/* Lines are shorter than PIPE_BUF, so that write(2) to a pipe is atomic. Longer values are cut. */
 enum {
         LOG_LINE_MAX = 4000,
         LOG_VALUE_MAX = 1024,
-        LOG_END_MAX = 16, /* always fits: the mark of a line that was cut, and the line's end */
+        LOG_END_MAX = 16, /* reserved for the mark of a cut line and the line break */
 };
 
 static enum log_level minimum_level = LOG_LEVEL_INFO;
@@ -30,7 +30,7 @@ void log_set(enum log_level minimum, enum log_format format) {
                                    : "level=error msg=\"out of memory\"\n");
 }
 
-/* logfmt leaves plain words bare and quotes everything else. */
+/* logfmt quotes everything except plain words. */
 static bool is_bare_word(const char *text, size_t len) {
         if (len == 0)
                 return false;
@@ -42,7 +42,7 @@ static bool is_bare_word(const char *text, size_t len) {
         return true;
 }
 
-/* Whether @text was cut. */
+/* Return: whether @text was cut */
 static bool append_text(struct buf *line, const char *text) {
         size_t len = text ? strnlen(text, LOG_VALUE_MAX) : 0;
 
@@ -60,8 +60,8 @@ static void append_key(struct buf *line, const char *key) {
                 buf_printf(line, "%s%s=", line->len > 0 ? " " : "", key);
 }
 
-/* Whether all of it stands there. A field that does not fit is dropped whole: the line stays
- * parseable. */
+/* A field that does not fit is omitted entirely: the line stays parseable. Return: false if it was
+ * omitted or cut */
 static bool append_field(struct buf *line, const struct log_field *field) {
         size_t before = line->len;
         bool is_cut = false;
@@ -112,6 +112,6 @@ void log_fields(enum log_level level, const struct log_field *fields, size_t cou
                 (void)append_field(&line, &BOOL("cut", true));
         buf_puts(&line, output_format == LOG_FORMAT_JSON ? "}\n" : "\n");
         ssize_t ignored = write(STDERR_FILENO, line.data, line.len);
-        (void)ignored; /* nowhere left to complain */
+        (void)ignored; /* there is nowhere to report it */
         buf_done(&line);
 }

@@ -4,9 +4,9 @@
  *     log_warn(MSG("patch failed"), STR("node", name), INT("status", 409));
  *     ts=2026-07-23T11:25:54.120Z level=warn msg="patch failed" node=node-a status=409
  *
- * Messages are constant text; what varies goes into keys, where it is escaped, so that no peer can
- * forge a line. The caller never passes secrets. Thread-safe: each line is one write(2). A value
- * that is too long is cut, a field that does not fit is left out; the line then ends with cut=true.
+ * Messages are constant. Variable data goes into keys, where it is escaped: no peer can forge a
+ * line. Callers never pass secrets. Thread-safe: each line is one write(2). A value that is too
+ * long is cut, and a field that does not fit is omitted; then the line ends with cut=true.
  */
 #pragma once
 
@@ -46,8 +46,8 @@ struct log_field {
         log_fields((level), (const struct log_field[]){__VA_ARGS__},                               \
                    ARRAY_LEN(((const struct log_field[]){__VA_ARGS__})))
 
-/** log_set() - level and format for the whole process; call before threads start */
+/** log_set() - set level and format for the process, before any thread starts */
 void log_set(enum log_level minimum, enum log_format format);
 
-/** log_fields() - what the macros above call; the first field is MSG() */
+/** log_fields() - for the macros above; the first field is MSG() */
 void log_fields(enum log_level level, const struct log_field *fields, size_t count);

@@ -1,6 +1,6 @@
 /*
- * A limit on the lines that are logged for many similar events: a maximum per minute, and the
- * number of events that had no line. It only decides; the caller logs. Any thread may call these.
+ * Limits the log lines for many similar events: a maximum per minute, and a count of the events
+ * without a line. It only decides; the caller logs. Thread-safe.
  */
 #pragma once
 
@@ -12,14 +12,14 @@
 
 /* Zero-initialised. */
 struct log_limit {
-        atomic_int_fast64_t minute_mono_ms; /* when the minute began */
-        atomic_uint_fast64_t lines;         /* since then */
+        atomic_int_fast64_t minute_mono_ms; /* start of the current minute */
+        atomic_uint_fast64_t lines;         /* in this minute */
         atomic_uint_fast64_t unlogged;      /* events since the last line or summary */
 };
 
 /**
- * log_limit_allows() - whether to log this event, as one of the minute's first @max
- * @ret_unlogged: when it is, how many events before it had no line, and are in no summary
+ * log_limit_allows() - whether to log this event: one of the first @max in the minute
+ * @ret_unlogged: set if so: the number of events since the last line or summary
  */
 static inline bool log_limit_allows(struct log_limit *limit, uint_fast64_t max, int64_t now_mono_ms,
                                     uint64_t *ret_unlogged) {
@@ -36,8 +36,8 @@ static inline bool log_limit_allows(struct log_limit *limit, uint_fast64_t max, 
         return true;
 }
 
-/** log_limit_summary() - once the minute is over, how many events had no line: log it, unless it
- * is 0 */
+/** log_limit_summary() - after the minute, the number of events without a line, for the caller to
+ * log unless it is 0 */
 static inline uint64_t log_limit_summary(struct log_limit *limit, int64_t now_mono_ms) {
         if (now_mono_ms - atomic_load(&limit->minute_mono_ms) < MS_PER_MIN)
                 return 0;

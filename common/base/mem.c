@@ -12,7 +12,7 @@ void mem_set_last_words(const char *line) {
 }
 
 _noreturn_ void mem_exhausted(void) {
-        /* write(2), because stdio may allocate memory itself; its failure can only be ignored. */
+        /* stdio may allocate memory. A failure of write(2) can only be ignored. */
         ssize_t ignored = write(STDERR_FILENO, last_words, strlen(last_words));
         (void)ignored;
         abort();

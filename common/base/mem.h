@@ -1,7 +1,8 @@
 /*
- * Allocation that never returns NULL: when memory is exhausted, these print one line and abort.
- * Acceptable because every input has a ceiling, so that no peer can cause it, and because
- * Kubernetes restarts the program and nothing is lost. Sizes of arrays are checked for overflow.
+ * Allocation that never returns NULL. If memory is exhausted, these functions print one line and
+ * abort. This is acceptable because every input has a ceiling, so that no peer can cause it, and
+ * because Kubernetes restarts the program and nothing is lost. Array sizes are checked for
+ * overflow.
  */
 #pragma once
 
@@ -20,25 +21,25 @@ char *xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
 static inline char *xstrdup_or_null(const char *text) {
         return text ? xstrdup(text) : NULL;
 }
-/** xmemdup0() - a copy of @len bytes with a NUL behind them; @data may hold NULs itself */
+/** xmemdup0() - a copy of @len bytes, with a NUL appended; @data can contain NULs */
 char *xmemdup0(const char *data, size_t len) __attribute__((malloc, returns_nonnull));
 /** xasprintf() - formatted text, owned by the caller */
 char *xasprintf(const char *fmt, ...) _printf_(1, 2) __attribute__((malloc, returns_nonnull));
 
-/** mem_exhausted() - to be called when a library has returned NULL */
+/** mem_exhausted() - call this if a library returned NULL */
 _noreturn_ void mem_exhausted(void);
 /** mem_set_last_words() - the line that mem_exhausted() writes to stderr; static text */
 void mem_set_last_words(const char *line);
 
-/* For `_cleanup_(freep) char *text = NULL;`, any pointer type. */
+/* For `_cleanup_(freep) char *text = NULL;`, with any pointer type. */
 static inline void freep(void *ptr_to_ptr) {
         free(*(void **)ptr_to_ptr);
 }
 
 /**
- * mem_grow() - make room for one more element in a growing array
+ * mem_grow() - make room for one more element of a growing array
  * @array: pointer to the array's pointer (any type)
- * @cap:   its capacity in elements, doubled when @len has reached it
+ * @cap:   its capacity in elements, doubled if @len has reached it
  */
 #define mem_grow(array, len, cap)                                                                  \
         do {                                                                                       \

@@ -12,7 +12,7 @@ static bool is_same_letter(char a, char b) {
         return strncasecmp(&a, &b, 1) == 0;
 }
 
-/* Optimal string alignment: Levenshtein's distance with swaps of neighbours, three rows of it. */
+/* Optimal string alignment: Levenshtein's distance with swaps of neighbours, in three rows. */
 static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b_len) {
         size_t rows[3][WORD_MAX + 1] = {{0}};
         size_t *before = rows[0], *above = rows[1], *current = rows[2];

@@ -1,5 +1,5 @@
 /*
- * "Did you mean ...?": of several candidates, the one nearest to a misspelt word.
+ * "Did you mean ...?": finds the candidate that is nearest to a misspelt word.
  */
 #pragma once
 
@@ -7,17 +7,17 @@
 
 struct nearest {
         const char *word;      /* the misspelt word */
-        const char *candidate; /* the best so far; NULL: nothing is near enough */
+        const char *candidate; /* the nearest so far; NULL: none is near enough */
         size_t distance;
 };
 
 #define NEAREST_TO(text) ((struct nearest){.word = (text)})
 
 /**
- * nearest_offer() - keep @candidate (borrowed) if it is nearer than what was offered before
+ * nearest_offer() - keep @candidate (borrowed) if it is nearer than earlier ones
  *
- * A candidate is near enough when at most two insertions, deletions, substitutions or swaps of
- * neighbours lead to it (one in a word of up to five letters), or when it contains the word. Case
- * is ignored.
+ * A candidate is near enough if at most two edits lead to it, or one in a word of up to five
+ * letters, or if it contains the word. An edit inserts, deletes or replaces a letter, or swaps two
+ * neighbours. Case is ignored.
  */
 void nearest_offer(struct nearest *nearest, const char *candidate);

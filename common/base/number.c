@@ -15,15 +15,15 @@ size_t number_skip_digits(const char *text, size_t len, size_t i) {
 }
 
 /*
- * Up to 18 digits whose value fits 53 bits, with a power of ten that a double holds exactly, take
- * one multiplication or division, which IEEE 754 rounds once and therefore correctly (Clinger, "How
- * to read floating point numbers accurately", 1990). The rest goes to strtod().
+ * If up to 18 digits fit 53 bits and a double holds the power of ten exactly, one multiplication or
+ * division is enough: IEEE 754 rounds it once, and therefore correctly (Clinger, "How to read
+ * floating point numbers accurately", 1990). strtod() reads all other numbers.
  */
 enum { MANTISSA_DIGITS = 18, EXACT_POWER = 22 };
 
 /* A decimal's digits as an integer, times a power of ten. */
 struct decimal {
-        uint64_t mantissa; /* wraps around behind MANTISSA_DIGITS, where nobody looks at it */
+        uint64_t mantissa; /* meaningless after MANTISSA_DIGITS */
         size_t digits;
         int64_t exponent;
 };
@@ -39,7 +39,8 @@ static size_t scan_digits(struct decimal *decimal, const char *text, size_t len,
         return i;
 }
 
-/* From behind the 'e'; the exponent saturates, far beyond what matters. 0 where it has no digit. */
+/* @i: after the 'e'. The exponent saturates, far beyond any double's. Return: 0 if there is no
+ * digit */
 static size_t scan_exponent(struct decimal *decimal, const char *text, size_t len, size_t i) {
         bool is_negative = i < len && text[i] == '-';
         int64_t exponent = 0;
@@ -55,13 +56,13 @@ static size_t scan_exponent(struct decimal *decimal, const char *text, size_t le
         return i > first ? i : 0;
 }
 
-/* Apart, so that the usual number doesn't pay for the room on the stack. */
+/* A function of its own, so that usual numbers do not need its stack. */
 static __attribute__((noinline)) double parse_slowly(const char *text, size_t len) {
         char copy[NUMBER_MAX_SLOW + 1];
 
         memcpy(copy, text, len);
         copy[len] = '\0';
-        /* No program of ours calls setlocale(), so the decimal point is '.'. */
+        /* The programs never call setlocale(): the decimal point is '.'. */
         return strtod(copy, NULL);
 }
 
@@ -122,7 +123,7 @@ bool number_parse(const char *text, size_t len, double *ret_value) {
 }
 
 void number_format(double value, char text[static NUMBER_TEXT_MAX]) {
-        /* A double holds any 15 digits; 17 distinguish any two doubles. */
+        /* A double can hold any 15 digits; 17 digits distinguish all doubles. */
         for (int digits = 15; digits < 17; digits++) {
                 (void)snprintf(text, NUMBER_TEXT_MAX, "%.*g", digits, value);
                 if (strtod(text, NULL) == value)

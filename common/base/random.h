@@ -1,4 +1,4 @@
-/* Random numbers for jitter, identities and the seed of hashes; not for secrets. */
+/* Random numbers for jitter, identities and hash seeds; not for secrets. */
 #pragma once
 
 #include <stdint.h>

@@ -15,7 +15,7 @@ static void seed_hash(void) {
         hash_seed = (uint64_t)random_below(INT64_MAX) << 1 | 1;
 }
 
-/* Folds the 128-bit product, the mixing step of the multiply-and-fold family of hashes. */
+/* Folds the 128-bit product: the mixing step of multiply-and-fold hashes. */
 static uint64_t mix(uint64_t a, uint64_t b) {
         __extension__ unsigned __int128 product = (unsigned __int128)a * b;
 
@@ -66,11 +66,12 @@ static void place_map_entry(struct strmap *map, struct strmap_entry entry) {
 
         while (map->entries[i].key)
                 i = (i + 1) & (map->cap - 1);
-        map->used += map->entries[i].hash == 0; /* a deleted entry's place was counted before */
+        map->used += map->entries[i].hash ==
+                     0; /* the place of a deleted entry is already counted */
         map->entries[i] = entry;
 }
 
-/* Keeps a quarter free, counting deleted entries, so that probes stay short. */
+/* Keeps a quarter free of entries, including deleted ones, so that probes stay short. */
 static void make_map_room(struct strmap *map) {
         if (map->cap > 0 && map->used + 1 <= map->cap / 4 * 3)
                 return;

@@ -1,7 +1,7 @@
 /*
- * A hash map from strings to pointers: open addressing, seeded per process so that a peer that
- * chooses the keys cannot choose the collisions. Keys are copied, values borrowed. Not
- * thread-safe; iteration order is arbitrary.
+ * A hash map from strings to pointers, with open addressing and a seed per process: a peer that
+ * chooses the keys cannot choose collisions. Keys are copied, values are borrowed. Not thread-safe;
+ * the iteration order is arbitrary.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 struct strmap_entry {
         char *key; /* NULL: free or deleted */
         size_t key_len;
-        uint64_t hash; /* with key NULL: 0 free, 1 deleted */
+        uint64_t hash; /* if key is NULL: 0 free, 1 deleted */
         void *value;
 };
 
@@ -27,19 +27,19 @@ struct strmap {
 
 #define STRMAP_NULL ((struct strmap){0})
 
-/** strmap_done() - release keys and table; values are the caller's */
+/** strmap_done() - release keys and table; the caller owns the values */
 void strmap_done(struct strmap *map);
-/** strmap_put() - set @key's value; returns the value it had, or NULL. @value is not NULL */
+/** strmap_put() - set the value of @key, which is not NULL; returns its previous value, or NULL */
 void *strmap_put(struct strmap *map, const char *key, size_t key_len, void *value);
-/** strmap_get() - the value, or NULL when there is none */
+/** strmap_get() - the value of @key, or NULL */
 void *strmap_get(const struct strmap *map, const char *key, size_t key_len);
-/** strmap_remove() - take @key out; returns the value it had, or NULL */
+/** strmap_remove() - remove @key; returns its value, or NULL */
 void *strmap_remove(struct strmap *map, const char *key, size_t key_len);
 
-/** strmap_hash() - the seeded 64-bit hash that the map uses, for other tables */
+/** strmap_hash() - the seeded 64-bit hash of the map, for other tables */
 uint64_t strmap_hash(const char *key, size_t key_len);
 
-/** strmap_next() - iterate: start with *position 0; NULL at the end; removing is allowed */
+/** strmap_next() - iterate: *position is 0 at first; NULL at the end; entries can be removed */
 struct strmap_entry *strmap_next(const struct strmap *map, size_t *position);
 
 #define STRMAP_FOREACH(entry, map)                                                                 \

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-/* @decimals: of the seconds: 0, 3 or 6 */
+/* @decimals: 0, 3 or 6 */
 static void format(int64_t at_unix_ms, size_t decimals, char *text, size_t text_bytes) {
         int64_t ms = at_unix_ms % MS_PER_S;
         time_t at_s = at_unix_ms / MS_PER_S - (ms < 0);
@@ -45,7 +45,7 @@ static bool read_digits(const char *text, size_t at, size_t count, int *ret_valu
         return true;
 }
 
-/* ".fraction" of at least one digit up to the final Z; milliseconds out. */
+/* ".fraction", with at least one digit, before the final Z. */
 static bool read_fraction(const char *text, size_t len, int64_t *ret_ms) {
         int64_t ms = 0, scale = 100;
 
@@ -81,7 +81,7 @@ bool timestamp_parse(const char *text, size_t len, int64_t *ret_unix_ms) {
         utc.tm_mon -= 1;
         normalized = utc;
         time_t at_s = timegm(&normalized);
-        /* A time that does not exist comes back as another one: second 60 in the next minute. */
+        /* timegm() changes a time that does not exist: second 60 becomes the next minute. */
         if (normalized.tm_mon != utc.tm_mon || normalized.tm_mday != utc.tm_mday ||
             normalized.tm_hour != utc.tm_hour || normalized.tm_min != utc.tm_min)
                 return false;

@@ -1,5 +1,5 @@
 /*
- * UTF-8 as RFC 3629 allows it: no overlong forms, no surrogates, nothing above U+10FFFF.
+ * UTF-8 as in RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** utf8_sequence_len() - bytes of the valid sequence at @text, 0 when it is none (or cut off) */
+/** utf8_sequence_len() - the length of the sequence at @text; 0 if it is invalid or cut off */
 static inline size_t utf8_sequence_len(const char *text, size_t len) {
         const unsigned char *s = (const unsigned char *)text;
 
@@ -35,11 +35,11 @@ static inline size_t utf8_sequence_len(const char *text, size_t len) {
 }
 
 /**
- * utf8_is_graphic() - whether a valid sequence shows as itself: no control, and no format
- * character, such as U+202E, that changes how other text shows
+ * utf8_is_graphic() - whether a valid sequence is displayed as itself: it is no control character
+ * and no format character, such as U+202E, that changes how other text is displayed
  */
 static inline bool utf8_is_graphic(const char *text, size_t len) {
-        /* General category Cf, and U+2028 and U+2029, which end a line; Unicode 15.1 */
+        /* General category Cf, and the line ends U+2028 and U+2029; Unicode 15.1 */
         static const struct {
                 uint32_t first, last;
         } hidden[] = {
@@ -61,7 +61,7 @@ static inline bool utf8_is_graphic(const char *text, size_t len) {
         return true;
 }
 
-/** utf8_place() - the line and the column of text[at], both from 1, a column being a character */
+/** utf8_place() - line and column of text[at], both 1-based; a column is a character */
 static inline void utf8_place(const char *text, size_t at, unsigned *ret_line,
                               unsigned *ret_column) {
         *ret_line = *ret_column = 1;

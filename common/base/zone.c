@@ -15,10 +15,10 @@
 
 enum { ZONE_NAME_MAX = 64, ZONE_MAX_BYTES = 64 << 10 };
 
-/* glibc keeps the zone itself. */
+/* glibc holds the zone. */
 static const struct zone { bool is_local; } process_zone = {true};
 
-/* IANA names are words of letters, digits and "_+-", joined by single slashes. */
+/* IANA names are words of letters, digits and "_+-", separated by single slashes. */
 static bool is_zone_name(const char *name) {
         size_t len = strlen(name);
 
@@ -33,7 +33,7 @@ static bool is_zone_name(const char *name) {
         return true;
 }
 
-/* RFC 8536: every compiled zone begins so. The database also holds directories and tables. */
+/* All compiled zones begin like this (RFC 8536). The database also has directories and tables. */
 static bool is_zone_file(const char *path) {
         static const char magic[] = "TZif";
         _cleanup_(freep) char *text = NULL;
@@ -54,7 +54,7 @@ int zone_load(const char *name, const struct zone **ret_zone, struct error *err)
                 return error_set(err, EINVAL,
                                  "'%s' is not a time zone's name (example: Asia/Shanghai)", name);
         (void)snprintf(path, sizeof(path), "%s%s", ZONE_DIRECTORY, name);
-        /* glibc silently takes UTC for what it cannot read as a zone. */
+        /* glibc silently uses UTC instead of a zone that it cannot read. */
         if (!is_zone_file(path))
                 return error_set(err, ENOENT,
                                  "time zone %s: no zone in %s (is the tz database installed?)",
@@ -70,7 +70,8 @@ static int64_t offset_ms(int64_t at_unix_ms) {
         time_t at_s = (time_t)(at_unix_ms / MS_PER_S);
         struct tm local;
 
-        (void)localtime_r(&at_s, &local); /* no int64_t of milliseconds is a year beyond int */
+        (void)localtime_r(&at_s,
+                          &local); /* no time in milliseconds is beyond the years of an int */
         return (int64_t)local.tm_gmtoff * MS_PER_S;
 }
 
@@ -81,7 +82,7 @@ int64_t zone_local_from_utc(const struct zone *zone, int64_t at_unix_ms) {
 int64_t zone_utc_from_local(const struct zone *zone, int64_t local_ms) {
         if (!zone)
                 return local_ms;
-        /* The offset at the first guess is right except within hours of a change of offset. */
+        /* The first guess is right, except within hours of a change of the offset. */
         int64_t guess_ms = local_ms - offset_ms(local_ms);
         return local_ms - offset_ms(guess_ms);
 }

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-/* When an allocation fails, jansson reports an invalid token, or line -1. */
+/* If an allocation failed, jansson would report an invalid token or line -1. */
 __attribute__((constructor)) static void give_memory(void) {
         json_set_alloc_funcs(xmalloc, free);
 }
@@ -18,7 +18,7 @@ int json_parse(const char *text, size_t len, json_t **ret, struct error *err) {
 
         if (len == 0)
                 return error_set(err, EINVAL, "line 1, column 1: no JSON value: the text is empty");
-        /* jansson skips NUL bytes between tokens; they are no JSON. */
+        /* jansson skips NUL bytes between tokens, which are not JSON. */
         const char *nul = memchr(text, '\0', len);
         if (nul) {
                 unsigned line, column;

@@ -6,7 +6,7 @@ void proto_init(struct proto *proto, const char *data, size_t len) {
         *proto = (struct proto){.at = data, .end = len > 0 ? data + len : data};
 }
 
-/* Bits past the 64th are dropped, as all decoders do. */
+/* Bits after the 64th are dropped, as in all decoders. */
 static bool take_varint(struct proto *proto, uint64_t *ret) {
         uint64_t value = 0;
 

@@ -9,11 +9,11 @@
 #include "base/timestamp.h"
 #include "codec/proto.h"
 
-/* Up to the year 9999, the last that RFC 3339 can write. */
+/* The end of the year 9999, the last one in RFC 3339. */
 #define MAX_TIME_S INT64_C(253402300799)
 
-/* Where the occurrences of a member are. */
-struct found {
+/* The occurrences of a member in the message. */
+struct occurrences {
         const char *first; /* NULL: there is none */
         struct proto_field last;
 };
@@ -23,7 +23,7 @@ static enum proto_wire wire_of(enum proto_kind kind) {
 }
 
 static bool find_members(const struct proto_message *message, struct proto proto,
-                         struct found found[static PROTO_JSON_MAX_MEMBERS]) {
+                         struct occurrences occurrences[static PROTO_JSON_MAX_MEMBERS]) {
         struct proto_field field;
         enum proto_step step;
         const char *at;
@@ -34,9 +34,9 @@ static bool find_members(const struct proto_message *message, struct proto proto
                                 continue;
                         if (wire_of(message->members[i].kind) != field.wire)
                                 return false;
-                        if (!found[i].first)
-                                found[i].first = at;
-                        found[i].last = field;
+                        if (!occurrences[i].first)
+                                occurrences[i].first = at;
+                        occurrences[i].last = field;
                         break;
                 }
         }
@@ -61,8 +61,8 @@ static bool write_time(struct buf *out, const struct proto_field *field) {
         return step == PROTO_END && buf_json_string(out, text, strlen(text));
 }
 
-/* From a message to the string that is its field 1. A Quantity has no other field; of many messages
- * it is their name or type. */
+/* Replaces a message by the string in its field 1. A Quantity has no other field; in many messages
+ * it is the name or type. */
 static bool read_first(struct proto_field *field) {
         struct proto_field parts[2];
         bool is_whole = proto_pair(field->bytes, field->len, parts);
@@ -71,7 +71,7 @@ static bool read_first(struct proto_field *field) {
         return is_whole;
 }
 
-static bool proto_key_is_wanted(const char *const *keys, const struct proto_field *key) {
+static bool is_key_selected(const char *const *keys, const struct proto_field *key) {
         if (!keys)
                 return true;
         for (; *keys; keys++)
@@ -87,7 +87,7 @@ static bool write_entry(struct buf *out, const struct proto_member *member,
 
         if (!proto_pair(entry->bytes, entry->len, parts))
                 return false;
-        if (!proto_key_is_wanted(member->keys, key))
+        if (!is_key_selected(member->keys, key))
                 return true;
         if (member->kind == PROTO_QUANTITIES && !read_first(value))
                 return false;
@@ -108,13 +108,13 @@ static bool write_item(struct buf *out, const struct proto_member *member,
                 return write_entry(out, member, item);
         if (member->keys && !read_first(&key))
                 return false;
-        if (!proto_key_is_wanted(member->keys, &key))
+        if (!is_key_selected(member->keys, &key))
                 return true;
         json_write_key(out, NULL);
         return proto_json_write(out, member->message, item->bytes, item->len);
 }
 
-/* @rest: the message, which is whole, from the first occurrence on */
+/* @rest: the message, which is valid, from the first occurrence of the member */
 static bool write_members(struct buf *out, const struct proto_member *member, struct proto rest) {
         bool is_list = member->kind == PROTO_LIST || member->kind == PROTO_STRINGS;
         struct proto_field field;
@@ -143,8 +143,8 @@ static bool write_name(struct buf *out, char before, const char *name) {
 }
 
 static bool write_value(struct buf *out, const struct proto_member *member,
-                        const struct found *found, const char *end) {
-        const struct proto_field *last = &found->last;
+                        const struct occurrences *occurrences, const char *end) {
+        const struct proto_field *last = &occurrences->last;
         struct proto_field amount = *last;
 
         switch (member->kind) {
@@ -166,29 +166,29 @@ static bool write_value(struct buf *out, const struct proto_member *member,
         case PROTO_QUANTITIES:
                 break;
         }
-        return write_members(out, member, (struct proto){found->first, end});
+        return write_members(out, member, (struct proto){occurrences->first, end});
 }
 
 bool proto_json_write(struct buf *out, const struct proto_message *message, const char *data,
                       size_t len) {
-        struct found found[PROTO_JSON_MAX_MEMBERS];
+        struct occurrences occurrences[PROTO_JSON_MAX_MEMBERS];
         struct proto proto;
         char before = '{';
 
         assert(message->count > 0 && message->count <= PROTO_JSON_MAX_MEMBERS);
         for (size_t i = 0; i < message->count; i++)
-                found[i].first = NULL;
+                occurrences[i].first = NULL;
         proto_init(&proto, data, len);
-        if (!find_members(message, proto, found))
+        if (!find_members(message, proto, occurrences))
                 return false;
         for (size_t i = 0; i < message->count; i++) {
                 const struct proto_member *member = &message->members[i];
-                bool is_absent = !found[i].first ||
-                                 (member->kind == PROTO_STRING && found[i].last.len == 0);
+                bool is_absent = !occurrences[i].first ||
+                                 (member->kind == PROTO_STRING && occurrences[i].last.len == 0);
                 if (is_absent)
                         continue;
                 if (!write_name(out, before, member->name) ||
-                    !write_value(out, member, &found[i], proto.end))
+                    !write_value(out, member, &occurrences[i], proto.end))
                         return false;
                 before = ',';
         }

@@ -1,10 +1,10 @@
 /*
- * A protobuf message as the JSON text that Kubernetes has for it, with only those of its fields
- * that a table names. So what reads objects is written once, for JSON, and reads less of it.
+ * Converts a protobuf message to the JSON text that Kubernetes defines for it, limited to the
+ * fields of a table. Readers of objects are written once, for JSON, and have less of it to read.
  *
- * Fields may come in any order. Of one that is no list or map and is repeated, the last counts.
- * Absent fields and empty strings are left out. All other fields are stepped over by their length.
- * How deep it goes is given by the tables.
+ * Fields can be in any order. If a field that is not a list or map is repeated, the last one
+ * counts. Absent fields and empty strings are omitted. Other fields are skipped. The tables limit
+ * the depth.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "base/attributes.h"
 #include "base/buf.h"
 
-enum { PROTO_JSON_MAX_MEMBERS = 12 }; /* of one message's table */
+enum { PROTO_JSON_MAX_MEMBERS = 12 }; /* in the table of one message */
 
 enum proto_kind {
         PROTO_STRING,
@@ -37,8 +37,8 @@ struct proto_member {
         enum proto_kind kind;
         const char *name;
         const struct proto_message *message; /* of PROTO_OBJECT and PROTO_LIST */
-        /* Of maps: the keys that are wanted. Of lists: the items whose field 1 is one of these
-         * strings. NULL: all. */
+        /* The keys of a map to keep; or the values of field 1 of the list items to keep. NULL: all.
+         */
         const char *const *keys;
 };
 
@@ -47,14 +47,14 @@ struct proto_message {
         size_t count; /* 1 to PROTO_JSON_MAX_MEMBERS */
 };
 
-/* The initializer of a message whose members are an array. */
+/* Initializer of a message from an array of members. */
 #define PROTO_MESSAGE(array)                                                                       \
         { array, ARRAY_LEN(array) }
 
 /**
- * proto_json_write() - append the object, in ASCII and UTF-8, without a NUL
- * Return: false when it is malformed, a field of the table has another type on the wire, or it
- *         passes the buffer's ceiling; @out then holds a part of it
+ * proto_json_write() - append the object, as UTF-8 without a NUL
+ * Return: false if it is malformed, if a field of the table has another wire type, or if it exceeds
+ *         the ceiling of @out; then @out has a part of it
  */
 _must_check_ bool proto_json_write(struct buf *out, const struct proto_message *message,
                                    const char *data, size_t len);

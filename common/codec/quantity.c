@@ -8,7 +8,7 @@
 
 static const struct {
         const char *text;
-        double times, over; /* one of them is 1: 1e-9 has no double of its own, 1e9 has */
+        double times, over; /* one of them is 1: no double is exactly 1e-9, but 1e9 is one */
 } suffixes[] = {
         {"n", 1, 1e9},     {"u", 1, 1e6},     {"m", 1, 1e3},     {"k", 1e3, 1},
         {"M", 1e6, 1},     {"G", 1e9, 1},     {"T", 1e12, 1},    {"P", 1e15, 1},

@@ -25,9 +25,10 @@ bool skim_is_null(const struct skim *skim) {
 }
 
 /*
- * The first byte at or behind @at that is a quote, a backslash or no printable ASCII, or @end.
- * Eight bytes at a time: a byte of (x ^ pattern) - 1 borrows its top bit when it was 0. The
- * borrow may run on into higher bytes, so only the lowest mark is exact: the one we want.
+ * The first byte from @at that is a quote, a backslash or not printable ASCII; @end if there is
+ * none. Checks eight bytes at a time: a byte of (x ^ pattern) - 1 borrows from its top bit if it
+ * was 0. The borrow can continue into higher bytes, so that only the lowest mark is exact: the one
+ * we need.
  */
 static const char *find_special(const char *at, const char *end) {
         const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
@@ -37,7 +38,7 @@ static const char *find_special(const char *at, const char *end) {
                 memcpy(&word, at, 8);
                 uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
                 uint64_t marks = (quote - ones) | (backslash - ones) | (word - ones * 0x20);
-                /* A byte from 0x80 is marked by its own top bit, one below it by the terms'. */
+                /* A byte from 0x80 has its own top bit as its mark. */
                 marks = (marks | word) & tops;
                 if (marks != 0) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -57,8 +58,8 @@ static const char *find_special(const char *at, const char *end) {
 }
 
 /*
- * Jumps: where what stands at @at ends, or NULL when it is no JSON. A value that is jumped over may
- * be echoed, and one that is malformed would spoil the whole reply.
+ * Jumps return the end of what is at @at, or NULL if it is not JSON. A skipped value may be echoed,
+ * and a malformed one would invalidate the whole reply.
  */
 
 static inline const char *jump_blanks(const char *at, const char *end) {
@@ -75,7 +76,7 @@ static bool is_hex(char c) {
         return skim_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* Behind the backslash. Half a surrogate pair is JSON by its grammar. */
+/* @at: after the backslash. Half a surrogate pair is valid JSON. */
 static const char *jump_escape(const char *at, const char *end) {
         if (at < end && *at == 'u') {
                 for (int i = 1; i <= 4; i++)
@@ -86,7 +87,7 @@ static const char *jump_escape(const char *at, const char *end) {
         return at < end && *at && strchr("\"\\/bfnrt", *at) ? at + 1 : NULL;
 }
 
-/* Behind the opening quote. */
+/* @at: after the opening quote. */
 static const char *jump_string(const char *at, const char *end) {
         while (at && (at = find_special(at, end)) < end) {
                 unsigned char c = (unsigned char)*at;
@@ -146,7 +147,7 @@ static inline const char *jump_scalar(const char *at, const char *end) {
         }
 }
 
-/* A member's key, its colon and the blanks around that. */
+/* The key of a member, the colon and the blanks around it. */
 static inline const char *jump_key(const char *at, const char *end) {
         if (at == end || *at != '"')
                 return NULL;
@@ -195,11 +196,11 @@ static const char *jump_value(const char *at, const char *end) {
 }
 
 bool skim_value(struct skim *skim) {
-        const char *behind = jump_value(skim->at, skim->end);
+        const char *after = jump_value(skim->at, skim->end);
 
-        if (!behind)
+        if (!after)
                 return false;
-        skim->at = behind;
+        skim->at = after;
         return true;
 }
 
@@ -207,16 +208,16 @@ bool skim_string(struct skim *skim, struct skim_string *ret) {
         if (skim_peek(skim) != '"')
                 return false;
 
-        const char *text = skim->at + 1, *behind = find_special(text, skim->end);
-        bool is_escaped = behind < skim->end && *behind != '"';
+        const char *text = skim->at + 1, *after = find_special(text, skim->end);
+        bool is_escaped = after < skim->end && *after != '"';
         if (is_escaped)
-                behind = jump_string(behind, skim->end);
+                after = jump_string(after, skim->end);
         else
-                behind = behind < skim->end ? behind + 1 : NULL;
-        if (!behind)
+                after = after < skim->end ? after + 1 : NULL;
+        if (!after)
                 return false;
-        *ret = (struct skim_string){text, (size_t)(behind - 1 - text), is_escaped};
-        skim->at = behind;
+        *ret = (struct skim_string){text, (size_t)(after - 1 - text), is_escaped};
+        skim->at = after;
         return true;
 }
 
@@ -224,7 +225,7 @@ static uint32_t hex_digit(char c) {
         return (uint32_t)(skim_is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
 }
 
-/* The four digits at @at, which are there: skim_string() has checked all escapes. */
+/* The four digits at @at. skim_string() has checked all escapes. */
 static uint32_t code_unit(const char *at) {
         return hex_digit(at[0]) << 12 | hex_digit(at[1]) << 8 | hex_digit(at[2]) << 4 |
                hex_digit(at[3]);
@@ -240,25 +241,25 @@ static size_t put_utf8(uint32_t code_point, char ret[static 4]) {
         return len;
 }
 
-/* What the escape at @*at stands for, in UTF-8. Return: its bytes; 0: half a surrogate pair */
+/* Decodes the escape at @*at to UTF-8. Return: its length; 0: half a surrogate pair */
 static size_t decode_escape(const char **at, const char *end, char ret[static 4]) {
         static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
-        const char *behind = *at + 2;
+        const char *after = *at + 2;
 
-        if (behind[-1] != 'u') {
-                *at = behind;
-                ret[0] = meanings[strchr(letters, behind[-1]) - letters];
+        if (after[-1] != 'u') {
+                *at = after;
+                ret[0] = meanings[strchr(letters, after[-1]) - letters];
                 return 1;
         }
-        uint32_t code_point = code_unit(behind);
-        behind += 4;
-        if (code_point >> 10 == 0xd800 >> 10 && end - behind >= 6 && behind[0] == '\\' &&
-            behind[1] == 'u' && code_unit(behind + 2) >> 10 == 0xdc00 >> 10) {
+        uint32_t code_point = code_unit(after);
+        after += 4;
+        if (code_point >> 10 == 0xd800 >> 10 && end - after >= 6 && after[0] == '\\' &&
+            after[1] == 'u' && code_unit(after + 2) >> 10 == 0xdc00 >> 10) {
                 code_point = 0x10000 +
-                             ((code_point & 0x3ff) << 10 | (code_unit(behind + 2) & 0x3ff));
-                behind += 6;
+                             ((code_point & 0x3ff) << 10 | (code_unit(after + 2) & 0x3ff));
+                after += 6;
         }
-        *at = behind;
+        *at = after;
         return code_point >> 11 == 0xd800 >> 11 ? 0 : put_utf8(code_point, ret);
 }
 
@@ -301,7 +302,7 @@ bool skim_plain_text(struct skim *skim, struct skim_string *ret) {
         return is_well;
 }
 
-/* To the next item of a container that @close ends. */
+/* Goes to the next item of a container that ends with @close. */
 static enum skim_step next_item(struct skim *skim, char close) {
         bool is_first = skim->is_first;
 

@@ -23,7 +23,7 @@ static bool read_field(struct skim *skim, const struct skim_field *field, void *
                              : read_elements(skim, field->read_element, ret);
 }
 
-/* A key that no table has is left as it stands. */
+/* A key that cannot be decoded is in no table, and stays unchanged. */
 static void decode_key(struct skim_string *key, char text[static KEY_MAX]) {
         if (skim_decode(key, text, KEY_MAX))
                 *key = (struct skim_string){.text = text, .len = strlen(text)};

@@ -77,18 +77,18 @@ static bool begins_as_json(const char *text, size_t len) {
         return i < len && (text[i] == '{' || text[i] == '[');
 }
 
-/* NULL: not JSON. jansson skips NUL bytes between tokens. */
+/* NULL: not JSON. jansson would skip NUL bytes between tokens. */
 static json_t *load_json(const char *text, size_t len) {
         return memchr(text, '\0', len) ? NULL : json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 }
 
-/* U+0085, U+2028 and U+2029, at which YAML folds a text and JSON does not. */
+/* U+0085, U+2028 and U+2029: YAML folds a text there, JSON does not. */
 static bool has_yaml_breaks(const char *text, size_t len) {
         return memmem(text, len, "\xc2\x85", 2) || memmem(text, len, "\xe2\x80\xa8", 3) ||
                memmem(text, len, "\xe2\x80\xa9", 3);
 }
 
-/* libyaml counts it as a column, and jansson refuses it. */
+/* libyaml counts it as a column, and jansson rejects it. */
 static void skip_byte_order_mark(const char **text, size_t *len) {
         static const char mark[] = {'\xef', '\xbb', '\xbf'};
 
@@ -99,9 +99,9 @@ static void skip_byte_order_mark(const char **text, size_t *len) {
 }
 
 /*
- * libyaml reads nearly all JSON, and counts the lines. jansson reads what libyaml rejects:
- * surrogate pairs, keys of more than 1,024 characters, a line break before a colon, tabs before the
- * first bracket.
+ * libyaml reads nearly all JSON, and counts lines. jansson reads what libyaml rejects: surrogate
+ * pairs, keys of more than 1,024 characters, a line break before a colon, and tabs before the first
+ * bracket.
  */
 static int parse(const char *text, size_t len, bool allows_aliases, struct tree **ret,
                  struct error *err) {

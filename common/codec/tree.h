@@ -1,9 +1,8 @@
 /*
- * A document of a configuration file: YAML (by libyaml) or JSON, as a bounded tree whose nodes
- * have their line, so that an error can point at it. Tags, merge keys, several documents and
- * duplicate keys are refused, and so are anchors and aliases unless they are allowed; size, depth
- * and number of nodes have ceilings.
- * Immutable after parsing.
+ * A configuration document: YAML (by libyaml) or JSON, as a tree whose nodes know their lines, for
+ * errors. Tags, merge keys, several documents and duplicate keys are errors, and so are anchors and
+ * aliases unless the caller allows them. Size, depth and number of nodes have ceilings. A tree is
+ * immutable.
  */
 #pragma once
 
@@ -24,19 +23,19 @@ enum tree_kind { TREE_SCALAR, TREE_LIST, TREE_MAP };
 
 struct tree_node {
         enum tree_kind kind;
-        unsigned line;   /* 1-based; 0: not known, as in an API object; see tree_parse() */
+        unsigned line;   /* 1-based; 0: unknown, as in an API object; see tree_parse() */
         unsigned column; /* 1-based */
 
-        /* TREE_SCALAR; text is NUL-terminated and holds no other NUL */
+        /* TREE_SCALAR; the text is NUL-terminated and has no other NUL */
         const char *text;
         size_t text_len;
-        bool is_quoted; /* "0.65" is a string where 0.65 is a number */
+        bool is_quoted; /* "0.65" is a string, 0.65 is a number */
 
         /* TREE_LIST and TREE_MAP, in the file's order */
         const struct tree_node *items;
         size_t count;
 
-        /* Of an item of a TREE_MAP; else NULL */
+        /* If this is an item of a TREE_MAP; else NULL */
         const char *key;
         unsigned key_line;
 };
@@ -46,26 +45,24 @@ struct tree;
 /**
  * tree_parse() - read a YAML 1.1 or JSON document
  *
- * Lines are known of all YAML, and of all JSON that is also YAML to libyaml: without surrogate
- * pairs in \u escapes, keys of more than 1,024 characters, and a few oddities of white space.
+ * Lines are known for YAML, and for JSON that libyaml can read: JSON without surrogate pairs in \u
+ * escapes, keys of more than 1,024 characters and unusual white space.
  * @ret: owned by the caller; an empty document is an error
  * Return: 0; -EINVAL with "line N, column N: what" in @err; -E2BIG past a ceiling
  */
 _must_check_ int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err);
 
-/** tree_parse_aliased() - the same with anchors and aliases. An alias counts with all nodes that it
- * repeats */
+/** tree_parse_aliased() - like tree_parse(), but allows anchors and aliases. All nodes that an
+ * alias repeats count */
 _must_check_ int tree_parse_aliased(const char *text, size_t len, struct tree **ret,
                                     struct error *err);
 
-/** tree_from_json() - the same tree from an API object; null scalars read as plain "null",
- * strings are quoted */
+/** tree_from_json() - a tree from an API object. Null is a plain "null", and strings are quoted */
 _must_check_ int tree_from_json(const json_t *json, struct tree **ret, struct error *err);
 
 /**
- * tree_load_file() - tree_parse() of a file, read by file_read()
- *
- * Return: as tree_parse() and file_read(). @err does not name the path, as there
+ * tree_load_file() - file_read() and tree_parse()
+ * Return: as both. @err does not name the path
  */
 _must_check_ int tree_load_file(const char *path, struct tree **ret, struct error *err);
 
@@ -73,10 +70,10 @@ void tree_free(struct tree *tree);
 DEFINE_FREEP(struct tree, tree_free);
 
 const struct tree_node *tree_root(const struct tree *tree);
-/** tree_get() - the value of @key, NULL when absent or when @map is NULL or no map */
+/** tree_get() - the value of @key; NULL if it is absent, or if @map is NULL or not a map */
 const struct tree_node *tree_get(const struct tree_node *map, const char *key);
-/** tree_read_bool() - an unquoted word that sigs.k8s.io/yaml reads as a bool: also yes, on and n;
- * false: it is something else */
+/** tree_read_bool() - read an unquoted word that sigs.k8s.io/yaml reads as a bool, such as yes, on
+ * or n. Return: false if it is anything else */
 bool tree_read_bool(const struct tree_node *node, bool *ret);
-/** tree_is_null() - an unquoted null, ~ or empty scalar */
+/** tree_is_null() - whether @node is an unquoted null, ~ or empty scalar */
 bool tree_is_null(const struct tree_node *node);

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 
-/* Memory that is released with the tree. */
+/* Memory that the tree owns. */
 struct tree_piece {
         struct tree_piece *next;
         alignas(max_align_t) char data[];
@@ -21,11 +21,11 @@ struct tree {
         struct tree_piece *pieces;
 };
 
-/* A value that aliases can repeat. It is immutable, so that they share what is in it. */
+/* A value for aliases, which share its immutable content. */
 struct tree_anchor {
         const char *name;
         struct tree_node node;
-        size_t begin_count; /* of nodes before it */
+        size_t begin_count; /* number of nodes before it */
         size_t node_count, height;
 };
 
@@ -69,7 +69,7 @@ void tree_builder_init(struct tree_builder *builder, bool allows_aliases) {
 
 void tree_builder_done(struct tree_builder *builder) {
         for (size_t i = 0; i < builder->depth; i++)
-                strmap_done(&builder->frames[i].seen);
+                strmap_done(&builder->frames[i].keys);
         strmap_done(&builder->anchors);
         free(builder->children);
         tree_free(builder->tree);
@@ -170,7 +170,7 @@ void tree_builder_end(struct tree_builder *builder) {
                                     &builder->children[frame->first], bytes);
         }
         builder->child_count = frame->first;
-        strmap_done(&frame->seen);
+        strmap_done(&frame->keys);
         builder->depth--;
         tree_builder_add(builder, node, frame->height + 1, frame->anchor);
 }
@@ -183,11 +183,11 @@ int tree_builder_key(struct tree_builder *builder, const char *text, size_t len,
 
         if (r < 0)
                 return r;
-        uintptr_t seen_line = (uintptr_t)strmap_put(&frame->seen, text, len,
-                                                    (void *)((uintptr_t)at.line + 1));
-        if (seen_line > 0)
+        uintptr_t first_line = (uintptr_t)strmap_put(&frame->keys, text, len,
+                                                     (void *)((uintptr_t)at.line + 1));
+        if (first_line > 0)
                 return tree_builder_fail(EINVAL, at, err, "duplicate key '%.*s', first on line %u",
-                                         (int)size_min(len, 128), text, (unsigned)seen_line - 1);
+                                         (int)size_min(len, 128), text, (unsigned)first_line - 1);
         frame->key = tree_text(builder->tree, text, len);
         frame->key_line = at.line;
         return 0;

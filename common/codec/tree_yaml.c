@@ -27,7 +27,7 @@ static int fail_with_parser(const yaml_parser_t *parser, const char *text, size_
         if (parser->error == YAML_MEMORY_ERROR)
                 mem_exhausted();
         if (parser->error == YAML_READER_ERROR) {
-                /* It has a byte's offset where the scanner and the parser have a mark. */
+                /* The reader reports a byte offset; the scanner and the parser report a mark. */
                 utf8_place(text, size_min(parser->problem_offset, len), &at.line, &at.column);
                 return tree_builder_fail(EINVAL, at, err, "not UTF-8 text: %s", parser->problem);
         }
@@ -41,7 +41,7 @@ static int fail_with_parser(const yaml_parser_t *parser, const char *text, size_
                                  parser->context, began.line);
 }
 
-/* Most configurations need neither, and both make them hard to read. */
+/* Most configuration files need neither, and both make files hard to read. */
 static int take_decorations(struct tree_builder *builder, const yaml_char_t *anchor,
                             const yaml_char_t *tag, struct tree_mark at, struct error *err) {
         bool is_allowed = builder->allows_aliases && !tree_builder_wants_key(builder);
@@ -139,7 +139,7 @@ int tree_read_yaml(struct tree_builder *builder, const char *text, size_t len, s
 
         if (!yaml_parser_initialize(&parser))
                 mem_exhausted();
-        /* Without this a UTF-16 byte order mark would switch the encoding. */
+        /* Otherwise a UTF-16 byte order mark would switch the encoding. */
         yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
         yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
         for (bool at_end = false; !at_end;) {

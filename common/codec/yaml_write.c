@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "codec/json.h"
 
-/* The node that libyaml has added; 0: it lacks memory. */
+/* @node: what libyaml added; 0: it lacks memory */
 static int must_add(int node) {
         if (!node)
                 mem_exhausted();
@@ -23,7 +23,7 @@ static int add_scalar(yaml_document_t *document, const char *text, size_t len,
 
 static int add_key(yaml_document_t *document, const char *key) {
         static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-        /* Words such as y and no are more than letters to YAML 1.1. */
+        /* YAML 1.1 reads words such as y and no as booleans. */
         bool is_plain = strlen(key) > 3 && strspn(key, plain) == strlen(key) &&
                         strcasecmp(key, "null") != 0 && strcasecmp(key, "true") != 0 &&
                         strcasecmp(key, "false") != 0;

@@ -5,10 +5,10 @@
 #include <stdio.h>
 
 /**
- * yaml_write() - block style, every string quoted: nothing of it can be taken for a number, a
- * boolean or a comment
- * @root: NULL is null, as jansson's functions take it
+ * yaml_write() - write block style with all strings quoted, so that none reads as a number, boolean
+ * or comment
+ * @root: NULL: null, as for jansson's functions
  *
- * Whether all was written is for ferror(@out) to say.
+ * Check ferror(@out) for write errors.
  */
 void yaml_write(const json_t *root, FILE *out);

@@ -77,7 +77,8 @@ void daemon_begin(void) {
         sigset_t set;
 
         (void)prctl(PR_SET_DUMPABLE, 0);
-        /* Where core_pattern is a pipe, only the first has an effect; children have the second. */
+        /* If core_pattern is a pipe, only the first has an effect. Child processes inherit the
+         * second. */
         (void)setrlimit(RLIMIT_CORE, &none);
         fill_signals(&set);
         (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
@@ -89,7 +90,7 @@ static void on_daemon_signal(void *userdata, int fd, uint32_t epoll_events) {
         struct signalfd_siginfo info;
 
         (void)epoll_events;
-        /* One at a time; what is left wakes the loop again. */
+        /* One signal at a time; others wake the loop again. */
         if (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
                 daemon->on_signal(daemon->signal_userdata, (int)info.ssi_signo);
 }

@@ -27,23 +27,23 @@ static void register_watch_metrics(struct delivery *delivery, struct metrics *me
 void delivery_init(struct delivery *delivery, const struct reflector_spec *spec,
                    struct metrics *metrics) {
         *delivery = (struct delivery){.spec = spec};
-        delivery->held.max_objects = spec->max_objects ? spec->max_objects : DEFAULT_MAX_OBJECTS;
+        delivery->index.max_objects = spec->max_objects ? spec->max_objects : DEFAULT_MAX_OBJECTS;
         register_watch_metrics(delivery, metrics);
 }
 
 void delivery_done(struct delivery *delivery) {
-        object_index_done(&delivery->held);
+        object_index_done(&delivery->index);
 }
 
 size_t delivery_count(struct delivery *delivery) {
         size_t objects = delivery->spec->on_text ? delivery->text_count
-                                                 : delivery->held.entries.len;
+                                                 : delivery->index.entries.len;
 
         metrics_set(delivery->objects, (double)objects);
         return objects;
 }
 
-/* What list and watch let through is JSON; still it may hold what jansson cannot. */
+/* List and watch deliver only JSON, but jansson does not support all of it. */
 static json_t *decode_object(struct delivery *delivery, const char *text, size_t len) {
         json_t *object = NULL;
 
@@ -56,7 +56,7 @@ static void report_limit(struct delivery *delivery) {
         if (!delivery->is_over_limit)
                 log_error(MSG("object limit reached, ignoring further objects"),
                           STR("resource", delivery->spec->name),
-                          INT("max", delivery->held.max_objects));
+                          INT("max", delivery->index.max_objects));
         delivery->is_over_limit = true;
 }
 
@@ -65,8 +65,8 @@ static void deliver_object(struct delivery *delivery, const char *text, size_t l
         json_auto_t *old = NULL;
         bool is_new = false;
 
-        switch (object_index_see(&delivery->held, text, len, &old)) {
-        case OBJECT_SAME: /* most changes of nodes are of fields that the table leaves out */
+        switch (object_index_see(&delivery->index, text, len, &old)) {
+        case OBJECT_SAME: /* most changes of nodes are in fields that the table omits */
                 if (delivery->spec->proto)
                         return;
                 break;
@@ -93,11 +93,11 @@ static void deliver_object(struct delivery *delivery, const char *text, size_t l
                         delivery->spec->userdata,
                         is_new && is_watched ? REFLECTOR_APPEARED : REFLECTOR_PRESENT, object);
         else if (is_new)
-                (void)object_index_remove(&delivery->held, text, len);
+                (void)object_index_remove(&delivery->index, text, len);
 }
 
 void delivery_begin_list(struct delivery *delivery) {
-        delivery->held.generation++;
+        delivery->index.generation++;
         delivery->text_count = 0;
         if (delivery->spec->on_list_begin)
                 delivery->spec->on_list_begin(delivery->spec->userdata);
@@ -115,7 +115,7 @@ void delivery_listed(struct delivery *delivery, const char *text, size_t len) {
 void delivery_end_list(struct delivery *delivery) {
         size_t position = 0;
 
-        for (json_t *gone; (gone = object_index_sweep(&delivery->held, &position)) != NULL;) {
+        for (json_t *gone; (gone = object_index_sweep(&delivery->index, &position)) != NULL;) {
                 delivery->spec->on_event(delivery->spec->userdata, REFLECTOR_DELETED, gone);
                 json_decref(gone);
         }
@@ -138,7 +138,7 @@ void delivery_deleted(struct delivery *delivery, const char *text, size_t len) {
                 return;
         }
         json_auto_t *object = decode_object(delivery, text, len);
-        if (object && object_index_remove(&delivery->held, text, len))
+        if (object && object_index_remove(&delivery->index, text, len))
                 delivery->spec->on_event(delivery->spec->userdata, REFLECTOR_DELETED, object);
         else if (object)
                 metrics_inc(delivery->ignored);

@@ -1,6 +1,6 @@
 /*
- * How a reflector hands objects to its owner: decoded, by way of an index of those that exist
- * (object_index.h), or as the text that they are, for an owner that keeps such an index itself.
+ * Delivers the objects of a reflector to its owner: decoded, with an index of existing objects
+ * (object_index.h), or as text, for owners with an index of their own. Private to the reflector.
  */
 #pragma once
 
@@ -15,9 +15,9 @@ struct delivery {
         const struct reflector_spec *spec;
         struct metrics_series *events[WATCH_EVENT_TYPE_COUNT]; /* counted by the reflector */
         struct metrics_series *ignored, *objects;
-        struct object_index held;
+        struct object_index index;
         bool is_over_limit;
-        size_t text_count; /* objects that exist, by what list and watch have shown */
+        size_t text_count; /* existing objects, if they are delivered as text */
 };
 
 /** delivery_init() - @spec is borrowed until delivery_done() */
@@ -25,15 +25,15 @@ void delivery_init(struct delivery *delivery, const struct reflector_spec *spec,
                    struct metrics *metrics);
 void delivery_done(struct delivery *delivery);
 
-/** delivery_count() - objects that exist; also shown as a metric */
+/** delivery_count() - the number of existing objects; updates its metric */
 size_t delivery_count(struct delivery *delivery);
 
 /** delivery_begin_list() - a list of all objects begins */
 void delivery_begin_list(struct delivery *delivery);
-/** delivery_listed() - an object of the list */
+/** delivery_listed() - deliver an object of the list */
 void delivery_listed(struct delivery *delivery, const char *text, size_t len);
-/** delivery_end_list() - the list is complete: what it did not hold is gone */
+/** delivery_end_list() - the list is complete: objects that are not in it no longer exist */
 void delivery_end_list(struct delivery *delivery);
-/** delivery_watched() - an object was added or, with @is_added false, modified */
+/** delivery_watched() - deliver an object that was added, or modified if @is_added is false */
 void delivery_watched(struct delivery *delivery, bool is_added, const char *text, size_t len);
 void delivery_deleted(struct delivery *delivery, const char *text, size_t len);

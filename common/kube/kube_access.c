@@ -15,7 +15,7 @@
 
 struct kube_access {
         struct kubeconfig source;
-        char *unix_socket; /* of a proxy, which adds the credentials; NULL: none */
+        char *unix_socket; /* of a proxy that adds the credentials; NULL: none */
         bool may_send_secrets, is_in_cluster;
 };
 
@@ -52,7 +52,7 @@ static int check_server(char *server, struct error *err) {
 
         while (len > 0 && server[len - 1] == '/')
                 server[--len] = '\0';
-        /* Before any message that shows it: these may be secrets. */
+        /* Before any message that quotes the URL: these parts may be secret. */
         if (strpbrk(server, "?#@\\"))
                 return error_set(err, EINVAL, "server: must not contain a user, query or fragment");
         const char *host = after_scheme(server);
@@ -63,7 +63,7 @@ static int check_server(char *server, struct error *err) {
                 if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f)
                         return error_set(err, EINVAL,
                                          "server: contains a space or control character");
-        /* There is something: no slash is left at its end. */
+        /* Not empty: trailing slashes are gone. */
         if (host[0] == '/' || host[0] == ':')
                 return error_set(err, EINVAL, "server '%s': no host", server);
         return 0;
@@ -74,7 +74,8 @@ static bool is_https(const char *server) {
 }
 
 static bool is_loopback_server(const char *server) {
-        const char *host = server + (is_https(server) ? 8 : 7); /* there is no other scheme */
+        const char *host = server +
+                           (is_https(server) ? 8 : 7); /* check_server() accepts no other scheme */
         bool is_bracketed = host[0] == '[';
         size_t len = strcspn(host, is_bracketed ? "]" : ":/");
         char text[INET6_ADDRSTRLEN + 1];
@@ -91,8 +92,8 @@ static bool is_loopback_server(const char *server) {
 }
 
 /*
- * Like client-go we never send credentials in the clear; unlike it we make an exception for the
- * loopback, which test servers use and no other machine can read.
+ * Like client-go, we never send credentials in clear text. Unlike client-go, we make an exception
+ * for the loopback: test servers use it, and no other machine can read it.
  */
 static bool may_see_secrets(const char *server) {
         return is_https(server) || is_loopback_server(server);
@@ -102,7 +103,7 @@ static bool is_set(const char *text) {
         return text && *text;
 }
 
-/* $KUBECONFIG, else ~/.kube/config. Return: NULL when there is neither */
+/* $KUBECONFIG, else ~/.kube/config; NULL: there is neither */
 static char *usual_kubeconfig(void) {
         const char *from_environment = getenv("KUBECONFIG"), *home = getenv("HOME");
 
@@ -138,7 +139,7 @@ static int load_source(const struct kube_access_options *options, struct kube_ac
                          in_cluster.msg);
 }
 
-/* Reads a file once, so that a wrong path is an error at start; the next use reads it again. */
+/* Reads a file once: a wrong path is an error at startup. The next use reads it again. */
 static int open_secret(struct secret_file *file, struct error *err) {
         const char *text = NULL;
 
@@ -194,7 +195,7 @@ struct kube_access *kube_access_of_proxy(const char *unix_socket) {
         return config;
 }
 
-/* The text now; NULL: it is not configured. A file was read at the start: it has one. */
+/* The current text; NULL: not configured. Files have a text: they were read at startup. */
 static const char *text_of(struct secret_file *file, int64_t now_mono_ms) {
         const char *text = NULL;
 

@@ -15,8 +15,8 @@
 
 enum {
         DEFAULT_TIMEOUT_MS = 10000,
-        /* A watch is silent for minutes: a lost route, or a machine that is gone, must be noticed
-         * within 30 s, the next watch's time for its answer included. */
+        /* A watch is silent for minutes. A lost route or machine must be noticed within 30 s,
+         * including the time until the next watch is answered. */
         LOST_TIMEOUT_MS = 20000,
         DEFAULT_MAX_BODY_BYTES = 8 << 20,
         RETRY_FIRST_MS = 500,
@@ -25,8 +25,8 @@ enum {
         MESSAGE_MAX_BYTES = 300,
 };
 
-/* Connections and queues: streams stay open and must not occupy places of short calls, and urgent
- * calls must not queue behind other calls. */
+/* Pools of connections, each with a queue: streams stay open and must not block short calls, and
+ * urgent calls must not wait for others. */
 enum { COMMON_POOL, STREAM_POOL, URGENT_POOL };
 
 struct kube_api {
@@ -36,14 +36,14 @@ struct kube_api {
         struct metrics *metrics;
         struct metrics_series *clock; /* NULL: no metrics */
         int64_t clock_ahead_ms;
-        bool has_answered; /* so that the address is right */
+        bool has_answered; /* at least once: the address is right */
         LIST_HEAD(, kube_call) calls;
 };
 
 struct kube_call {
         struct kube_api *api;
         LIST_ENTRY(kube_call) entry;
-        struct kube_request request; /* without path and body */
+        struct kube_request request; /* its path and body are NULL */
         char *url, *body;
         struct http_call *http;  /* NULL between attempts */
         struct loop_timer timer; /* the pause before an attempt */
@@ -51,13 +51,13 @@ struct kube_call {
         int retries_left;
         bool has_retried_unauthorized;
         bool has_streamed;
-        bool is_html; /* what was received */
+        bool is_html; /* the answer is HTML */
 };
 
 static const struct {
         const char *name;
         int errno_code;
-        int status; /* the one that most often means it */
+        int status; /* its most usual status */
 } outcomes[] = {
         [KUBE_OK] = {"ok", 0, 200},
         [KUBE_UNAUTHORIZED] = {"unauthorized", EACCES, 401},
@@ -86,8 +86,8 @@ struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
         if (metrics)
                 api->clock = metrics_gauge(
                         metrics, "plimsoll_clock_ahead_seconds",
-                        "By how much this machine's clock is ahead of the API server's, whose "
-                        "answers have whole seconds; negative: behind.",
+                        "How far this machine's clock is ahead of the API server's, whose answers "
+                        "have whole seconds; negative if it is slow.",
                         NULL);
         return api;
 }
@@ -168,7 +168,7 @@ static void count_call(struct kube_call *call, const char *code, int64_t duratio
                                 (double)duration_ms / (double)MS_PER_S);
 }
 
-/* No API server answers with a page of HTML: a proxy or a load balancer does, or a login page. */
+/* API servers never answer with HTML, but proxies, load balancers and login pages do. */
 static bool is_html(const char *content_type) {
         return strncasecmp(content_type, "text/html", strlen("text/html")) == 0;
 }
@@ -189,11 +189,11 @@ static enum kube_outcome outcome_of(const struct kube_call *call,
                 return KUBE_UNAVAILABLE;
         if (response->status >= 400)
                 return KUBE_INVALID;
-        /* A redirect is not from an API server; a login page, for example. */
+        /* API servers never redirect, but login pages do. */
         return response->status >= 200 && response->status < 300 ? KUBE_OK : KUBE_BAD_ANSWER;
 }
 
-/* In JSON or protobuf; NULL: it is neither. */
+/* Reads JSON or protobuf; NULL: it is neither. */
 static json_t *parse_status(const struct http_response *response) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(2 * STATUS_MAX_BYTES);
         const char *json = response->body;
@@ -211,15 +211,16 @@ static json_t *parse_status(const struct http_response *response) {
         return json_parse(json, len, &status, NULL) < 0 ? NULL : status;
 }
 
-/* "403 nodes is forbidden: ...", from a Status or, as throttling and proxies answer, plain text. */
+/* "403 nodes is forbidden: ...", from a Status, or from the plain text of throttling and proxies.
+ */
 static void describe_status(const struct kube_call *call, const struct http_response *response,
                             enum kube_outcome outcome, struct error *err) {
         bool is_redirect = response->status >= 300 && response->status < 400;
 
         if (call->is_html || is_redirect) {
                 (void)error_set(err, outcomes[outcome].errno_code,
-                                "%d with %s from %s: the answer of a proxy or a login page, not of "
-                                "an API server",
+                                "%d with %s from %s: this is a proxy or a login page, not an API "
+                                "server",
                                 response->status ? response->status : 200,
                                 call->is_html ? "text/html" : "a redirect",
                                 kube_access_server(call->api->config));
@@ -247,7 +248,7 @@ static void describe_status(const struct kube_call *call, const struct http_resp
                         len > 0 ? message : "(no message)");
 }
 
-/* Frees the call before on_done, which may do anything. */
+/* Frees the call first: on_done can do anything. */
 static void end_call(struct kube_call *call, const struct kube_answer *answer) {
         kube_done_fn *on_done = call->request.on_done;
         void *userdata = call->request.userdata;
@@ -256,7 +257,7 @@ static void end_call(struct kube_call *call, const struct kube_answer *answer) {
         on_done(userdata, answer);
 }
 
-/* The pause before a retry; -1: no retry. Counts the retry. */
+/* Counts a retry, and returns the pause before it; -1: no retry. */
 static int64_t retry_pause_ms(struct kube_call *call, const struct http_response *response,
                               enum kube_outcome outcome) {
         bool has_retry_after = response->retry_after_ms >= 0;
@@ -277,7 +278,7 @@ static int64_t retry_pause_ms(struct kube_call *call, const struct http_response
         return backoff_next_ms(&call->backoff, loop_now_mono_ms(call->api->loop));
 }
 
-/* Evaluated anew each time, since a fence's end moves. */
+/* Call it each time: the end of a fence moves. */
 static int64_t end_mono_ms(const struct kube_call *call) {
         const struct kube_fence *fence = &call->request.fence;
         int64_t give_up_mono_ms = call->request.give_up_mono_ms;
@@ -358,7 +359,7 @@ static void attempt_call(void *userdata) {
 
         loop_timer_disarm(api->loop, &call->timer);
         if (loop_now_mono_ms(api->loop) >= end_mono_ms(call)) {
-                /* On a later turn, as every end of a call. */
+                /* As always, the call ends on a later turn. */
                 loop_timer_arm(api->loop, &call->timer, loop_now_mono_ms(api->loop), on_too_late,
                                call);
                 return;

@@ -1,7 +1,7 @@
-/* Paths of the Kubernetes API, and the ports that programs of a cluster listen on by default. */
+/* Paths of the Kubernetes API, and default ports. */
 #pragma once
 
-/* Group and version. */
+/* Groups and versions. */
 #define KUBE_CORE "/api/v1"
 #define KUBE_APPS "/apis/apps/v1"
 #define KUBE_COORDINATION "/apis/coordination.k8s.io/v1"
@@ -10,24 +10,24 @@
 #define KUBE_NODES KUBE_CORE "/nodes"
 #define KUBE_PODS KUBE_CORE "/pods"
 
-/* Selects what deploy/ brings. */
+/* Selects the objects of deploy/. */
 #define KUBE_PART_OF_PLIMSOLL "labelSelector=app.kubernetes.io%2Fpart-of%3Dplimsoll"
 
 #define KUBE_PORT_EXTENDER 8010
 #define KUBE_PORT_CONTROLLER 8090
 #define KUBE_PORT_NODE_EXPORTER 9100
 #define KUBE_PORT_KUBELET 10250
-/* KUBE_PORT_TEXT() - one of these in a text literal */
+/* KUBE_PORT_TEXT() - a port as a string literal */
 #define KUBE_PORT_TEXT(port) KUBE_PORT_TEXT_(port)
 #define KUBE_PORT_TEXT_(port) #port
 
 /** kube_escape() - percent-encode a path segment or query value; owned by the caller */
 char *kube_escape(const char *text);
 /**
- * kube_path() - of an object, or of a list in a namespace; owned by the caller
- * @namespace: NULL: the resource has none
+ * kube_path() - the path of an object or list, owned by the caller
+ * @namespace: NULL: none
  * @name:      NULL: the list
- * @suffix:    as it is: a subresource ("/binding"), a query ("?limit=1") or ""
+ * @suffix:    appended unchanged: a subresource ("/binding"), a query ("?limit=1") or ""
  */
 char *kube_path(const char *group, const char *namespace, const char *resource, const char *name,
                 const char *suffix);

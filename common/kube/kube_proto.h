@@ -1,9 +1,9 @@
 /*
- * What the API server sends to those who accept protobuf: an envelope, which says the kind and
- * holds the object, and what is read of each kind of object (codec/proto_json.h). Pure.
+ * The API server's protobuf: an envelope with a kind and an object, and the fields that we read of
+ * each kind (codec/proto_json.h). Pure.
  *
- * The API server encodes an event of a watch once for each encoding that somebody watches in.
- * Its usual clients take protobuf, so a watch in JSON has a price that one in protobuf has not.
+ * Why protobuf: the API server encodes an event once per encoding in use. Its usual clients use
+ * protobuf, so that a watch in JSON would add the cost of another encoding.
  *
  * Envelope: "k8s\0", then runtime.Unknown {1: TypeMeta {1: apiVersion, 2: kind}, 2: object}.
  * Field numbers: generated.proto of k8s.io/api/core/v1, k8s.io/apimachinery/pkg/runtime and
@@ -20,11 +20,11 @@
 #include "codec/proto_json.h"
 #include "kube/kube_api.h"
 
-/* Of an object as JSON: whole ones are at most 1.5 MiB, what is read of them less. */
+/* Of an object as JSON. Whole objects have at most 1.5 MiB, and we read only a part. */
 enum { KUBE_PROTO_MAX_BYTES = 8 << 20 };
 
-/* Accept headers. A server without protobuf answers in JSON. The first is for whole objects; the
- * others ask for nothing but metadata, in a list and in a watch. */
+/* Accept headers for whole objects, and for metadata only in lists and watches. A server without
+ * protobuf answers in JSON. */
 #define KUBE_ACCEPT_PROTO "application/vnd.kubernetes.protobuf,application/json;q=0.9"
 #define KUBE_ACCEPT_PROTO_METADATA_LIST                                                            \
         "application/"                                                                             \
@@ -35,36 +35,36 @@ enum { KUBE_PROTO_MAX_BYTES = 8 << 20 };
         "vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v="                        \
         "v1," KUBE_ACCEPT_METADATA
 
-/* The extended resource of spec.idle: thousandths of a CPU that a node offers to batch pods, and
- * that these request. */
+/* The extended resource of spec.idle: thousandths of a CPU that nodes offer and batch pods request.
+ */
 #define KUBE_IDLE_RESOURCE "plimsoll.io/idle-milli-cpu"
 
-/* A Pod's fields that the estimate and the counting of bindings read, with only those annotations,
- * labels and conditions; of resources cpu, memory and KUBE_IDLE_RESOURCE. */
+/* The fields of a Pod for the estimate and for counting bindings, with only the annotations, labels
+ * and conditions that they use, and with cpu, memory and KUBE_IDLE_RESOURCE as resources. */
 extern const struct proto_message kube_proto_pod;
-/* A Node's fields that both programs read, of whole objects and of their metadata: of resources
- * cpu, memory and KUBE_IDLE_RESOURCE; all labels, since people filter by them; all annotations,
- * since their names depend on the policy. */
+/* The fields of a Node for both programs, in whole objects and in metadata, with cpu, memory and
+ * KUBE_IDLE_RESOURCE as resources. All labels, since people filter by them; all annotations, since
+ * their names depend on the policy. */
 extern const struct proto_message kube_proto_node;
 /* metav1.Status: message, reason, code */
 extern const struct proto_message kube_proto_status;
 
-/** kube_proto_is() - @data is an envelope; no JSON text begins like one */
+/** kube_proto_is() - whether @data begins like an envelope, which no JSON does */
 bool kube_proto_is(const char *data, size_t len);
 
 /* Borrows from the envelope. */
 struct kube_proto {
-        struct proto_field kind;   /* without a NUL; "" when it is missing */
-        struct proto_field object; /* a message; "" when it is missing */
+        struct proto_field kind;   /* without a NUL; "" if missing */
+        struct proto_field object; /* a message; "" if missing */
 };
 
-/** kube_proto_open() - false when @data is no envelope, or a malformed one */
+/** kube_proto_open() - read an envelope; false if it is malformed or not an envelope */
 _must_check_ bool kube_proto_open(const char *data, size_t len, struct kube_proto *ret);
 
 /**
  * kube_proto_object() - append the object of an envelope as JSON
- * @message: of its kind; a Status is read as a Status, whatever was asked for
- * Return: false when it is malformed or passes the buffer's ceiling
+ * @message: for its kind; a Status is always read as a Status
+ * Return: false if it is malformed or exceeds the ceiling of @out
  */
 _must_check_ bool kube_proto_object(struct buf *out, const struct proto_message *message,
                                     const char *data, size_t len);

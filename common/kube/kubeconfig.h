@@ -1,8 +1,7 @@
 /*
- * The kubeconfig of a program without a user, such as kube-scheduler's: a server, its CA, and a
- * client certificate or token. A file may have many contexts; its current one is read. Fields that
- * need kubectl's help (a login, a proxy, impersonation) are refused by name, so that we are never
- * somebody else.
+ * The kubeconfig of a daemon, such as kube-scheduler's: a server, its CA, and a client certificate
+ * or token. Only the current context is read. Fields that only kubectl supports (a login, a proxy,
+ * impersonation) are errors, so that we never act as another user.
  */
 #pragma once
 
@@ -13,25 +12,26 @@
 #include "base/error.h"
 #include "kube/secret.h"
 
-/* The chosen context, with decoded data; members are owned, NULL when unset. */
+/* The current context, decoded. Members are owned; NULL: unset. */
 struct kubeconfig {
         char *server;
         char *namespace;
         char *tls_server_name;
         bool is_insecure;
-        struct secret_file ca, cert, key, token; /* at most one of path and text is set in each */
+        struct secret_file ca, cert, key, token; /* each has a path or a text, or neither */
 };
 
 void kubeconfig_done(struct kubeconfig *config);
 
 /**
- * kubeconfig_load() - read the current-context of the file @path
- * @ret: zeroed by the caller, released with kubeconfig_done() whatever is returned. Relative paths
- *       of the file are relative to its directory
+ * kubeconfig_load() - read the current context of the file @path
+ *
+ * Relative paths are relative to its directory.
+ * @ret: zeroed by the caller, who calls kubeconfig_done() in any case
  * Return: 0; negative errno with file, line and field in @err
  */
 _must_check_ int kubeconfig_load(const char *path, struct kubeconfig *ret, struct error *err);
 
-/** kubeconfig_parse() - the same from memory; @path names it */
+/** kubeconfig_parse() - like kubeconfig_load(), but from memory; @path is its name */
 _must_check_ int kubeconfig_parse(const char *text, size_t len, const char *path,
                                   struct kubeconfig *ret, struct error *err);

@@ -26,14 +26,14 @@ struct lease {
         struct lease_candidate candidate;
         char *namespace, *name, *collection_path, *path;
 
-        json_t *object; /* the Lease as it was read or written last; NULL: there is none */
+        json_t *object; /* the Lease when it was last read or written; NULL: none */
         struct kube_call *call;
-        enum lease_action action; /* that `call` carries out */
+        enum lease_action action; /* of `call` */
         int64_t sent_mono_ms, round_mono_ms;
         struct loop_timer round, term;
 
-        bool is_leading;               /* as last reported in events */
-        char leader[LEASE_HOLDER_MAX]; /* likewise */
+        bool is_leading;               /* as last reported */
+        char leader[LEASE_HOLDER_MAX]; /* as last reported */
         bool is_settled, is_releasing;
         char trouble[ERROR_MSG_MAX];
         lease_released_fn *on_released;
@@ -45,7 +45,7 @@ struct lease {
 char *lease_identity_new(void) {
         char host[HOST_NAME_MAX_BYTES + 1] = "";
 
-        /* Linux has none that is longer. An empty one will do: the random part makes it unique. */
+        /* Linux has no longer ones. An empty name is fine: the random part is unique. */
         (void)gethostname(host, HOST_NAME_MAX_BYTES);
         return xasprintf("%s_%016llx", host, (unsigned long long)random_below(INT64_MAX));
 }
@@ -70,14 +70,14 @@ static void read_lease_spec(const json_t *object, struct lease_spec *ret) {
         read_spec_text(spec, "holderIdentity", ret->holder, sizeof(ret->holder));
         read_spec_text(spec, "acquireTime", ret->acquire_time, sizeof(ret->acquire_time));
         read_spec_text(spec, "renewTime", ret->renew_time, sizeof(ret->renew_time));
-        /* No time is as long; it would be written back, perhaps cut within a character. */
+        /* Too long for a time. It would be written back, perhaps cut within a character. */
         if (strlen(ret->acquire_time) == sizeof(ret->acquire_time) - 1)
                 ret->acquire_time[0] = '\0';
         ret->duration_s = read_spec_count(spec, "leaseDurationSeconds");
         ret->transitions = read_spec_count(spec, "leaseTransitions");
 }
 
-/* The object as it was read, other fields included, with the five fields of @spec. */
+/* The object as read, with its other fields, and with the five fields of @spec. */
 static char *lease_render(const struct lease *lease, const struct lease_spec *spec) {
         json_auto_t *object = json_pack("{s:{s:s, s:s}}", "metadata", "name", lease->name,
                                         "namespace", lease->namespace);
@@ -100,7 +100,7 @@ static void forget_object(struct lease *lease) {
         json_decref(TAKE_PTR(lease->object));
 }
 
-/* An update needs metadata.name, and the resourceVersion to detect conflicts. */
+/* An update needs metadata.name, and the resourceVersion for conflicts. */
 static bool keep_object(struct lease *lease, const struct kube_answer *answer) {
         json_auto_t *object = NULL;
 
@@ -145,7 +145,7 @@ static void update_leading(struct lease *lease) {
         lease->events.on_stopped_leading(lease->events.userdata);
 }
 
-/* Also when the term ends. */
+/* Also called when the term ends. */
 static void update(void *userdata) {
         struct lease *lease = userdata;
         const char *holder = lease->candidate.seen.holder;
@@ -321,7 +321,7 @@ void lease_release(struct lease *lease, lease_released_fn *on_done, void *userda
         lease_candidate_leave(&lease->candidate);
         update(lease);
         if (lease->call && lease->action != LEASE_READ) {
-                /* If it were cancelled, it could still be applied behind the release. */
+                /* Cancelled, it could still be applied after the release. */
                 loop_timer_arm(lease->loop, &lease->round,
                                loop_now_mono_ms(lease->loop) + RELEASE_TIMEOUT_MS, on_late_write,
                                lease);

@@ -6,12 +6,12 @@
 
 #include "base/clock.h"
 
-/* Shares of retry_ms: how long to wait at least, and by how much at most longer. */
+/* Fractions of retry_ms: the minimum wait, and the maximum jitter. */
 static const double FAILED_JITTER = 1.2; /* JitterFactor of client-go's leaderelection.go */
 static const double STANDBY_WAIT = 0.5, STANDBY_JITTER = 0.25;
 static const double EXPIRY_JITTER = 0.05;
 
-/* What leaseDurationSeconds and leaseTransitions hold. */
+/* The type of leaseDurationSeconds and leaseTransitions. */
 static const int64_t max_int32 = INT32_MAX;
 
 int lease_timing_check(const struct lease_timing *timing, struct error *err) {
@@ -56,7 +56,7 @@ void lease_candidate_leave(struct lease_candidate *candidate) {
         stop_leading(candidate);
 }
 
-/* When the spec seen last expires unless it changes; in the past when none was seen. */
+/* When the last known spec expires unless it changes; in the past if there is none. */
 static int64_t runs_out_mono_ms(const struct lease_candidate *candidate) {
         if (!candidate->has_seen)
                 return INT64_MIN;
@@ -75,7 +75,7 @@ enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64
         return LEASE_READ;
 }
 
-/* We do not lead, and the spec names a holder and changed less than its duration ago. */
+/* Whether we do not lead, and the Lease has a holder and has not expired. */
 static bool is_taken(const struct lease_candidate *candidate, int64_t now_mono_ms) {
         const struct lease_spec *seen = &candidate->seen;
 
@@ -88,7 +88,7 @@ enum lease_action lease_candidate_read(struct lease_candidate *candidate,
                                        const struct lease_spec *spec, int64_t now_mono_ms) {
         candidate->has_read = candidate->is_current = true;
         candidate->is_absent = !spec;
-        /* A deleted Lease still counts until it expires: its holder has not noticed yet. */
+        /* A deleted Lease counts until it expires: its holder may not have noticed. */
         if (spec && (!candidate->has_seen || !specs_are_equal(spec, &candidate->seen))) {
                 candidate->seen = *spec;
                 candidate->changed_mono_ms = now_mono_ms;

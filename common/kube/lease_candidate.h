@@ -1,20 +1,20 @@
 /*
- * The state machine of one candidate in a leader election by Lease. Pure: it returns actions, takes
- * their results, and the time is an argument.
+ * The state machine of a candidate in a leader election by Lease. Pure: it returns actions and
+ * takes their results; the time is an argument.
  *
- * The protocol is client-go's. The Lease has a holder and a duration. Every write carries the
- * resource version that was read, so that one of two concurrent writers gets 409. The holder renews
- * every retry_ms; another candidate may acquire the Lease when it has not seen it change for its
- * duration. The age of a spec is measured on the reader's monotonic clock, from when it saw the
- * spec change; the times in the spec are informational. That clock includes suspends
- * (base/clock.h), so a holder whose machine was suspended no longer leads.
+ * The protocol is client-go's. The Lease has a holder and a duration. Every write has the resource
+ * version that was read, so that one of two concurrent writers gets 409. The holder renews the
+ * Lease every retry_ms. Another candidate may acquire it after it has not changed for its duration.
+ * Each candidate measures that on its own monotonic clock, from when it noticed the last change;
+ * the times in the spec are informational. The clock includes suspensions (base/clock.h): a holder
+ * whose machine was suspended no longer leads.
  *
- * Why there are never two leaders at a time: a candidate leads until renew_deadline_ms after it
- * *sent* its last successful write. Others see that write later, and wait for duration_ms from
- * then, which is longer. The difference (5 s by default) covers clocks of different rates, one turn
- * of the loop, and writes that the server has received but not yet applied. As with any lease, a
- * write that is delayed for longer is still applied: what is written under a lease must be harmless
- * when late or repeated.
+ * Why there are never two leaders: a candidate leads until renew_deadline_ms after it *sent* its
+ * last successful write. Others notice that write later, and then wait for duration_ms, which is
+ * longer. The difference (5 s by default) covers different clock rates, a turn of the loop, and
+ * writes that the server has received but not yet applied. As with any lease, a write that is
+ * delayed longer is still applied: writes under a lease must be harmless if they are late or
+ * repeated.
  */
 #pragma once
 
@@ -30,18 +30,18 @@ enum {
 };
 
 struct lease_timing {
-        int64_t duration_ms;       /* leaseDurationSeconds: the other replicas wait this long */
-        int64_t renew_deadline_ms; /* the holder leads this long after a renewal was sent */
-        int64_t retry_ms;          /* between the leader's renewals */
+        int64_t duration_ms;       /* leaseDurationSeconds: how long other replicas wait */
+        int64_t renew_deadline_ms; /* how long the holder leads after it sent a renewal */
+        int64_t retry_ms;          /* time between renewals */
 };
 
 #define LEASE_TIMING_DEFAULT ((struct lease_timing){15000, 10000, 2000})
 
-/** lease_timing_check() - -EINVAL unless duration > renew deadline > 1.2 * retry > 0 and the
+/** lease_timing_check() - -EINVAL unless duration > renew deadline > 1.2 * retry > 0, and the
  * duration is at least a second */
 _must_check_ int lease_timing_check(const struct lease_timing *timing, struct error *err);
 
-/* A Lease's spec. Texts are compared and sent back, not parsed; too long ones are cut. */
+/* The spec of a Lease. Texts are compared and written back, not parsed; long texts are cut. */
 struct lease_spec {
         char holder[LEASE_HOLDER_MAX]; /* "": none */
         int64_t duration_s;
@@ -52,84 +52,84 @@ struct lease_spec {
 
 enum lease_action {
         LEASE_REST,   /* the round is over */
-        LEASE_READ,   /* GET, then lease_candidate_read() or _failed() */
-        LEASE_CREATE, /* POST the spec of lease_candidate_propose(), then _written() or _refused()
-                       */
-        LEASE_UPDATE, /* PUT it over what was read or written last, likewise */
+        LEASE_READ,   /* GET; then call lease_candidate_read() or _failed() */
+        LEASE_CREATE, /* POST the spec of lease_candidate_propose(); then call _written(),
+                         _refused() or _failed() */
+        LEASE_UPDATE, /* PUT that spec with the last known resource version; then as for CREATE */
 };
 
-/* Private, except that `seen` may be read. */
+/* Private, but `seen` can be read. */
 struct lease_candidate {
         struct lease_timing timing;
         char identity[LEASE_HOLDER_MAX];
-        struct lease_spec seen;
-        int64_t changed_mono_ms; /* when we last saw `seen` change */
+        struct lease_spec seen;  /* the last known spec */
+        int64_t changed_mono_ms; /* when `seen` last changed */
         int64_t leads_until_mono_ms;
         bool has_seen;
-        bool is_absent;  /* at the last reading */
-        bool is_current; /* `seen` may be updated without reading it again */
-        bool has_read;   /* in this round */
+        bool is_absent;  /* there was no Lease at the last READ */
+        bool is_current; /* the Lease can be updated without another READ */
+        bool has_read;   /* there was a READ in this round */
         bool has_failed; /* a request of this round failed */
         bool is_leaving;
 };
 
-/** lease_candidate_init() - @identity: unique among all processes that there ever were */
+/** lease_candidate_init() - @identity: unique among all processes, past and present */
 void lease_candidate_init(struct lease_candidate *candidate, const struct lease_timing *timing,
                           const char *identity);
 
-/** lease_candidate_begin() - a round begins: READ, or UPDATE of the leader or of the holder that
- * leaves, or REST once nothing of ours is to be released. Behind a failure one who leaves reads:
- * that may have been a write, and it may have been applied */
+/** lease_candidate_begin() - begin a round. Return: UPDATE for the leader, and for a leaving
+ * holder; REST for a leaving candidate that holds nothing; else READ. After a failed request, a
+ * leaving candidate reads first: the request may have been a write that was applied */
 enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64_t now_mono_ms);
 
 /**
- * lease_candidate_read() - the answer to READ
+ * lease_candidate_read() - take the answer to READ
  * @spec: NULL: there is no Lease
  *
- * A candidate that no longer leads waits for the Lease to expire even if the Lease still names it.
- * Otherwise one whose writes are applied while the responses get lost would hold the Lease for ever
- * without leading.
- * Return: CREATE or UPDATE when the Lease is free, or we lead, else REST; after _leave(): UPDATE
- * when it names us
+ * A candidate that no longer leads waits until the Lease expires, even if it still holds it.
+ * Otherwise, a candidate whose writes are applied, but whose responses are lost, would hold the
+ * Lease forever without leading.
+ * Return: CREATE or UPDATE if the Lease is free or we lead, else REST. After _leave(): UPDATE if we
+ * hold the Lease
  */
 enum lease_action lease_candidate_read(struct lease_candidate *candidate,
                                        const struct lease_spec *spec, int64_t now_mono_ms);
 
-/** lease_candidate_propose() - the spec for CREATE or UPDATE; after _leave() one without a holder,
- * so that another candidate can take the Lease at once */
+/** lease_candidate_propose() - the spec for CREATE or UPDATE. After _leave(), it has no holder, so
+ * that another candidate can acquire the Lease at once */
 void lease_candidate_propose(const struct lease_candidate *candidate, int64_t now_unix_ms,
                              struct lease_spec *ret);
 
 /**
- * lease_candidate_written() - our write was applied
- * @spec:       from the server's response
+ * lease_candidate_written() - the write was applied
+ * @spec:         from the response
  * @sent_mono_ms: when the request was sent, or earlier
  */
 void lease_candidate_written(struct lease_candidate *candidate, const struct lease_spec *spec,
                              int64_t sent_mono_ms, int64_t now_mono_ms);
-/** lease_candidate_refused() - the write was rejected because of a concurrent one (404, 409)
- * Return: READ, once a round, or REST */
+/** lease_candidate_refused() - the write was rejected because of a concurrent one (404, 409).
+ * Return: READ, at most once per round, or REST */
 enum lease_action lease_candidate_refused(struct lease_candidate *candidate);
-/** lease_candidate_failed() - the request may or may not have been applied; the round is over */
+/** lease_candidate_failed() - the request failed, and may have been applied; the round is over */
 void lease_candidate_failed(struct lease_candidate *candidate);
 /** lease_candidate_leave() - stop leading; the next round releases the Lease */
 void lease_candidate_leave(struct lease_candidate *candidate);
 
 /**
- * lease_candidate_next_round_mono_ms() - when the next round should begin
- * @round_mono_ms: when this one began
- * @random:        [0, 1), drawn anew for each round: candidates must not try together
+ * lease_candidate_next_round_mono_ms() - when to begin the next round
+ * @round_mono_ms: when this round began
+ * @random:        in [0, 1), a new number for each round, so that candidates do not try together
  *
- * The leader renews every retry_ms. A standby reads after half to three quarters of it, since the
- * age of a spec counts from when we saw its change, and again as soon as the spec expires.
- * After a failed request, a candidate that does not lead waits longer, by up to client-go's
- * JitterFactor of 1.2 retry periods.
+ * The leader renews every retry_ms. A standby reads after half to three quarters of that, since the
+ * age of a spec counts from when the standby notices it, and again when the spec expires. After a
+ * failed request, a candidate that does not lead waits for one retry period and up to 1.2 more,
+ * client-go's JitterFactor.
  */
 int64_t lease_candidate_next_round_mono_ms(const struct lease_candidate *candidate,
                                            int64_t round_mono_ms, int64_t now_mono_ms,
                                            double random);
 
-/** lease_candidate_leads() - whether it may write now */
+/** lease_candidate_leads() - whether the candidate may write now */
 bool lease_candidate_leads(const struct lease_candidate *candidate, int64_t now_mono_ms);
-/** lease_candidate_is_holder() - the spec seen last names us, expired or not */
+/** lease_candidate_is_holder() - whether the last known spec names us, expired or not */
 bool lease_candidate_is_holder(const struct lease_candidate *candidate);

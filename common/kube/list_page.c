@@ -12,11 +12,10 @@ enum { LIST_META = 1, LIST_ITEM = 2, META_VERSION = 2, META_CONTINUE = 3 };
 
 enum {
         MAX_OBJECTS = 1000000,
-        SMALL_PAGE =
-                50, /* smaller ones, of very large objects, may not be more than of this size */
+        SMALL_PAGE = 50, /* there can be as many smaller pages as pages of this size */
 };
 
-/* A list while it is read; len 0: it does not have the text. */
+/* A list while it is read. Texts with len 0 are missing. */
 struct list {
         struct skim_string kind;
         struct list_meta {
@@ -27,7 +26,7 @@ struct list {
 
         list_item_fn *fn;
         void *userdata;
-        struct error refusal; /* of its items */
+        struct error refusal; /* why items are refused */
 };
 
 /* ---- JSON. */
@@ -40,7 +39,7 @@ static int each_json_item(struct skim *skim, struct list *list, struct error *er
         list->has_items = true;
         for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE; list->count++) {
                 const char *item = skim->at;
-                /* Without a word of the text: pods hold secrets. */
+                /* The error does not quote the text: pods contain secrets. */
                 if (!skim_value(skim))
                         return error_set(err, EBADMSG, "item %zu: invalid JSON", list->count + 1);
                 if (*item != '{')
@@ -90,15 +89,15 @@ static struct skim_string text_of_field(const struct proto_field *field) {
         return (struct skim_string){field->bytes, field->len, false};
 }
 
-/* All but the items. */
-static bool read_proto_list(struct list *list, const struct kube_proto *of) {
+/* Everything but the items. */
+static bool read_proto_list(struct list *list, const struct kube_proto *envelope) {
         struct proto_field parts[2], field;
         struct proto meta;
         enum proto_step step;
 
-        if (!proto_pair(of->object.bytes, of->object.len, parts))
+        if (!proto_pair(envelope->object.bytes, envelope->object.len, parts))
                 return false;
-        list->kind = text_of_field(&of->kind);
+        list->kind = text_of_field(&envelope->kind);
         list->has_items = true;
         proto_init(&meta, parts[LIST_META - 1].bytes, parts[LIST_META - 1].len);
         while ((step = proto_next(&meta, &field)) == PROTO_MORE) {
@@ -110,19 +109,19 @@ static bool read_proto_list(struct list *list, const struct kube_proto *of) {
         return step == PROTO_END;
 }
 
-static int each_proto_item(const struct kube_proto *of, const struct proto_message *message,
+static int each_proto_item(const struct kube_proto *envelope, const struct proto_message *message,
                            struct list *list, struct error *err) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(KUBE_PROTO_MAX_BYTES);
         struct proto_field field;
         struct proto proto;
 
-        proto_init(&proto, of->object.bytes, of->object.len);
+        proto_init(&proto, envelope->object.bytes, envelope->object.len);
         while (proto_next(&proto, &field) == PROTO_MORE) {
                 if (field.number != LIST_ITEM)
                         continue;
                 list->count++;
                 buf_clear(&text);
-                /* Without a word of it: pods hold secrets. */
+                /* The error does not quote the item: pods contain secrets. */
                 if (field.wire != PROTO_BYTES ||
                     !proto_json_write(&text, message, field.bytes, field.len))
                         return error_set(err, EBADMSG, "item %zu: malformed or too large",
@@ -134,7 +133,7 @@ static int each_proto_item(const struct kube_proto *of, const struct proto_messa
 
 /* ---- Both. */
 
-/* A copy of @text; false: it is longer than @max_bytes, or stands for no text. */
+/* Copies @text; false: it is longer than @max_bytes, or cannot be decoded. */
 static bool copy_list_text(const struct skim_string *text, size_t max_bytes, char **ret) {
         size_t cap = size_min(text->len, max_bytes) + 1;
 
@@ -149,7 +148,7 @@ static int judge_list(const struct list *list, struct list_page *page, struct er
 
         if (list->kind.len < 4 || memcmp(kind + list->kind.len - 4, "List", 4) != 0)
                 return error_set(err, EBADMSG, "not a list: kind is %.*s", kind_len, kind);
-        /* Nothing may be taken for an empty list: all that we hold would count as deleted. */
+        /* This is not an empty list: all known objects would count as deleted. */
         if (!list->has_items)
                 return error_set(err, EBADMSG, "%.*s without items", kind_len, kind);
         if (!page)
@@ -183,21 +182,21 @@ int list_page_check_end(size_t pages, size_t limit, struct error *err) {
 int list_page_parse(const char *data, size_t len, const struct proto_message *message,
                     list_item_fn *fn, void *userdata, struct list_page *ret, struct error *err) {
         _cleanup_(list_page_done) struct list_page page = {0};
-        struct list_page *wanted = ret ? &page : NULL;
+        struct list_page *result = ret ? &page : NULL;
         struct list list = {.fn = fn, .userdata = userdata};
-        struct kube_proto of;
+        struct kube_proto envelope;
         int r = 0;
 
         if (!message || !kube_proto_is(data, len)) {
                 r = read_json_list(&list, data, len, err);
                 if (r == 0)
-                        r = judge_list(&list, wanted, err);
-        } else if (!kube_proto_open(data, len, &of) || !read_proto_list(&list, &of)) {
+                        r = judge_list(&list, result, err);
+        } else if (!kube_proto_open(data, len, &envelope) || !read_proto_list(&list, &envelope)) {
                 r = error_set(err, EBADMSG, "list truncated or malformed");
         } else {
-                r = judge_list(&list, wanted, err);
+                r = judge_list(&list, result, err);
                 if (r == 0)
-                        r = each_proto_item(&of, message, &list, err);
+                        r = each_proto_item(&envelope, message, &list, err);
         }
         if (r < 0 || !ret)
                 return r;

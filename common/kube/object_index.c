@@ -6,10 +6,10 @@
 #include "base/mem.h"
 #include "codec/skim_fields.h"
 
-/* Names are DNS subdomains, namespaces labels; uids are UUIDs, but opaque. */
+/* Names are DNS subdomains, and namespaces DNS labels. Uids are UUIDs, but opaque. */
 enum { NAME_MAX_BYTES = 253, UID_MAX_BYTES = 128, KEY_MAX_BYTES = 2 * NAME_MAX_BYTES + 2 };
 
-struct held {
+struct known_object {
         uint64_t hash;
         uint32_t generation;
         char uid[];
@@ -19,7 +19,7 @@ struct identity {
         char key[KEY_MAX_BYTES]; /* "namespace/name"; "/name" without a namespace */
         size_t key_len;
         char uid[UID_MAX_BYTES + 1];
-        uint64_t hash; /* of the text without the object's version */
+        uint64_t hash; /* of the text without the resourceVersion */
 };
 
 void object_index_done(struct object_index *index) {
@@ -38,18 +38,18 @@ static json_t *synthesise(const char *key, const char *uid) {
                          slash > key ? json_stringn(key, (size_t)(slash - key)) : NULL);
 }
 
-static struct held *held_new(const char *uid, uint64_t hash, uint32_t generation) {
+static struct known_object *known_new(const char *uid, uint64_t hash, uint32_t generation) {
         size_t uid_bytes = strlen(uid) + 1;
-        struct held *held = xmalloc(sizeof(*held) + uid_bytes);
+        struct known_object *known = xmalloc(sizeof(*known) + uid_bytes);
 
-        held->hash = hash;
-        held->generation = generation;
-        memcpy(held->uid, uid, uid_bytes);
-        return held;
+        known->hash = hash;
+        known->generation = generation;
+        memcpy(known->uid, uid, uid_bytes);
+        return known;
 }
 
 struct outline {
-        struct skim_string name, namespace, uid, version; /* of the metadata; len 0: none */
+        struct skim_string name, namespace, uid, version; /* of the metadata; len 0: missing */
 };
 
 static const struct skim_field outline_fields[] = {
@@ -60,7 +60,7 @@ static const struct skim_field outline_fields[] = {
         {0},
 };
 
-/* False: it has no metadata, or some that no API server writes. */
+/* Return: false if the metadata is missing, or if no API server would write it */
 static bool find_outline(const char *text, size_t len, struct outline *ret) {
         const struct skim_string none = {"", 0, false};
         struct skim_string key;
@@ -89,18 +89,18 @@ static uint64_t hash_text(const char *text, size_t len, const struct skim_string
 }
 
 static bool identify_object(const char *text, size_t len, struct identity *ret) {
-        struct outline of;
+        struct outline outline;
 
-        if (!find_outline(text, len, &of) || of.name.len == 0 ||
-            !is_part_of_key(&of.name, NAME_MAX_BYTES) ||
-            !is_part_of_key(&of.namespace, NAME_MAX_BYTES) ||
-            !is_part_of_key(&of.uid, UID_MAX_BYTES))
+        if (!find_outline(text, len, &outline) || outline.name.len == 0 ||
+            !is_part_of_key(&outline.name, NAME_MAX_BYTES) ||
+            !is_part_of_key(&outline.namespace, NAME_MAX_BYTES) ||
+            !is_part_of_key(&outline.uid, UID_MAX_BYTES))
                 return false;
         ret->key_len = (size_t)snprintf(ret->key, sizeof(ret->key), "%.*s/%.*s",
-                                        (int)of.namespace.len, of.namespace.text, (int)of.name.len,
-                                        of.name.text);
-        (void)snprintf(ret->uid, sizeof(ret->uid), "%.*s", (int)of.uid.len, of.uid.text);
-        ret->hash = hash_text(text, len, &of.version);
+                                        (int)outline.namespace.len, outline.namespace.text,
+                                        (int)outline.name.len, outline.name.text);
+        (void)snprintf(ret->uid, sizeof(ret->uid), "%.*s", (int)outline.uid.len, outline.uid.text);
+        ret->hash = hash_text(text, len, &outline.version);
         return true;
 }
 
@@ -111,21 +111,21 @@ enum object_sight object_index_see(struct object_index *index, const char *text,
         *ret_old = NULL;
         if (!identify_object(text, len, &identity))
                 return OBJECT_UNUSABLE;
-        struct held *held = strmap_get(&index->entries, identity.key, identity.key_len);
-        if (held && strcmp(held->uid, identity.uid) == 0) {
-                bool is_same = held->hash == identity.hash;
-                held->generation = index->generation;
-                held->hash = identity.hash;
+        struct known_object *known = strmap_get(&index->entries, identity.key, identity.key_len);
+        if (known && strcmp(known->uid, identity.uid) == 0) {
+                bool is_same = known->hash == identity.hash;
+                known->generation = index->generation;
+                known->hash = identity.hash;
                 return is_same ? OBJECT_SAME : OBJECT_KNOWN;
         }
-        if (!held && index->entries.len >= index->max_objects)
+        if (!known && index->entries.len >= index->max_objects)
                 return OBJECT_OVER_LIMIT;
         (void)strmap_put(&index->entries, identity.key, identity.key_len,
-                         held_new(identity.uid, identity.hash, index->generation));
-        if (!held)
+                         known_new(identity.uid, identity.hash, index->generation));
+        if (!known)
                 return OBJECT_NEW;
-        *ret_old = synthesise(identity.key, held->uid);
-        free(held);
+        *ret_old = synthesise(identity.key, known->uid);
+        free(known);
         return OBJECT_REPLACED;
 }
 
@@ -134,28 +134,28 @@ bool object_index_remove(struct object_index *index, const char *text, size_t le
 
         if (!identify_object(text, len, &identity))
                 return false;
-        struct held *held = strmap_remove(&index->entries, identity.key, identity.key_len);
-        free(held);
-        return held;
+        struct known_object *known = strmap_remove(&index->entries, identity.key, identity.key_len);
+        free(known);
+        return known;
 }
 
 void object_index_forget_texts(struct object_index *index) {
         struct strmap_entry *entry;
 
         STRMAP_FOREACH (entry, &index->entries)
-                ((struct held *)entry->value)->hash++;
+                ((struct known_object *)entry->value)->hash++;
 }
 
 json_t *object_index_sweep(struct object_index *index, size_t *position) {
         struct strmap_entry *entry;
 
         while ((entry = strmap_next(&index->entries, position)) != NULL) {
-                struct held *held = entry->value;
-                if (held->generation == index->generation)
+                struct known_object *known = entry->value;
+                if (known->generation == index->generation)
                         continue;
-                json_t *object = synthesise(entry->key, held->uid);
+                json_t *object = synthesise(entry->key, known->uid);
                 (void)strmap_remove(&index->entries, entry->key, entry->key_len);
-                free(held);
+                free(known);
                 return object;
         }
         return NULL;

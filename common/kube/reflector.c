@@ -29,24 +29,25 @@ enum {
         WATCH_MIN_S = 300,
         WATCH_MAX_S = 600,
         WATCH_GRACE_S = 10,
-        /* TCP notices a peer that is gone, but not a server that hangs, nor a proxy that has lost
-         * it. A server that works sends a bookmark each minute. */
+        /* TCP notices that the server's machine is gone, but not that the server hangs, or that a
+         * proxy has lost it. A healthy server sends a bookmark every minute. */
         WATCH_IDLE_MS = 180000,
-        WATCH_SHORT_MS = 1000, /* one that ends sooner counts as a failure, to avoid a busy loop */
-        WATCH_ANSWER_MS = 30000, /* twice what a busy server lets requests wait */
-        WATCH_FRUITLESS_MAX = 3, /* in a row without an event: relist */
-        PROOF_MS = 8000,         /* open for this long, a watch is good; not answered: trouble */
-        LOOK_MS = 1000,          /* then check this often whether it is open */
+        WATCH_SHORT_MS = 1000,   /* a shorter watch is a failure, to avoid a busy loop */
+        WATCH_ANSWER_MS = 30000, /* twice as long as a busy server queues requests */
+        WATCH_FRUITLESS_MAX = 3, /* in a row without an event; then relist */
+        PROOF_MS = 8000, /* after this time, an open watch is healthy, and an unanswered call is
+                            trouble */
+        LOOK_MS = 1000,  /* time between checks after that */
 
-        /* As in client-go, except the maximum: 30 s would delay the first events of an API server
-         * that is back. */
+        /* As in client-go, except the maximum: 30 s would delay the first events after an outage.
+         */
         BACKOFF_FIRST_MS = 800,
         BACKOFF_MAX_MS = 10000,
         BACKOFF_FORGET_MS = 120000,
-        ABSENT_RETRY_MS = 5000, /* the resource is not served (yet) */
+        ABSENT_RETRY_MS = 5000, /* if the resource is not served (yet) */
 };
 
-/* A watch's body is unlimited; its lines and its duration are limited. */
+/* The body of a watch is unlimited, but its lines and its duration are limited. */
 static const size_t watch_max_body_bytes = SIZE_MAX >> 8;
 
 struct reflector {
@@ -55,41 +56,40 @@ struct reflector {
         struct metrics *metrics;
         struct reflector_spec spec;
 
-        struct kube_call *call;  /* of the page or the watch under way */
-        struct loop_timer timer; /* the pause between calls; a call's proof of life */
+        struct kube_call *call;  /* of the current page or watch */
+        struct loop_timer timer; /* the pause between calls, or the next check of a call */
         struct backoff backoff;
         bool was_unreachable; /* at the last failure */
         struct delivery delivery;
-        char *resource_version; /* where to watch from; NULL: unknown */
+        char *resource_version; /* the start of the next watch; NULL: unknown */
         bool must_list;
         bool is_synced;
-        bool is_refused; /* the last list was */
+        bool is_refused; /* the last list was refused */
 
-        /* The list need not be of the present moment, but be not older than what we have seen: any
-         * replica of the server can answer. */
+        /* The list can be as old as the known state: any replica of the server can answer. */
         bool is_not_older;
         char *continue_token;
-        size_t page_limit; /* halved while pages are too large or too slow, see also grow_pages() */
-        size_t pages, listed; /* of the list under way; objects, those beyond max_objects too */
-        size_t most_listed;   /* of any */
+        size_t page_limit;    /* halved if pages are too large or slow; see grow_pages() */
+        size_t pages, listed; /* of the current list; objects, even beyond max_objects */
+        size_t max_listed;    /* of any list */
         int64_t progress_mono_ms;
-        bool is_proto; /* the last page was */
+        bool is_proto; /* the encoding of the last page */
 
         struct watch_stream stream;
         int64_t watch_started_mono_ms;
         bool has_events;
-        bool has_proof;           /* the call was answered when look_for_answer() looked */
-        struct error watch_error; /* of an ERROR event; code -ESTALE for an expired position */
+        bool has_proof;           /* check_answer() has found the call answered */
+        struct error watch_error; /* of an ERROR event; -ESTALE: the resourceVersion expired */
         unsigned fruitless_watches;
-        unsigned expired_watches; /* in a row, each behind a complete list */
+        unsigned expired_watches; /* in a row, each after a complete list */
 
         char trouble[ERROR_MSG_MAX];
         const char *trouble_reason; /* static, as logged; NULL: none */
-        bool is_watch_trouble;      /* a complete list does not end it */
+        bool is_watch_trouble;      /* a complete list does not clear it */
 };
 
 static void reflector_begin(void *userdata);
-static void look_for_answer_later(struct reflector *r, int64_t after_ms);
+static void check_answer_later(struct reflector *r, int64_t after_ms);
 
 bool reflector_is_synced(const struct reflector *reflector) {
         return reflector->is_synced;
@@ -166,8 +166,8 @@ static void pause_after(struct reflector *r, const struct kube_answer *answer) {
                 pause_ms(r, ABSENT_RETRY_MS / 2 + random_below(ABSENT_RETRY_MS / 2));
                 return;
         }
-        /* Reset the backoff once the server is reachable again. Just after its start it answers
-         * 403, until RBAC is loaded, and 410 for old resource versions. */
+        /* Reset the backoff when the server is reachable again. Just after its start, it answers
+         * 403 until RBAC is loaded, and 410 for old resource versions. */
         if (r->was_unreachable && !is_unreachable)
                 r->backoff.failures = 0;
         r->was_unreachable = is_unreachable;
@@ -208,7 +208,7 @@ static void request_page(struct reflector *r) {
                                              .on_done = on_page,
                                              .userdata = r,
                                      });
-        look_for_answer_later(r, PROOF_MS);
+        check_answer_later(r, PROOF_MS);
 }
 
 static void start_list(struct reflector *r) {
@@ -244,9 +244,9 @@ static void finish_list(struct reflector *r, const char *resource_version) {
 }
 
 /*
- * A continue token expires when a list takes longer than etcd keeps a revision, some five minutes.
- * The next list would take as long: client-go then lists without a limit. We let the pages grow,
- * within PAGE_MAX_BYTES, and the relists to come have them too.
+ * A continue token expires if a list takes longer than etcd keeps a revision, about five minutes.
+ * The next list would take as long. client-go then lists without a limit; we use larger pages,
+ * within PAGE_MAX_BYTES, for this list and later ones.
  */
 static void grow_pages(struct reflector *r) {
         r->page_limit = size_min(r->page_limit * PAGE_GROWTH, PAGE_LIMIT_MAX);
@@ -259,12 +259,12 @@ static void on_list_failure(struct reflector *r, const struct kube_answer *answe
         count_list_page(r, kube_outcome_name(answer->outcome));
         r->is_refused = answer->outcome == KUBE_FORBIDDEN || answer->outcome == KUBE_NOT_FOUND;
         if (r->is_not_older && !r->continue_token && is_version_refused) {
-                /* Compacted, or "Too large resource version" from a server that lags. */
+                /* Compacted, or "Too large resource version" from a slow replica. */
                 replace(&r->resource_version, NULL);
                 start_list(r);
                 return;
         }
-        /* What does not answer at all is no reason for smaller pages. */
+        /* Smaller pages do not help if the server does not answer at all. */
         if (answer->failure == HTTP_TOO_LARGE || (answer->failure == HTTP_TIMEOUT && r->has_proof))
                 r->page_limit = size_max(r->page_limit / 2, 1);
         else if (r->continue_token && answer->outcome == KUBE_GONE)
@@ -302,8 +302,8 @@ static void on_page(void *userdata, const struct kube_answer *answer) {
         }
         count_list_page(r, "ok");
         r->listed += page.count;
-        if (r->listed > r->most_listed) {
-                r->most_listed = r->listed;
+        if (r->listed > r->max_listed) {
+                r->max_listed = r->listed;
                 r->progress_mono_ms = loop_now_mono_ms(r->loop);
         }
         if (page.continue_token) {
@@ -350,9 +350,8 @@ static bool on_watch_event(void *userdata, const struct watch_event *event) {
         return true;
 }
 
-/* A watch that is open is good. A list or a watch that is not answered is trouble before its time
- * is up. */
-static void look_for_answer(void *userdata) {
+/* An open watch is healthy. A list or watch that is not answered is reported before its timeout. */
+static void check_answer(void *userdata) {
         struct reflector *r = userdata;
         struct error silence = ERROR_NULL;
 
@@ -360,7 +359,7 @@ static void look_for_answer(void *userdata) {
                 (void)error_set(&silence, ETIMEDOUT, "no answer for %d ms", PROOF_MS);
                 reflector_set_trouble(r, r->must_list ? "list" : "watch",
                                       kube_outcome_name(KUBE_UNAVAILABLE), &silence);
-                look_for_answer_later(r, LOOK_MS);
+                check_answer_later(r, LOOK_MS);
                 return;
         }
         r->has_proof = true;
@@ -370,9 +369,8 @@ static void look_for_answer(void *userdata) {
         reflector_clear_trouble(r);
 }
 
-static void look_for_answer_later(struct reflector *r, int64_t after_ms) {
-        loop_timer_arm(r->loop, &r->timer, loop_now_mono_ms(r->loop) + after_ms, look_for_answer,
-                       r);
+static void check_answer_later(struct reflector *r, int64_t after_ms) {
+        loop_timer_arm(r->loop, &r->timer, loop_now_mono_ms(r->loop) + after_ms, check_answer, r);
 }
 
 static bool on_watch_data(void *userdata, const char *data, size_t len) {
@@ -385,28 +383,28 @@ static bool on_watch_data(void *userdata, const char *data, size_t len) {
         return goes_on;
 }
 
-/* How a watch can end. */
+/* How a watch ends. */
 enum ending {
         ENDED_EXPIRED,   /* its resourceVersion is too old */
-        ENDED_USELESS,   /* the same again and again, in spite of complete lists */
+        ENDED_USELESS,   /* again and again, even after complete lists */
         ENDED_ERROR,     /* with an ERROR event */
-        ENDED_MALFORMED, /* with a line that we cannot read */
-        ENDED_SHORT,     /* too soon, or before it was open */
-        ENDED_EMPTY,     /* the same again and again */
-        ENDED_EOF,       /* as watches end */
+        ENDED_MALFORMED, /* with a malformed event */
+        ENDED_SHORT,     /* early, or before it was open */
+        ENDED_EMPTY,     /* early again and again */
+        ENDED_EOF,       /* normally */
         ENDED_IDLE,
-        ENDED_RESET,       /* after it had been open for a while */
-        ENDED_RESET_EARLY, /* a server that resets all at once is given a pause */
-        ENDED_BUSY,        /* 504: the server has not come to this resourceVersion yet */
+        ENDED_RESET,       /* after it was open for a while */
+        ENDED_RESET_EARLY, /* pause, for a server that resets every connection */
+        ENDED_BUSY,        /* 504: the server has not reached this resourceVersion yet */
         ENDED_INVALID,
         ENDED_REFUSED,
 };
 
 static const struct {
-        const char *reason; /* in metrics and logs; NULL: the answer's outcome */
+        const char *reason; /* for metrics and logs; NULL: the outcome of the answer */
         bool is_trouble;
-        bool is_at_once;   /* the next call, without a pause */
-        bool is_fruitless; /* the resourceVersion, or a proxy, may be why no event came */
+        bool is_at_once;   /* continue without a pause */
+        bool is_fruitless; /* without an event, the resourceVersion or a proxy may be the cause */
         bool must_list;
 } endings[] = {
         [ENDED_EXPIRED] = {"expired", .must_list = true},
@@ -450,7 +448,7 @@ static enum ending ending_of(const struct reflector *r, const struct kube_answer
 
 static const struct error *ending_error(const struct reflector *r,
                                         const struct kube_answer *answer) {
-        static const struct error ended_empty = {-EIO, "ended before anything came"};
+        static const struct error ended_empty = {-EIO, "ended before the first event"};
 
         if (r->watch_error.code)
                 return &r->watch_error;
@@ -490,7 +488,8 @@ static void start_watch(struct reflector *r) {
         r->watch_started_mono_ms = loop_now_mono_ms(r->loop);
         r->has_events = r->has_proof = false;
         r->watch_error = ERROR_NULL;
-        /* No gzip: servers send some watches as several gzip members, which curl refuses. */
+        /* No gzip: servers send some watches as several gzip members, which curl does not support.
+         */
         r->call = kube_start(r->api, &(struct kube_request){
                                              .method = "GET",
                                              .path = path,
@@ -504,7 +503,7 @@ static void start_watch(struct reflector *r) {
                                              .on_done = on_watch_done,
                                              .userdata = r,
                                      });
-        look_for_answer_later(r, PROOF_MS);
+        check_answer_later(r, PROOF_MS);
 }
 
 static void reflector_begin(void *userdata) {
@@ -524,12 +523,12 @@ static void stop_call(struct reflector *r) {
 
 void reflector_list_again(struct reflector *r, bool metadata_only) {
         stop_call(r);
-        object_index_forget_texts(&r->delivery.held);
+        object_index_forget_texts(&r->delivery.index);
         r->spec.metadata_only = metadata_only;
         r->page_limit = first_page_limit(&r->spec);
         r->must_list = true;
         r->is_synced = false;
-        r->most_listed = 0;
+        r->max_listed = 0;
         r->progress_mono_ms = loop_now_mono_ms(r->loop);
         if (!r->is_watch_trouble)
                 (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");

@@ -1,5 +1,6 @@
 /*
- * What a reflector asks the API server for: the paths and encodings of its lists and watches. Pure.
+ * The requests of a reflector: paths and encodings of lists and watches. Private to the reflector.
+ * Pure.
  *
  * Kubernetes API concepts: chunked lists (limit, continue), resourceVersionMatch, watch bookmarks,
  * metadata-only objects, protobuf.
@@ -11,12 +12,11 @@
 
 #include "kube/reflector.h"
 
-/* One page of a list. All texts are borrowed. */
+/* A page of a list. Texts are borrowed. */
 struct reflector_page {
         size_t limit;               /* objects */
         const char *continue_token; /* NULL: the first page */
-        const char
-                *not_older_than; /* a resourceVersion; NULL: the present moment. First page only */
+        const char *not_older_than; /* a resourceVersion; NULL: the newest. For the first page */
 };
 
 /** reflector_list_path() - the path of @page, owned by the caller */
@@ -26,8 +26,7 @@ char *reflector_list_path(const struct reflector_spec *spec, const struct reflec
 char *reflector_watch_path(const struct reflector_spec *spec, const char *resource_version,
                            int64_t timeout_s);
 
-/** reflector_list_accept(), reflector_watch_accept() - the header Accept; NULL: JSON of whole
- * objects
- */
+/** reflector_list_accept(), reflector_watch_accept() - the Accept header; NULL: whole objects as
+ * JSON */
 const char *reflector_list_accept(const struct reflector_spec *spec);
 const char *reflector_watch_accept(const struct reflector_spec *spec);

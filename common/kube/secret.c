@@ -25,8 +25,7 @@ static int check_token(char *text, size_t len, struct error *err) {
                 len--;
         if (begin == len)
                 return error_set(err, EINVAL, "the token is empty");
-        /* A line break in a token would allow whoever writes its file to add headers to our
-         * requests. */
+        /* With a line break in a token, its writer could add headers to our requests. */
         for (size_t i = begin; i < len; i++)
                 if ((unsigned char)text[i] <= 0x20 || (unsigned char)text[i] >= 0x7f)
                         return error_set(

@@ -34,7 +34,7 @@ int service_account_load(const char *directory, struct kubeconfig *ret, struct e
                                 (unsigned)port_number);
         ret->ca = (struct secret_file){.kind = SECRET_PEM, .path = xasprintf("%s/ca.crt", place)};
         ret->token.path = TAKE_PTR(token_file);
-        /* A namespace has the shape of a token: one word. Without the file it is "default". */
+        /* A namespace is one word, like a token. Without the file, it is "default". */
         if (secret_read_file(SECRET_TOKEN, namespace_file, &ret->namespace, &problem) < 0)
                 log_debug(MSG("cannot read the service account's namespace"), ERR(&problem));
         return 0;

@@ -1,4 +1,4 @@
-/* The service account of the pod that we run in. */
+/* The service account of our pod. */
 #pragma once
 
 #include "base/attributes.h"
@@ -6,10 +6,10 @@
 #include "kube/kubeconfig.h"
 
 /**
- * service_account_load() - the server, CA, token and namespace that the kubelet gives a pod
- * @directory: where the token is; NULL: the well-known place
- * @ret:       zeroed by the caller, released with kubeconfig_done() whatever is returned
- * Return: 0; -ENOENT outside of a pod, and in one without a token; another negative errno
+ * service_account_load() - the server, CA, token and namespace, which the kubelet provides
+ * @directory: of the token; NULL: the well-known one
+ * @ret:       zeroed by the caller, who calls kubeconfig_done() in any case
+ * Return: 0; -ENOENT outside of a pod, or if the pod has no token; another negative errno
  */
 _must_check_ int service_account_load(const char *directory, struct kubeconfig *ret,
                                       struct error *err);

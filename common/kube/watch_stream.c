@@ -11,7 +11,7 @@
 #include "kube/list_page.h"
 
 enum {
-        /* Memory is kept from event to event up to this size. */
+        /* Larger buffers are freed after an event. */
         KEEP_BYTES = 256 << 10,
         FRAME_HEAD_BYTES = 4,
 };
@@ -49,11 +49,11 @@ static void empty(struct buf *buf) {
 }
 
 struct line_object {
-        const char *begin, *end; /* NULL: it is none */
+        const char *begin, *end; /* NULL: not an object */
         struct skim_string version;
 };
 
-/* A line as it is skimmed; zeroed is what it does not say. */
+/* A skimmed line; missing parts are zero. */
 struct line {
         struct skim_string type;
         struct line_object object;
@@ -154,7 +154,7 @@ static int take_watch_line(struct watch_stream *stream, const char *text, size_t
 
 /* ---- Protobuf: frames of a length, 4 bytes and big-endian, and an event. */
 
-/* As the line that the event would be in JSON. */
+/* Reads the event of a frame like a line of JSON. */
 static bool read_frame(struct watch_stream *stream, const char *data, size_t len,
                        struct line *ret) {
         struct proto_field event[2], extension[2];
@@ -189,10 +189,10 @@ static size_t frame_bytes(const char *head) {
         return (size_t)at[0] << 24 | (size_t)at[1] << 16 | (size_t)at[2] << 8 | at[3];
 }
 
-/* ---- Both: what is a record in the stream, a line or a frame. */
+/* ---- Records: lines or frames. */
 
 struct piece {
-        size_t bytes; /* of the data, as far as they belong to the record under way */
+        size_t bytes; /* of the data that belong to the current record */
         bool is_last; /* the record ends there */
 };
 
@@ -202,7 +202,7 @@ static struct piece line_piece(const char *data, size_t len) {
         return (struct piece){end ? (size_t)(end - data) : len, end};
 }
 
-/* The head may be split, too. */
+/* The head itself may be split. */
 static struct piece frame_piece(const struct buf *partial, const char *data, size_t len) {
         size_t head_partial = size_min(partial->len, FRAME_HEAD_BYTES);
         size_t head_more = size_min(FRAME_HEAD_BYTES - head_partial, len);
@@ -215,7 +215,7 @@ static struct piece frame_piece(const struct buf *partial, const char *data, siz
                 return (struct piece){len, false};
         size_t size = FRAME_HEAD_BYTES + frame_bytes(head);
         if (size > partial->max_bytes)
-                return (struct piece){SIZE_MAX, false}; /* fits nowhere */
+                return (struct piece){SIZE_MAX, false}; /* fails at once */
         return (struct piece){size_min(size - partial->len, len), size - partial->len <= len};
 }
 
@@ -228,7 +228,7 @@ static int take_record(struct watch_stream *stream, const char *data, size_t len
 static int take_piece(struct watch_stream *stream, const char *data, struct piece piece) {
         struct buf *partial = &stream->line;
 
-        if (partial->len == 0 && piece.is_last) /* most are whole, and read where they are */
+        if (partial->len == 0 && piece.is_last) /* most records are whole, and are not copied */
                 return take_record(stream, data, piece.bytes);
         if (!buf_append(partial, data, piece.bytes))
                 return error_set(&stream->failure, EFBIG, "watch event exceeds %zu bytes",
@@ -240,7 +240,7 @@ static int take_piece(struct watch_stream *stream, const char *data, struct piec
         return r;
 }
 
-/* A frame is below 16 MiB, so that its first byte is 0, with which no JSON begins. */
+/* A frame has less than 16 MiB: its first byte is 0, which JSON never begins with. */
 int watch_stream_feed(struct watch_stream *stream, const char *data, size_t len) {
         if (stream->failure.code)
                 return stream->failure.code;

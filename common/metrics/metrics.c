@@ -17,7 +17,7 @@ enum { LABELS_MAX_BYTES = 4096 };
 
 enum kind { KIND_COUNTER, KIND_GAUGE, KIND_HISTOGRAM };
 
-/* Nothing orders one series against another, so every access is relaxed. */
+/* Series are independent of each other: every access is relaxed. */
 struct metrics_series {
         enum kind kind;
         char *labels;                        /* `reason="timeout",code="500"`, "" for none */
@@ -37,7 +37,7 @@ struct family {
 };
 
 struct metrics {
-        pthread_mutex_t *lock;    /* guards the families; a pointer, for const renderers */
+        pthread_mutex_t *lock; /* of the families; a pointer, so that const metrics can be locked */
         struct family **families; /* by name */
         size_t count, cap;
         atomic_bool has_process;
@@ -88,13 +88,12 @@ void metrics_free(struct metrics *metrics) {
         free(metrics);
 }
 
-/* For asserts. [a-zA-Z_][a-zA-Z0-9_]*; metrics may hold colons too, but those are for recording
- * rules. */
+/* For asserts: [a-zA-Z_][a-zA-Z0-9_]*. Colons are valid as well, but meant for recording rules. */
 _unused_ static bool is_name(const char *name) {
         return name_is_made_of(name, strlen(name), SIZE_MAX, NAME_ANY "_", NAME_DIGITS, "");
 }
 
-/* The format's escapes; a label's value also escapes its quotes. Bad UTF-8 becomes U+FFFD. */
+/* Escapes as the format requires; quotes only in labels. Bad UTF-8 becomes U+FFFD. */
 static void append_escaped(struct buf *out, const char *text, bool is_label) {
         for (size_t len = strlen(text); len > 0;) {
                 size_t sequence = utf8_sequence_len(text, len);
@@ -113,8 +112,8 @@ static void append_escaped(struct buf *out, const char *text, bool is_label) {
 }
 
 /*
- * @value_for_all: replaces every value; NULL: nothing does. Values that are too long become
- * "other", as those of series past the ceiling do.
+ * @value_for_all: replaces every value; NULL: none. If values are too long, all become "other", as
+ * in series past the ceiling.
  */
 static char *format_labels(const char *const *labels, const char *value_for_all) {
         struct buf out = BUF_INIT(LABELS_MAX_BYTES);
@@ -236,7 +235,7 @@ void metrics_set(struct metrics_series *gauge, double value) {
 void metrics_observe(struct metrics_series *histogram, double value) {
         assert(histogram->kind == KIND_HISTOGRAM);
         if (isnan(value))
-                return; /* it would make the sum NaN forever */
+                return; /* the sum would stay NaN */
         size_t bucket = 0;
         while (bucket < histogram->bounds->count && value > histogram->bounds->values[bucket])
                 bucket++;
@@ -244,7 +243,7 @@ void metrics_observe(struct metrics_series *histogram, double value) {
         double old = atomic_load_explicit(&histogram->f64, memory_order_relaxed);
         while (!atomic_compare_exchange_weak_explicit(&histogram->f64, &old, old + value,
                                                       memory_order_relaxed, memory_order_relaxed))
-                ; /* `old` has been refreshed */
+                ; /* `old` has the new value */
 }
 
 double metrics_value(const struct metrics_series *series) {
@@ -290,7 +289,7 @@ static void render_histogram(struct buf *out, const struct family *family,
         append_series_name(out, family, "_sum", series);
         append_f64(out, metrics_value(series));
         buf_putc(out, '\n');
-        /* From the buckets, so that the count equals the +Inf bucket while other threads update. */
+        /* From the buckets, so that it equals the +Inf bucket while other threads update. */
         append_series_name(out, family, "_count", series);
         buf_printf(out, "%llu\n", (unsigned long long)cumulative);
 }

@@ -1,10 +1,10 @@
 /*
- * The program's own metrics, rendered in the Prometheus text format 0.0.4. Updating is lock-free
- * and may happen on any thread; registering and rendering take a lock. Register a series once at
- * start-up, keep the pointer, and update the series through it.
+ * The program's own metrics, rendered in the Prometheus text format 0.0.4. Any thread can update
+ * them, without a lock; registering and rendering take a lock. Register a series once at startup,
+ * and update it through its pointer.
  *
- * Names follow Prometheus: base units, _total on counters, _seconds, _bytes, _ratio. No label may
- * carry a node's name: series per node are in a section of their own.
+ * Names follow Prometheus' conventions: base units, _total for counters, _seconds, _bytes, _ratio.
+ * No label has the name of a node: series per node have a section of their own.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 struct metrics;
 struct metrics_series;
 
-/* Series per family. Further ones share one series, whose label values are all "other". */
+/* Series per family. More share one series whose label values are all "other". */
 enum { METRICS_MAX_SERIES = 200 };
 
 struct metrics *metrics_new(void);
@@ -26,20 +26,20 @@ DEFINE_FREEP(struct metrics, metrics_free);
 
 /**
  * metrics_counter() - get or create a series
- * @labels: name, value, name, value, ..., NULL (values are escaped); may be NULL for none
- * Return: borrowed from @metrics, never NULL, valid as long as it
+ * @labels: name, value, name, value, ..., NULL; values are escaped. NULL: none
+ * Return: borrowed from @metrics, never NULL
  */
 struct metrics_series *metrics_counter(struct metrics *metrics, const char *name, const char *help,
                                        const char *const *labels);
 struct metrics_series *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
                                      const char *const *labels);
 
-/* The upper bounds of a histogram's buckets, ascending; +Inf is implied. */
+/* The upper bounds of a histogram's buckets, ascending, without +Inf. */
 struct metrics_bounds {
         const double *values;
         size_t count;
 };
-/* 0.1 ms to 10 s, for request and scrape durations. */
+/* 0.1 ms to 10 s, for durations of requests and scrapes. */
 extern const struct metrics_bounds metrics_duration_bounds;
 
 /** metrics_histogram() - @bounds outlives @metrics */
@@ -54,24 +54,23 @@ void metrics_inc(struct metrics_series *counter);
 void metrics_add(struct metrics_series *counter, uint64_t n);
 void metrics_set(struct metrics_series *gauge, double value);
 void metrics_observe(struct metrics_series *histogram, double value);
-/** metrics_value() - a counter's or gauge's present value; of a histogram the sum of all that it
- * has observed */
+/** metrics_value() - the value of a counter or gauge; the sum of a histogram */
 double metrics_value(const struct metrics_series *series);
 
 /**
  * metrics_section_fn - append whole families to the page
  *
- * Runs on the thread that renders, without a lock of the metrics.
+ * It runs on the thread that renders, without a lock.
  */
 typedef void metrics_section_fn(void *userdata, struct buf *out);
-/** metrics_set_section() - what the page ends with; before the first rendering */
+/** metrics_set_section() - set the end of the page; before the first rendering */
 void metrics_set_section(struct metrics *metrics, metrics_section_fn *fn, void *userdata);
-/** metrics_append_label() - append a label's value, escaped, without its quotes */
+/** metrics_append_label() - append the escaped value of a label, without quotes */
 void metrics_append_label(struct buf *out, const char *value);
 
-/** metrics_render() - append the exposition: HELP, TYPE and series, families by name */
+/** metrics_render() - append the page: HELP, TYPE and series of all families, sorted by name */
 void metrics_render(const struct metrics *metrics, struct buf *out);
 
-/** metrics_register_process() - process_start_time_seconds, _resident_memory_bytes, _open_fds, ...
- * at the page's end, read from /proc when it is rendered; and plimsoll_build_info */
+/** metrics_register_process() - add plimsoll_build_info, and process_start_time_seconds,
+ * process_resident_memory_bytes, process_open_fds, ..., which each rendering reads from /proc */
 void metrics_register_process(struct metrics *metrics, const char *program);

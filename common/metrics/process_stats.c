@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 
-/* Fields of /proc/self/stat as proc(5) numbers them. */
+/* Fields of /proc/self/stat, numbered as in proc(5). */
 enum { STAT_STATE = 3, STAT_UTIME = 14, STAT_STIME, STAT_STARTTIME = 22, STAT_VSIZE, STAT_RSS };
 
 static void closep(FILE **file) {
@@ -27,14 +27,15 @@ static double unsigned_or_nan(const char *text, size_t len) {
         return number_parse_u64(text, len, &value) ? (double)value : (double)NAN;
 }
 
-/* Fills fields[STAT_STATE..STAT_RSS] with what is a number. */
+/* Sets fields[STAT_STATE] to fields[STAT_RSS]; NaN where a field is not a number. */
 static bool read_self_stat(double fields[static STAT_RSS + 1]) {
         _cleanup_(closep) FILE *file = fopen("/proc/self/stat", "re");
         char line[1024];
 
         if (!file || !fgets(line, sizeof(line), file))
                 return false;
-        /* The second field is the program's name in brackets and may hold spaces and brackets. */
+        /* The second field is the program name in brackets, which can contain spaces and brackets.
+         */
         const char *at = strrchr(line, ')');
         if (!at)
                 return false;
@@ -50,7 +51,7 @@ static bool read_self_stat(double fields[static STAT_RSS + 1]) {
 
 static double boot_time_unix_s(void) {
         _cleanup_(closep) FILE *file = fopen("/proc/stat", "re");
-        _cleanup_(freep) char *line = NULL; /* the line of interrupts has no bound of ours */
+        _cleanup_(freep) char *line = NULL; /* the line of interrupts can have any length */
         size_t cap = 0;
 
         while (file && getline(&line, &cap, file) > 0)
@@ -61,7 +62,7 @@ static double boot_time_unix_s(void) {
 
 static double count_fds(void) {
         DIR *directory = opendir("/proc/self/fd");
-        double count = -1; /* the directory's own */
+        double count = -1; /* without the descriptor of the directory itself */
 
         if (!directory)
                 return (double)NAN;

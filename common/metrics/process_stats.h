@@ -1,6 +1,5 @@
 /*
- * Statistics of this process from /proc, as Prometheus' process_* metrics. Private to the metrics
- * module, which reads them when it renders.
+ * Prometheus' process_* metrics of this process, read from /proc. Private to the metrics module.
  */
 #pragma once
 
@@ -11,5 +10,5 @@ struct process_stat {
         double value; /* NaN: it cannot be read */
 };
 
-/** process_stats_read() - all of them, by name */
+/** process_stats_read() - read all, sorted by name */
 void process_stats_read(struct process_stat ret_stats[static PROCESS_STAT_COUNT]);

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-const char *const ca_bundle_places[] = {
+const char *const ca_bundle_paths[] = {
         "/etc/ssl/certs/ca-certificates.crt",
         "/etc/pki/tls/certs/ca-bundle.crt",
         "/etc/ssl/ca-bundle.pem",
@@ -12,12 +12,12 @@ const char *const ca_bundle_places[] = {
         NULL,
 };
 
-const char *ca_bundle_find(const char *named, const char *const *places) {
-        if (named && *named)
-                return named;
-        for (; *places; places++) {
-                if (access(*places, R_OK) == 0)
-                        return *places;
+const char *ca_bundle_find(const char *configured, const char *const *paths) {
+        if (configured && *configured)
+                return configured;
+        for (; *paths; paths++) {
+                if (access(*paths, R_OK) == 0)
+                        return *paths;
         }
         return NULL;
 }

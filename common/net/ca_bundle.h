@@ -1,17 +1,17 @@
 /*
- * Where this machine keeps the certificates of the CAs that it trusts. libcurl knows one place,
- * that of the system it was built for; a program that is linked statically runs on others too.
+ * The file with the CA certificates that this machine trusts. libcurl knows only the path of the
+ * system that it was built for, but a statically linked program also runs on others.
  */
 #pragma once
 
 /**
- * ca_bundle_find() - the file with the CAs that this machine trusts
- * @named:  what the user names (SSL_CERT_FILE), NULL or empty if nothing
- * @places: paths in the order in which they are tried, ending with NULL
- * Return: @named if there is such a name, whether or not it can be read, else the first of @places
- * that can be read, borrowed; NULL if there is none
+ * ca_bundle_find() - find the file
+ * @configured: the user's choice (SSL_CERT_FILE); NULL or empty: none
+ * @paths:      to try in this order, NULL-terminated
+ * Return: @configured if it is set, readable or not; else the first readable of @paths, borrowed;
+ * NULL if there is none
  */
-const char *ca_bundle_find(const char *named, const char *const *places);
+const char *ca_bundle_find(const char *configured, const char *const *paths);
 
-/* The places of Debian, Fedora, openSUSE, RHEL and Alpine, for ca_bundle_find(). */
-extern const char *const ca_bundle_places[];
+/* The paths of Debian, Fedora, openSUSE, RHEL and Alpine. */
+extern const char *const ca_bundle_paths[];

@@ -73,7 +73,8 @@ static void reload_later(void *userdata) {
         certificates_reload(userdata);
 }
 
-/* Behind the watches of the other files, so that three that have changed are loaded once. */
+/* On the next turn of the loop, after the watches of the other files: one reload for all changes.
+ */
 static void on_certificate_file(void *userdata, const char *path) {
         struct certificates *certificates = userdata;
         struct loop *loop = certificates->options.loop;

@@ -1,7 +1,7 @@
 #include "net/connection_watch.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,12 +19,12 @@
 
 enum {
         LOOK_MS = 1000,
-        CALM_MS = 60 * 1000, /* without closing one for another, until the end is logged */
-        FULL_REST_MS = 5,    /* until a worker has read or closed a connection */
+        CALM_MS = 60 * 1000, /* without a closed connection, until the end is logged */
+        FULL_REST_MS = 5,    /* until a worker may have read or closed a connection */
         LACK_REST_MS = 100,  /* until the system may have descriptors or memory again */
 };
 
-/* Added to the time at which a reply began to be sent, so that replies are cut last. */
+/* Added to the time at which a reply began: replies are cut last. */
 #define AFTER_THE_WAITING_NS (INT64_MAX / 2)
 
 enum reason { SILENT, SLOW, CROWDED, REASON_COUNT };
@@ -32,13 +32,13 @@ enum reason { SILENT, SLOW, CROWDED, REASON_COUNT };
 struct connection_watch {
         struct connection_watch_options options;
         pthread_t thread;
-        int listen_fd, wake_fd; /* -1 until the start; the second is readable at the end */
+        int listen_fd, wake_fd; /* -1 before the start; wake_fd becomes readable at the end */
         struct log_limit lack_limit;
-        pthread_mutex_t lock; /* of all below */
+        pthread_mutex_t lock; /* guards all members below */
         LIST_HEAD(, watched) open_list;
-        size_t count;     /* accepted, without those that were cut */
-        size_t new_count; /* accepted, and not opened by their worker yet */
-        size_t cut_count; /* cut, and not closed by their worker yet */
+        size_t count;     /* accepted, and not cut */
+        size_t new_count; /* accepted, and not yet opened by their worker */
+        size_t cut_count; /* cut, and not yet closed by their worker */
         bool is_quiet, must_end;
         bool is_crowded;
         int64_t crowded_mono_ms; /* when a connection was last closed for another */
@@ -61,7 +61,8 @@ static void cut_connection(struct connection_watch *watch, struct watched *watch
                            enum reason reason) {
         const struct linger none = {.l_onoff = 1};
 
-        /* Closed without a reset, the kernel would keep what a peer has not read of its reply. */
+        /* Without a reset, the kernel would keep the part of the reply that the peer has not read.
+         */
         if (atomic_load(&watched->state) == WATCHED_REPLYING)
                 (void)setsockopt(watched->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
         (void)shutdown(watched->fd, SHUT_RDWR);
@@ -71,14 +72,14 @@ static void cut_connection(struct connection_watch *watch, struct watched *watch
         count_cut(watch, reason);
 }
 
-/* Nothing of a request has arrived. */
+/* No part of a request has arrived. */
 static bool is_silent(struct watched *watched) {
         int state = atomic_load(&watched->state);
 
         return state == WATCHED_OPENED || state == WATCHED_IDLE;
 }
 
-/* The client has asked, and its worker has not got round to it. */
+/* The first request has arrived, and its worker has not read it. */
 static bool has_unread_request(struct watched *watched) {
         int unread_bytes = 0;
 
@@ -86,9 +87,9 @@ static bool has_unread_request(struct watched *watched) {
                ioctl(watched->fd, FIONREAD, &unread_bytes) == 0 && unread_bytes > 0;
 }
 
-/* Closes the connection with the smallest yields_mono_ns, if any. Under the lock. */
+/* Closes the connection that yields first, if any. Under the lock. */
 static void make_connection_room(struct connection_watch *watch, int64_t now_mono_ms) {
-        struct watched *w = NULL, *spared = NULL;
+        struct watched *w = NULL, *victim = NULL;
         int64_t least_mono_ns = INT64_MAX;
         char address[CONNECTION_WATCH_ADDRESS_MAX];
 
@@ -96,23 +97,23 @@ static void make_connection_room(struct connection_watch *watch, int64_t now_mon
                 int64_t yields_mono_ns = atomic_load(&w->yields_mono_ns);
                 if (!w->is_cut && yields_mono_ns < least_mono_ns && !has_unread_request(w)) {
                         least_mono_ns = yields_mono_ns;
-                        spared = w;
+                        victim = w;
                 }
         }
-        if (!spared)
+        if (!victim)
                 return;
         watch->crowded_mono_ms = now_mono_ms;
         watch->crowded_out++;
         if (!watch->is_crowded) {
-                connection_watch_address(spared, address);
+                connection_watch_address(victim, address);
                 log_warn(MSG("connection limit reached, closing the longest idle connections"),
                          INT("connections", watch->options.max_connections), STR("first", address));
         }
         watch->is_crowded = true;
-        cut_connection(watch, spared, CROWDED);
+        cut_connection(watch, victim, CROWDED);
 }
 
-static void look_at_connections(struct connection_watch *watch, int64_t now_mono_ms) {
+static void check_connections(struct connection_watch *watch, int64_t now_mono_ms) {
         struct watched *w = NULL;
 
         LIST_FOREACH (w, &watch->open_list, entry)
@@ -126,7 +127,7 @@ static void look_at_connections(struct connection_watch *watch, int64_t now_mono
         }
 }
 
-/* What is cut keeps its descriptor until its worker runs. Under the lock. */
+/* A cut connection keeps its descriptor until its worker runs. Under the lock. */
 static bool has_connection_room(struct connection_watch *watch, int64_t now_mono_ms) {
         size_t max = watch->options.max_connections;
 
@@ -152,7 +153,7 @@ static void count_accepted(struct connection_watch *watch, int by) {
         pthread_mutex_unlock(&watch->lock);
 }
 
-/* A client waits. Returns how long to leave others in the listen queue; 0: not at all. */
+/* Return: how long to leave other clients in the listen queue; 0: not at all */
 static int accept_connection(struct connection_watch *watch) {
         struct sockaddr_storage peer;
         socklen_t peer_len = sizeof(peer);
@@ -191,7 +192,7 @@ static void *watch_connections(void *userdata) {
         while (!watch->must_end) {
                 int64_t now_mono_ms = clock_mono_ms();
                 if (now_mono_ms >= look_mono_ms) {
-                        look_at_connections(watch, now_mono_ms);
+                        check_connections(watch, now_mono_ms);
                         look_mono_ms = now_mono_ms + period_ms;
                 }
                 polled[1].fd = watch->is_quiet || rest_ms > 0 ? -1 : watch->listen_fd;
@@ -301,8 +302,8 @@ void connection_watch_set(struct connection_watch *watch, struct watched *watche
         }
         if (state == WATCHED_REPLYING)
                 yields_mono_ns += AFTER_THE_WAITING_NS;
-        /* A slowly arriving request line restarts libmicrohttpd's idle timeout; a well-behaved
-         * client has closed the connection or sent its next request by this deadline. */
+        /* A request line that arrives slowly restarts libmicrohttpd's idle timeout. A well-behaved
+         * client has closed the connection or sent its next request before this deadline. */
         if (state == WATCHED_IDLE)
                 due_mono_ms += watch->options.idle_ms;
         atomic_store(&watched->state, state);
@@ -312,18 +313,12 @@ void connection_watch_set(struct connection_watch *watch, struct watched *watche
 
 void connection_watch_address(const struct watched *watched,
                               char text[static CONNECTION_WATCH_ADDRESS_MAX]) {
-        enum { MAPPED_AT = 12 }; /* bytes of ::ffff:10.1.2.3, as a socket for both shows IPv4 */
-        char host[INET6_ADDRSTRLEN] = "";
-        const struct in6_addr *v6 = &watched->peer.v6.sin6_addr;
-        bool is_v6 = watched->peer.any.sa_family == AF_INET6;
-        in_port_t port = is_v6 ? watched->peer.v6.sin6_port : watched->peer.v4.sin_port;
-        const void *address = is_v6 ? (const void *)v6 : &watched->peer.v4.sin_addr;
+        char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "", *plain = host;
 
-        if (is_v6 && IN6_IS_ADDR_V4MAPPED(v6)) {
-                is_v6 = false;
-                address = &v6->s6_addr[MAPPED_AT];
-        }
-        (void)inet_ntop(is_v6 ? AF_INET6 : AF_INET, address, host, sizeof(host));
-        (void)snprintf(text, CONNECTION_WATCH_ADDRESS_MAX, is_v6 ? "[%s]:%u" : "%s:%u", host,
-                       ntohs(port));
+        (void)getnameinfo(&watched->peer.any, sizeof(watched->peer), host, sizeof(host), port,
+                          sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
+        if (strchr(host, '.')) /* "::ffff:10.1.2.3" is IPv4 on a dual-stack socket */
+                plain = strrchr(host, ':') ? strrchr(host, ':') + 1 : host;
+        (void)snprintf(text, CONNECTION_WATCH_ADDRESS_MAX, strchr(plain, ':') ? "[%s]:%s" : "%s:%s",
+                       plain, port);
 }

@@ -13,22 +13,20 @@
  *     replying   the reply was sent        transfer_ms            last
  *     idle       the next request line     idle_ms + transfer_ms  first
  *
- * libmicrohttpd's own timeout restarts with every byte, so deadlines are kept here.
+ * Why libmicrohttpd does neither: see mhd.h. Clients that keep its workers busy would leave a probe
+ * waiting in the listen queue.
  *
- * libmicrohttpd's workers accept one connection per round over all their connections, and none at
- * their limit: clients that keep a worker busy would keep a probe waiting in the listen queue. So
- * connections are accepted here, and up to CONNECTION_WATCH_MAX_NEW of them are handed to the
- * workers in a round. (If it were all of them, a flood would close a connection of which the
- * handshake is under way before its worker has looked at it again.)
+ * At most CONNECTION_WATCH_MAX_NEW accepted connections wait for their worker. Without this limit,
+ * a flood would close connections in their handshake before their worker has looked at them again.
  *
  * At the connection limit, a new connection closes another one, so that no client can lock out the
- * rest: of those that come first in the table's last column, the one that has been in its state
- * longest. So peers that say nothing, or half of a request, go before a client that has just
- * connected. A first request that has arrived and that no worker has read yet is not closed: a
- * client that asks once, as a probe does, has its answer however many others connect after it. If
- * there is nothing to close, new connections wait in the listen queue until a worker has gone on.
+ * others: among those that the last column puts first, the one that has been in its state longest.
+ * Clients that send nothing, or half of a request, are closed before a client that has just
+ * connected. A first request that has arrived, but that no worker has read, is never closed: a
+ * client that asks once, such as a probe, gets its answer however many clients connect after it. If
+ * no connection can be closed, new ones wait in the listen queue until a worker makes progress.
  *
- * Callable from any thread. Sockets are shut down here, and closed by their owner.
+ * Thread-safe. Sockets are shut down here, and closed by their owner.
  */
 #pragma once
 
@@ -48,12 +46,12 @@ struct connection_watch;
 
 struct connection_watch_options {
         size_t max_connections;
-        int64_t first_ms;    /* from a connection's beginning to its first request line */
-        int64_t idle_ms;     /* from a reply's end to the next request line */
-        int64_t transfer_ms; /* for a request to arrive from its first line on, and for its reply */
+        int64_t first_ms;    /* from the start of a connection to its first request line */
+        int64_t idle_ms;     /* from the end of a reply to the next request line */
+        int64_t transfer_ms; /* from a request line to the end of the request, and for its reply */
         struct metrics *metrics; /* NULL: none */
-        /* Takes an accepted socket, for which connection_watch_open() is called later on any
-         * thread; false: it was closed. Called on the watch's thread. */
+        /* Takes an accepted socket; later, any thread calls connection_watch_open() for it. Returns
+         * false if the socket was closed instead. Called on the watch's thread. */
         bool (*add)(void *userdata, int fd, const struct sockaddr *peer, socklen_t peer_len);
         void *userdata;
 };
@@ -61,14 +59,14 @@ struct connection_watch_options {
 enum { CONNECTION_WATCH_ADDRESS_MAX = 64, CONNECTION_WATCH_MAX_NEW = 64 };
 
 enum watched_state {
-        WATCHED_OPENED,   /* by connection_watch_open() */
+        WATCHED_OPENED,   /* set by connection_watch_open() */
         WATCHED_ARRIVING, /* the request line has arrived */
         WATCHED_HANDLING, /* the request is complete */
         WATCHED_REPLYING, /* the reply is being sent */
         WATCHED_IDLE,     /* the reply was sent */
 };
 
-/* Embedded in the owner's connection. Private, except that `is_cut` may be read. */
+/* Embedded in the owner's connection. Private, but `is_cut` can be read. */
 struct watched {
         LIST_ENTRY(watched) entry;
         union {
@@ -77,36 +75,35 @@ struct watched {
                 struct sockaddr_in6 v6;
         } peer;
         int fd;
-        bool is_cut;      /* shut down here; final once connection_watch_close() has returned */
+        bool is_cut;      /* shut down by the watch; final after connection_watch_close() */
         atomic_int state; /* enum watched_state */
-        _Atomic int64_t due_mono_ms;    /* deadline of the present phase */
-        _Atomic int64_t yields_mono_ns; /* the smallest is closed for a new one; INT64_MAX: never */
+        _Atomic int64_t due_mono_ms;    /* deadline of the current state */
+        _Atomic int64_t yields_mono_ns; /* the smallest one yields first; INT64_MAX: never */
 };
 
-/** connection_watch_new() - accepts nothing before connection_watch_start() */
+/** connection_watch_new() - the watch accepts nothing before connection_watch_start() */
 struct connection_watch *connection_watch_new(const struct connection_watch_options *options);
 /**
- * connection_watch_start() - start the thread, and accept connections from now on; once
+ * connection_watch_start() - start the thread, which accepts connections; call it once
  * @listen_fd: owned by the watch if this succeeds
  * Return: 0; negative errno
  */
 _must_check_ int connection_watch_start(struct connection_watch *watch, int listen_fd,
                                         struct error *err);
-/** connection_watch_quiesce() - refuse new connections from now on; open ones stay */
+/** connection_watch_quiesce() - refuse new connections; open ones stay */
 void connection_watch_quiesce(struct connection_watch *watch);
-/** connection_watch_stop() - accept and close no more connections; after connection_watch_start()
- */
+/** connection_watch_stop() - end the thread; only after connection_watch_start() */
 void connection_watch_stop(struct connection_watch *watch);
-/** connection_watch_free() - of one that was not started or has stopped, with all connections
- * closed */
+/** connection_watch_free() - call it when the thread has not started or has ended, and all
+ * connections are closed */
 void connection_watch_free(struct connection_watch *watch);
 
-/** connection_watch_open() - watch a connection that was accepted; @fd stays open until
+/** connection_watch_open() - watch an accepted connection; @fd stays open until
  * connection_watch_close() */
 void connection_watch_open(struct connection_watch *watch, struct watched *watched, int fd);
 void connection_watch_close(struct connection_watch *watch, struct watched *watched);
 
-/** connection_watch_set() - enter a state, which sets the deadline */
+/** connection_watch_set() - enter @state, and set its deadline */
 void connection_watch_set(struct connection_watch *watch, struct watched *watched,
                           enum watched_state state);
 

@@ -18,8 +18,8 @@ struct file_watch {
         file_watch_fn *fn;
         void *userdata;
         struct loop_timer timer;
-        struct identity told; /* of the last call or the start; all zero: it did not exist */
-        struct identity last; /* when it was looked at last */
+        struct identity reported; /* at the last call or the start; all zero: no file */
+        struct identity last;     /* at the last check */
 };
 
 static struct identity identify_file(const char *path) {
@@ -43,7 +43,7 @@ static void on_file_watch_timer(void *userdata) {
         struct file_watch *watch = userdata;
         struct identity now = identify_file(watch->path);
         bool exists = now.device != 0;
-        bool has_changed = exists && !is_same_file(&now, &watch->told);
+        bool has_changed = exists && !is_same_file(&now, &watch->reported);
         bool is_complete = is_same_file(&now, &watch->last);
         int64_t wait_ms = has_changed && !is_complete ? FILE_WATCH_REST_MS : FILE_WATCH_PERIOD_MS;
 
@@ -51,7 +51,7 @@ static void on_file_watch_timer(void *userdata) {
         loop_timer_arm(watch->loop, &watch->timer, loop_now_mono_ms(watch->loop) + wait_ms,
                        on_file_watch_timer, watch);
         if (has_changed && is_complete) {
-                watch->told = now;
+                watch->reported = now;
                 watch->fn(watch->userdata, watch->path); /* may free @watch */
         }
 }
@@ -64,7 +64,7 @@ struct file_watch *file_watch_new(struct loop *loop, const char *path, file_watc
         watch->path = xstrdup(path);
         watch->fn = fn;
         watch->userdata = userdata;
-        watch->told = watch->last = identify_file(path);
+        watch->reported = watch->last = identify_file(path);
         loop_timer_arm(loop, &watch->timer, loop_now_mono_ms(loop) + FILE_WATCH_PERIOD_MS,
                        on_file_watch_timer, watch);
         return watch;
@@ -79,6 +79,6 @@ void file_watch_free(struct file_watch *watch) {
 }
 
 void file_watch_reload(struct file_watch *watch) {
-        watch->told = watch->last = identify_file(watch->path);
+        watch->reported = watch->last = identify_file(watch->path);
         watch->fn(watch->userdata, watch->path);
 }

@@ -1,6 +1,6 @@
 /*
- * Failed TLS handshakes, private to the HTTP server: counted by reason, and logged at most once a
- * minute, since any client can cause them.
+ * Counts failed TLS handshakes by reason, and logs at most one per minute, since any client can
+ * cause them. Private to the HTTP server.
  */
 #pragma once
 
@@ -13,6 +13,6 @@ struct handshake_watch;
 struct handshake_watch *handshake_watch_new(struct metrics *metrics);
 void handshake_watch_free(struct handshake_watch *watch);
 
-/** handshake_watch_failed() - count and log a failed handshake of @peer; any thread */
+/** handshake_watch_failed() - count and log a failed handshake with @peer; any thread */
 void handshake_watch_failed(struct handshake_watch *watch, const struct tls_handshake *handshake,
                             const char *peer);

@@ -23,7 +23,7 @@ struct health_check {
 };
 
 struct health {
-        pthread_mutex_t *lock; /* a pointer, so that readers of a const health can lock */
+        pthread_mutex_t *lock; /* a pointer, so that a const health can be locked */
         STAILQ_HEAD(, health_check) checks;
         bool is_shut_down;
 
@@ -62,7 +62,7 @@ static _printf_(3, 0) void set_check(struct health_check *check, bool is_passing
         pthread_mutex_lock(check->health->lock);
         check->is_passing = is_passing;
         (void)vsnprintf(check->detail, sizeof(check->detail), fmt, args);
-        /* One line per check, even if an error message quotes a line break. */
+        /* A check has one line, even if an error message quotes a line break. */
         for (char *c = check->detail; *c; c++)
                 if ((unsigned char)*c < 0x20)
                         *c = ' ';
@@ -116,7 +116,7 @@ void health_heartbeat(struct health *health, struct loop *loop, int64_t max_stuc
         assert(max_stuck_ms > 0);
         health->loop = loop;
         health->max_stuck_ms = max_stuck_ms;
-        /* The loop may start later; it is not stuck before it has started. */
+        /* A loop that has not started is not stuck. */
         atomic_store(&health->beat_mono_ms, clock_mono_ms());
         loop_timer_arm(loop, &health->heartbeat_timer, loop_now_mono_ms(loop), beat, health);
 }

@@ -16,20 +16,21 @@
 
 enum {
         CONNECT_TIMEOUT_MS = 5000,
-        RECEIVE_BYTES = 64 * 1024,      /* curl's 16 kB cost a third more CPU on 58 kB pages */
-        HEADERS_MAX_BYTES = 128 * 1024, /* of one answer; curl itself limits single lines only */
-        REFUSAL_MAX_BYTES = 256 * 1024, /* body of an error answer to a streaming call */
+        RECEIVE_BYTES = 64 *
+                        1024, /* curl's default of 16 kB costs a third more CPU on 58 kB pages */
+        HEADERS_MAX_BYTES = 128 * 1024, /* of one response; curl limits only single lines */
+        REFUSAL_MAX_BYTES = 256 * 1024, /* of the error body of a streaming call */
         KEEPALIVE_IDLE_S = 30,
         KEEPALIVE_INTERVAL_S = 10,
-        /* Above any sensible scrape period; curl's 118 s would reconnect at each 3 minutes' sync.
-         */
+        /* Longer than any sensible scrape interval; curl's default is 118 s. */
         CONNECTION_MAX_IDLE_S = 900,
-        /* Connections are kept, so names are rarely asked for; curl's 60 s outlast a lease. */
+        /* Connections are kept alive, so lookups are rare; curl's default of 60 s outlasts a lease.
+         */
         DNS_CACHE_S = 2,
-        RETRY_AFTER_MAX_S = 60, /* what asks for more time is asked again all the same */
+        RETRY_AFTER_MAX_S = 60, /* longer times are reduced to this */
 };
 
-/* For options that fail only when memory is exhausted. */
+/* For options that fail only if memory is exhausted. */
 static void must(CURLcode code) {
         if (code != CURLE_OK)
                 mem_exhausted();
@@ -66,7 +67,7 @@ struct http_tls_copy *http_tls_copy_get(struct http_tls_copy *last, const struct
 void http_tls_copy_unref(struct http_tls_copy *copy) {
         if (!copy || --copy->refs > 0)
                 return;
-        /* The key stays in memory elsewhere (its owner, OpenSSL); this copy need not. */
+        /* The owner of the key and OpenSSL have copies; this one must not stay in memory. */
         if (copy->key_pem)
                 explicit_bzero(copy->key_pem, strlen(copy->key_pem));
         free(copy->ca_pem);
@@ -90,10 +91,10 @@ static void configure_tls(CURL *easy, const struct http_tls_copy *tls, const cha
         must(curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2));
         must(curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, tls && tls->is_insecure ? 0L : 1L));
         must(curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, tls && tls->is_insecure ? 0L : 2L));
-        /* A resumed session is not verified again: a CA that was removed would stay trusted. */
+        /* A resumed session is not verified again: a removed CA would stay trusted. */
         must(curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L));
-        /* Debian's curl sets a CApath, which disables its cache of the parsed bundle: 21 ms of CPU
-         * for every connection. The bundle file holds the same certificates. */
+        /* Debian's curl sets a CApath, which disables its cache of the parsed bundle and costs 21
+         * ms of CPU per connection. The bundle file has the same certificates. */
         must(curl_easy_setopt(easy, CURLOPT_CAPATH, NULL));
         if (ca_bundle)
                 must(curl_easy_setopt(easy, CURLOPT_CAINFO, ca_bundle));
@@ -132,12 +133,12 @@ struct http_call *http_call_new(const struct http_request *request,
         call->url = xstrdup(request->url);
         for (const char *const *line = request->headers; line && *line; line++) {
                 append_list_line(&call->headers, *line);
-                /* A line break in a token would allow header injection. */
+                /* A line break in a token would inject a header. */
                 call->is_malformed = call->is_malformed || strpbrk(*line, "\r\n");
         }
         if (request->body) {
                 call->body = xmemdup0(request->body, request->body_bytes);
-                append_list_line(&call->headers, "Expect:"); /* no round trip for it */
+                append_list_line(&call->headers, "Expect:"); /* saves a round trip */
         }
         call->basic_auth = xstrdup_or_null(request->basic_auth);
         call->unix_socket = xstrdup_or_null(request->unix_socket);
@@ -180,7 +181,7 @@ size_t http_call_authority(const char *url, const char **ret_authority) {
 
 /* What comes back */
 
-/* A stream's limit is that of a whole watch, too much for an error body. */
+/* The limit of a stream is meant for a whole watch, and too large for an error body. */
 static size_t body_limit(const struct http_call *call) {
         return call->request.on_data ? size_min(call->request.max_body_bytes, REFUSAL_MAX_BYTES)
                                      : call->request.max_body_bytes;
@@ -240,8 +241,8 @@ static size_t on_write(char *data, size_t size, size_t count, void *userdata) {
         return len;
 }
 
-/* The value of a header line of that name, without white space around it; NULL: it is another
- * header. Owned by the caller. */
+/* The value of the header @name without surrounding white space, owned by the caller; NULL: @line
+ * is another header. */
 static char *header_value(const char *line, size_t len, const char *name) {
         size_t name_len = strlen(name);
 
@@ -283,7 +284,7 @@ static size_t on_header(char *data, size_t size, size_t count, void *userdata) {
                 call->is_too_large = true;
                 return 0;
         }
-        if (len <= 2) /* the empty line behind the last one; after "100 Continue" others follow */
+        if (len <= 2) /* the empty line at the end; more headers follow "100 Continue" */
                 call->has_headers = status_of(call) >= 200;
         _cleanup_(freep) char *retry_after = header_value(data, len, "retry-after:");
         _cleanup_(freep) char *date = header_value(data, len, "date:");
@@ -294,8 +295,8 @@ static size_t on_header(char *data, size_t size, size_t count, void *userdata) {
         return len;
 }
 
-/* curl's own sockets would be inherited by programs that we run. TCP_USER_TIMEOUT also
- * counts the keepalives that are not answered, in place of a number of them. */
+/* Child processes would inherit curl's own sockets. TCP_USER_TIMEOUT also limits unanswered
+ * keepalives, instead of a count. */
 static curl_socket_t on_socket_open(void *userdata, curlsocktype purpose,
                                     struct curl_sockaddr *address) {
         struct http_call *call = userdata;
@@ -312,7 +313,7 @@ static curl_socket_t on_socket_open(void *userdata, curlsocktype purpose,
 }
 
 /*
- * The connection is ready, and the request is sent next. A process that stood still (SIGSTOP, a
+ * The connection is ready, and the request is sent next. A process that was stopped (SIGSTOP, a
  * paused machine) finds its connection ready before its timers run.
  */
 static int on_ready_to_send(void *userdata, char *peer, char *own, int peer_port, int own_port) {
@@ -330,9 +331,9 @@ static int on_ready_to_send(void *userdata, char *peer, char *own, int peer_port
 /* Options */
 
 /*
- * Verify for another name than the one we connect to: that name stands in the URL, so that SNI
- * and verification use it, and CONNECT_TO leads to the real place. The Host header stays what
- * it would have been, as with client-go's tls-server-name.
+ * Verifies another name than the one we connect to. That name is in the URL, for SNI and
+ * verification, and CONNECT_TO has the real address. The Host header stays unchanged, as with
+ * client-go's tls-server-name.
  */
 static CURLcode configure_server_name(struct http_call *call, const char *server_name) {
         CURLU *url = curl_url();
@@ -375,7 +376,7 @@ static void configure_method(struct http_call *call) {
         must(curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call->request.method));
 }
 
-/* The first keepalive is sent at half the time that is left to notice, the next at a quarter. */
+/* The first keepalive is sent after half of the lost timeout, the next one a quarter later. */
 static void configure_keepalive(const struct http_call *call) {
         long lost_s = (long)(call->request.lost_timeout_ms / MS_PER_S);
         long idle_s = lost_s > 0 ? (lost_s + 1) / 2 : KEEPALIVE_IDLE_S;
@@ -395,7 +396,7 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent,
                                "a request header contains a line break");
                 return CURLE_BAD_FUNCTION_ARGUMENT;
         }
-        /* No other scheme; curl would guess one for a URL without. */
+        /* curl would guess a missing scheme. */
         if (!is_header(call->url, "http://") && !is_header(call->url, "https://"))
                 return CURLE_URL_MALFORMAT;
 
@@ -403,16 +404,16 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent,
         must(curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->curl_message));
         must(curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L));
 #if LIBCURL_VERSION_NUM >= 0x075700
-        /* Without it, ending a call whose name is being resolved waits for the resolver: a dead
-         * DNS server would stop the whole loop. */
+        /* Otherwise the end of a call waits for the resolver: a dead DNS server would block the
+         * loop. */
         must(curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L));
 #endif
         must(curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, (long)DNS_CACHE_S));
-        /* Empty, it keeps curl from looking into the environment. */
+        /* Keeps curl from using the environment. */
         must(curl_easy_setopt(easy, CURLOPT_PROXY, ""));
         must(curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, call->unix_socket));
         must(curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1));
-        /* Refused while a buffer is left over from a call that failed early: it is as large. */
+        /* Fails if an earlier call failed early and left its buffer, which has the same size. */
         (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BYTES);
         configure_keepalive(call);
         must(curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)CONNECTION_MAX_IDLE_S));
@@ -452,11 +453,11 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent,
 static enum http_failure failure_of(const struct http_call *call, CURLcode code) {
         if (call->is_too_large)
                 return HTTP_TOO_LARGE;
-        /* curl treats a response that was cut within its headers as one with an empty body. */
+        /* curl treats a response that ends within its headers as one with an empty body. */
         if (code == CURLE_OK && !call->has_headers)
                 return HTTP_RESET;
-        /* With TLS 1.3 a server rejects our certificate after our side of the handshake is
-         * complete. */
+        /* In TLS 1.3, a server rejects our certificate after our side of the handshake is complete.
+         */
         if ((code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR) &&
             strstr(call->curl_message, "SSL") && strstr(call->curl_message, " alert "))
                 return HTTP_TLS;
@@ -528,7 +529,7 @@ static void describe_failure(const struct http_call *call, CURLcode code, enum h
         else if (call->is_refused)
                 problem = "response body rejected";
         else if (code == CURLE_ABORTED_BY_CALLBACK)
-                problem = "too late to be sent";
+                problem = "deadline exceeded before the request was sent";
         else if (code == CURLE_COULDNT_CONNECT && call->socket_errno)
                 problem = strerror(call->socket_errno);
         else

@@ -16,10 +16,10 @@
 
 enum {
         DEFAULT_MAX_IN_FLIGHT = 128,
-        SHARDS = 64,               /* of a pool; enough for 30,000 hosts, 6 kB each */
-        SHARD_DESCRIPTORS = 2,     /* curl's own */
-        SHARD_CONNECTIONS = 4096,  /* without a limit of descriptors: more than it has hosts */
-        SHARD_CONNECTIONS_MIN = 4, /* however few descriptors there are */
+        SHARDS = 64,               /* per pool; 6 kB each, enough for 30,000 hosts */
+        SHARD_DESCRIPTORS = 2,     /* of curl itself */
+        SHARD_CONNECTIONS = 4096,  /* without a limit of descriptors: more than a shard has hosts */
+        SHARD_CONNECTIONS_MIN = 4, /* however low the limit is */
 };
 
 struct http_shard {
@@ -31,10 +31,10 @@ struct http_shard {
 TAILQ_HEAD(call_list, http_call);
 
 struct http_pool {
-        struct call_list queue;  /* first come, first served */
+        struct call_list queue;  /* first in, first out */
         struct call_list active; /* at most max_in_flight */
         size_t queue_len, active_len;
-        struct http_shard *shards[SHARDS]; /* each NULL until a call needs it */
+        struct http_shard *shards[SHARDS]; /* NULL until a call needs it */
 };
 
 struct http_client {
@@ -47,8 +47,8 @@ struct http_client {
         struct http_tls_copy *last_tls;
         CURL **easies; /* idle handles */
         size_t easies_len, easies_cap;
-        unsigned depth;      /* of nested user callbacks; freed only at 0 */
-        bool is_inside_curl; /* curl must not be entered again */
+        unsigned depth;      /* of nested callbacks of users; the client is freed at 0 */
+        bool is_inside_curl; /* curl must not be called recursively */
         bool has_doomed;     /* calls were cancelled while inside curl */
         bool is_freed;
 };
@@ -85,7 +85,7 @@ static void start_queued_soon(struct http_client *client) {
                                start_queued_calls, client);
 }
 
-/* Takes an active call out of curl. Outside of curl only. */
+/* Removes an active call from curl. Only outside of curl. */
 static void detach_call(struct http_call *call) {
         struct http_client *client = call->client;
 
@@ -119,7 +119,7 @@ static void destroy_client(struct http_client *client) {
         free(client);
 }
 
-/* A callback of the user may free the client; the outermost leave_callback() then destroys it. */
+/* A user's callback may free the client: the outermost leave_callback() destroys it. */
 static void enter_callback(struct http_client *client) {
         client->depth++;
 }
@@ -205,7 +205,7 @@ void http_client_free(struct http_client *client) {
 
 /* curl and the loop */
 
-/* After curl has returned: free cancelled calls, and finish those that curl has completed. */
+/* After curl returned: frees cancelled calls, and finishes completed ones. */
 static void after_curl(struct http_shard *shard) {
         struct http_client *client = shard->client;
         int left = 0;
@@ -287,7 +287,7 @@ static int on_curl_timer(CURLM *multi, long timeout_ms, void *userdata) {
 
 /* The beginning of a call */
 
-/* Whether it ends before @at_mono_ms because its headers have not come. */
+/* Whether its headers are overdue at @at_mono_ms. */
 static bool is_overdue_at(const struct http_call *call, int64_t at_mono_ms) {
         return call->request.answer_timeout_ms > 0 && !call->has_headers &&
                at_mono_ms >= call->started_mono_ms + call->request.answer_timeout_ms;
@@ -305,8 +305,9 @@ static int64_t due_mono_ms(const struct http_call *call) {
 }
 
 /*
- * All limits of a call are ours rather than curl's: one timer, exact, and independent of how
- * curl counts speed. Bytes do not move the timer; what is due is computed when it fires.
+ * We keep all time limits of a call, not curl: one timer, exact, and independent of curl's
+ * measurement of speed. Received bytes do not move the timer; it computes the limit again when it
+ * fires.
  */
 static void on_call_timer(void *userdata) {
         struct http_call *call = userdata;
@@ -348,7 +349,7 @@ static void start_call(struct http_call *call) {
         CURLcode code = http_call_configure(call, client->user_agent, client->ca_bundle);
         if (code == CURLE_OUT_OF_MEMORY)
                 mem_exhausted();
-        if (call->request.end_mono_ms > 0) { /* it may have been queued for long */
+        if (call->request.end_mono_ms > 0) { /* it may have been queued for a long time */
                 int64_t left_ms = call->request.end_mono_ms - call->started_mono_ms;
                 if (left_ms < call->request.timeout_ms)
                         call->request.timeout_ms = left_ms;
@@ -367,8 +368,8 @@ static void start_call(struct http_call *call) {
         }
 }
 
-/* Starts queued calls, each at most once per turn, so that one that fails at once and is restarted
- * by its owner does not block the loop. */
+/* Starts each queued call at most once per turn: a call that fails at once, and is restarted by its
+ * owner, does not block the loop. */
 static void start_queued_calls(void *userdata) {
         struct http_client *client = userdata;
 
@@ -383,7 +384,7 @@ static void start_queued_calls(void *userdata) {
         leave_callback(client);
 }
 
-/* How many idle connections a shard keeps. */
+/* The number of idle connections that a shard keeps. */
 static size_t max_connections(const struct http_client *client) {
         size_t used = client->max_in_flight + (size_t)SHARD_DESCRIPTORS * SHARDS;
 
@@ -454,14 +455,14 @@ struct http_call *http_start(struct http_client *client, const struct http_reque
         call->state = HTTP_CALL_QUEUED;
         TAILQ_INSERT_TAIL(&call->pool->queue, call, entry);
         call->pool->queue_len++;
-        /* At the limit, the end of a call pumps again. */
+        /* At the limit, the end of a call starts the next one. */
         if (call->pool->active_len < client->max_in_flight)
                 start_queued_soon(client);
         return call;
 }
 
 static void init_curl(void) {
-        /* Never undone: other parts of the process may use OpenSSL until the end. */
+        /* Never undone: other parts of the process can use OpenSSL until the end. */
         if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
                 mem_exhausted();
 }
@@ -474,7 +475,7 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
         client->loop = loop;
         client->user_agent = xstrdup_or_null(options->user_agent);
         client->ca_bundle = xstrdup_or_null(
-                ca_bundle_find(getenv("SSL_CERT_FILE"), ca_bundle_places));
+                ca_bundle_find(getenv("SSL_CERT_FILE"), ca_bundle_paths));
         client->max_in_flight = options->max_in_flight > 0 ? options->max_in_flight
                                                            : DEFAULT_MAX_IN_FLIGHT;
         client->max_descriptors = options->max_descriptors;

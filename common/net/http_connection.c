@@ -18,8 +18,8 @@ enum {
 
 enum phase {
         PHASE_IDLE,      /* between requests, or the request line is arriving */
-        PHASE_HEADERS,   /* from the request line on */
-        PHASE_BODY,      /* the handler was called once */
+        PHASE_HEADERS,   /* the headers are arriving */
+        PHASE_BODY,      /* the body is arriving, or the handler runs */
         PHASE_SUSPENDED, /* suspended by the handler */
         PHASE_REPLYING,  /* the reply is queued */
 };
@@ -29,13 +29,13 @@ struct connection {
         struct http_server *server;
         struct http_worker *worker;
         struct watched watched;
-        struct server_tls *tls; /* what its handshake uses; NULL: plain HTTP */
+        struct server_tls *tls; /* for its handshake; NULL: plain HTTP */
         struct tls_handshake handshake;
         uint64_t trust_generation;
         enum phase phase;
         bool is_loopback; /* the client connected to a loopback address */
         bool is_last;     /* close after the reply */
-        int refusal;      /* status to answer with once the unwanted body is over; 0: none */
+        int refusal;      /* the status to reply after the body, which is dropped; 0: none */
         size_t announced_bytes;
         struct body *body;
         struct http_exchange exchange;
@@ -96,7 +96,7 @@ static enum MHD_Result refuse_last_request(struct connection *connection,
         return refuse_request(connection, mhd, status);
 }
 
-/* The headers were read. Returning without a reply makes libmicrohttpd read the body. */
+/* The headers were read. If there is no reply yet, libmicrohttpd reads the body next. */
 static enum MHD_Result begin_request(struct connection *connection, struct MHD_Connection *mhd) {
         struct http_server *server = connection->server;
         const char *length = header_value(mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -107,7 +107,7 @@ static enum MHD_Result begin_request(struct connection *connection, struct MHD_C
         server->requests_under_way++;
         pthread_mutex_unlock(&server->lock);
 
-        /* The handshake has ensured this; checked again as a defence. */
+        /* The handshake has ensured this; a second line of defence. */
         if (server->needs_client_cert && !connection->handshake.is_verified)
                 return refuse_request(connection, mhd, MHD_HTTP_FORBIDDEN);
         if (!mhd_is_well_framed(mhd))
@@ -122,8 +122,7 @@ static enum MHD_Result begin_request(struct connection *connection, struct MHD_C
         return MHD_YES;
 }
 
-/* A body that is refused is read and dropped: libmicrohttpd accepts a reply only after the end of
- * the request. connection_watch.h limits how long that takes. */
+/* Refused bodies are read and dropped; connection_watch.h limits how long that takes. */
 static void take_body_piece(struct connection *connection, const char *data, size_t len) {
         struct http_server *server = connection->server;
 
@@ -177,10 +176,10 @@ enum MHD_Result http_connection_request(void *userdata, struct MHD_Connection *m
         (void)version;
         if (connection->phase == PHASE_HEADERS)
                 return begin_request(connection, mhd);
-        if (connection->phase == PHASE_SUSPENDED) /* called again after MHD_resume_connection() */
+        if (connection->phase == PHASE_SUSPENDED) /* after MHD_resume_connection() */
                 return queue_reply(connection, mhd);
         if (connection->phase != PHASE_BODY)
-                return MHD_NO; /* it asks for nothing once a reply is queued */
+                return MHD_NO; /* nothing else is expected after the reply */
         if (*upload_data_size == 0)
                 return answer_request(connection, mhd, url, method);
         take_body_piece(connection, upload_data, *upload_data_size);
@@ -205,7 +204,7 @@ void http_resume(struct http_exchange *exchange) {
         MHD_resume_connection(exchange->connection);
 }
 
-/* The earliest callback of a request. */
+/* The first callback of a request. */
 void *http_connection_request_line(void *userdata, const char *uri, struct MHD_Connection *mhd) {
         struct connection *connection = connection_of(mhd);
 
@@ -243,7 +242,9 @@ void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void 
 /* Connections */
 
 static bool is_to_loopback(int fd) {
-        enum { MAPPED_AT = 12 }; /* bytes of ::ffff:127.0.0.1, as a socket for both shows IPv4 */
+        enum {
+                MAPPED_AT = 12
+        }; /* bytes of ::ffff:127.0.0.1, the form of IPv4 on a dual-stack socket */
         union {
                 struct sockaddr any;
                 struct sockaddr_in v4;
@@ -282,7 +283,7 @@ static void *on_opened(struct http_worker *worker, struct MHD_Connection *mhd) {
         return connection;
 }
 
-/* Whether the peer sent enough to be the beginning of a handshake; a probe only connects. */
+/* Whether the peer has sent enough for a TLS record: a TCP probe sends nothing. */
 static bool has_sent_record(int fd) {
         struct tcp_info info = {0};
         socklen_t len = sizeof(info);
@@ -291,7 +292,7 @@ static bool has_sent_record(int fd) {
         return info.tcpi_bytes_received > TLS_RECORD_HEADER_BYTES;
 }
 
-/* libmicrohttpd closes the socket after this, so the fd of a watched connection is open. */
+/* libmicrohttpd closes the socket after this call. */
 static void on_closed(struct connection *connection) {
         struct http_server *server = connection->server;
         bool has_failed = connection->tls && !connection->handshake.is_complete &&
@@ -328,32 +329,32 @@ const char *http_query(const struct http_exchange *exchange, const char *name) {
         return value ? value : "";
 }
 
-/* What http_query_only() has seen of a query. */
-struct only {
+/* What http_query_only() has read. */
+struct sole_parameter {
         const char *name, *value;
         bool is_refused;
 };
 
 static enum MHD_Result see_parameter(void *userdata, enum MHD_ValueKind kind, const char *key,
                                      size_t key_len, const char *value, size_t value_len) {
-        struct only *only = userdata;
+        struct sole_parameter *sole = userdata;
 
         (void)kind;
         if (!value)
                 value = "";
-        only->is_refused = only->is_refused || only->value || key_len != strlen(only->name) ||
-                           memcmp(key, only->name, key_len) != 0 || strlen(value) != value_len;
-        only->value = value;
+        sole->is_refused = sole->is_refused || sole->value || key_len != strlen(sole->name) ||
+                           memcmp(key, sole->name, key_len) != 0 || strlen(value) != value_len;
+        sole->value = value;
         return MHD_YES;
 }
 
 int http_query_only(const struct http_exchange *exchange, const char *name, const char **ret) {
-        struct only only = {.name = name};
+        struct sole_parameter sole = {.name = name};
 
         (void)MHD_get_connection_values_n(exchange->connection, MHD_GET_ARGUMENT_KIND,
-                                          see_parameter, &only);
-        if (only.is_refused)
+                                          see_parameter, &sole);
+        if (sole.is_refused)
                 return -EINVAL;
-        *ret = only.value;
+        *ret = sole.value;
         return 0;
 }

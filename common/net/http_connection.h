@@ -1,6 +1,6 @@
 /*
- * A connection and the request that it carries, private to the HTTP server: libmicrohttpd's
- * callbacks, and what they share with http_server.c, which starts and stops the server.
+ * Connections and their requests: libmicrohttpd's callbacks, and the state that they share with
+ * http_server.c, which starts and stops the server. Private to the HTTP server.
  */
 #pragma once
 
@@ -17,13 +17,12 @@
 #include "net/http_server.h"
 #include "net/server_tls.h"
 
-/* A thread of libmicrohttpd with its connections. Not one of libmicrohttpd's own pool, which does
- * not look at what its workers are doing when it gives them a connection. */
+/* A thread with its connections. */
 struct http_worker {
         struct http_server *server;
         struct MHD_Daemon *daemon;
-        atomic_size_t connections; /* given to it and not closed */
-        atomic_bool is_handling;   /* in a handler */
+        atomic_size_t connections; /* handed to it, and not yet closed */
+        atomic_bool is_handling;   /* a handler is running */
 };
 
 struct http_server {
@@ -37,11 +36,11 @@ struct http_server {
         struct handshake_watch *handshakes;
         uint16_t port;
         bool needs_client_cert;
-        _Atomic uint64_t trust_generation; /* counts the client CAs that were in force */
+        _Atomic uint64_t trust_generation; /* incremented when the client CA changes */
         atomic_bool is_draining;
 
         pthread_mutex_t lock;
-        pthread_cond_t changed; /* requests_under_way fell to 0 */
+        pthread_cond_t changed; /* signals that requests_under_way is 0 */
         struct server_tls *tls; /* for new connections; NULL: plain HTTP */
         size_t requests_under_way;
 };
@@ -51,9 +50,9 @@ struct http_server {
 /** http_connection_notify() - a connection was opened or closed */
 void http_connection_notify(void *userdata, struct MHD_Connection *mhd, void **context,
                             enum MHD_ConnectionNotificationCode code);
-/** http_connection_request_line() - the request line was read: a request begins */
+/** http_connection_request_line() - a request begins: its first line was read */
 void *http_connection_request_line(void *userdata, const char *uri, struct MHD_Connection *mhd);
-/** http_connection_request() - headers, a piece of the body, or the end of the request */
+/** http_connection_request() - the headers, a piece of the body, or the end of a request arrived */
 enum MHD_Result http_connection_request(void *userdata, struct MHD_Connection *mhd, const char *url,
                                         const char *method, const char *version,
                                         const char *upload_data, size_t *upload_data_size,

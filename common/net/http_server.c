@@ -14,11 +14,11 @@
 
 enum {
         DEFAULT_CONNECTIONS = 512,
-        DEFAULT_IDLE_S = 120, /* above the 90 s after which Go's client drops idle connections */
+        DEFAULT_IDLE_S = 120, /* longer than the 90 s of Go's client */
         DEFAULT_FIRST_REQUEST_S = 10,
         TRANSFER_MAX_S = 30,
-        HANDLING_LOAD = 1 << 16,     /* more than any number of connections */
-        SPARE_BODY_BYTES = 32 << 20, /* for other bodies beside one of the largest */
+        HANDLING_LOAD = 1 << 16,     /* higher than any number of connections */
+        SPARE_BODY_BYTES = 32 << 20, /* for more bodies in addition to one of maximum size */
 };
 
 static size_t worker_load(const struct http_worker *worker) {
@@ -26,8 +26,8 @@ static size_t worker_load(const struct http_worker *worker) {
                (atomic_load(&worker->is_handling) ? HANDLING_LOAD : 0);
 }
 
-/* To the worker with the fewest connections, and to one in a handler only if all are: a client that
- * asks something small does not wait for one that asks something large. */
+/* Prefers the worker with the fewest connections whose handler is not running: a small request does
+ * not wait for a large one. */
 static bool give_to_worker(void *userdata, int fd, const struct sockaddr *peer,
                            socklen_t peer_len) {
         const struct http_server *server = userdata;

@@ -10,8 +10,8 @@
 
 enum {
         LISTEN_BACKLOG = 511,
-        /* The kernel doubles it, for its own structures. With half of it a segment of the loopback
-         * does not fit, and each waits for a delayed acknowledgement. */
+        /* The kernel doubles it, for its own structures. Half of it is less than a segment of the
+         * loopback, and each segment would wait for a delayed acknowledgement. */
         SEND_BUFFER_BYTES = 64 << 10,
 };
 
@@ -58,7 +58,7 @@ int listen_open(const char *bind_address, uint16_t port, struct error *err) {
         int fd = -EADDRNOTAVAIL;
 
         if (!bind_address) {
-                names[0] = "::"; /* takes IPv4 too */
+                names[0] = "::"; /* accepts IPv4 as well */
                 names[1] = "0.0.0.0";
         }
         for (size_t i = 0; names[i] && fd < 0; i++) {

@@ -1,4 +1,4 @@
-/* Listening TCP sockets: on one address, or on all, IPv4 and IPv6. */
+/* Listening TCP sockets, on one address or on all IPv4 and IPv6 addresses. */
 #pragma once
 
 #include <stdint.h>
@@ -7,16 +7,16 @@
 #include "base/error.h"
 
 /**
- * listen_open() - bind and listen, close-on-exec and non-blocking
+ * listen_open() - bind and listen; close-on-exec and non-blocking
  *
- * For a connection the kernel keeps about 128 KiB that its peer has not read, not 4 MiB as it would
- * by itself: that counts as memory of this program's cgroup.
- * @bind_address: "127.0.0.1", "::", ...; NULL: every address, IPv4 and, if available, IPv6
- * @port:         0: any free one, see listen_port()
+ * The kernel buffers about 128 KiB per connection for a slow peer, instead of up to 4 MiB, which
+ * would count as memory of the program's cgroup.
+ * @bind_address: "127.0.0.1", "::", ...; NULL: all addresses, IPv4 and, if available, IPv6
+ * @port:         0: any free port, see listen_port()
  * Return: the descriptor; negative errno with the address and port in @err
  */
 _must_check_ int listen_open(const char *bind_address, uint16_t port, struct error *err);
 /** listen_check() - -EINVAL unless listen_open() can use @bind_address */
 _must_check_ int listen_check(const char *bind_address, struct error *err);
-/** listen_port() - the local port; 0 when @fd is not a bound TCP socket */
+/** listen_port() - the local port; 0 if @fd is not a bound TCP socket */
 uint16_t listen_port(int fd);

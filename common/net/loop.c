@@ -20,9 +20,8 @@
 enum { EVENTS_PER_TURN = 256, NS_PER_MS = 1000000 };
 
 /*
- * One slot per descriptor number. The generation travels through epoll with each event, so that
- * an event which was fetched before its descriptor was removed (and perhaps its number reused)
- * is recognised and dropped.
+ * One slot per descriptor number. Epoll events carry the generation. Events that were fetched
+ * before their descriptor was removed, and its number perhaps reused, are recognised and dropped.
  */
 struct watch {
         loop_fd_fn *fn; /* NULL: not watched */
@@ -58,7 +57,7 @@ struct loop {
         size_t posts_cap;
 };
 
-/* Out of descriptors, epoll watches or kernel memory. */
+/* There are no descriptors, epoll watches or kernel memory left. */
 static _noreturn_ void give_up(const char *call) {
         log_error(MSG("event loop failed"), STR("call", call), STR("error", strerror(errno)));
         abort();
@@ -92,7 +91,7 @@ void loop_fd_set(struct loop *loop, int fd, uint32_t epoll_events, loop_fd_fn *f
         struct epoll_event event = {.events = epoll_events,
                                     .data.u64 = pack_event(fd, watch->generation)};
         int r = epoll_ctl(loop->epoll_fd, watch->fn ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
-        /* A library closed the descriptor without loop_fd_remove() and the number was reused: the
+        /* A library closed the descriptor without loop_fd_remove(), and the number was reused. The
          * kernel has dropped the old registration. */
         if (r < 0 && errno == ENOENT)
                 r = epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event);
@@ -125,7 +124,7 @@ static void heap_place(struct loop *loop, size_t index, struct loop_timer *timer
         timer->heap_index = (uint32_t)index;
 }
 
-/* Puts @timer into the free place @index, and moves it up or down to restore the heap order. */
+/* Puts @timer at the free @index, and moves it up or down to restore the heap order. */
 static void heap_sift(struct loop *loop, size_t index, struct loop_timer *timer) {
         while (index > 1 && is_before(timer, loop->heap[index / 2])) {
                 heap_place(loop, index, loop->heap[index / 2]);
@@ -151,7 +150,7 @@ void loop_timer_arm(struct loop *loop, struct loop_timer *timer, int64_t due_mon
 
         timer->fn = fn;
         timer->userdata = userdata;
-        /* A past time would put it before timers that have been waiting for their turn. */
+        /* A time in the past would put it before timers that are already waiting. */
         timer->due_mono_ms = due_mono_ms > loop->now_mono_ms ? due_mono_ms : loop->now_mono_ms;
         timer->order = loop->next_order++;
         if (timer->heap_index == 0) {
@@ -168,17 +167,17 @@ void loop_timer_disarm(struct loop *loop, struct loop_timer *timer) {
         if (timer->heap_index == 0)
                 return;
 
-        size_t hole = timer->heap_index;
+        size_t index = timer->heap_index;
         struct loop_timer *last = loop->heap[loop->heap_len];
-        assert(loop->heap[hole] == timer);
+        assert(loop->heap[index] == timer);
         timer->heap_index = 0;
         loop->heap_len--;
         if (last != timer)
-                heap_sift(loop, hole, last);
+                heap_sift(loop, index, last);
 }
 
 static void run_timers(struct loop *loop) {
-        uint64_t end = loop->next_order; /* what is armed from here on is for the next turn */
+        uint64_t end = loop->next_order; /* timers armed from here on run in the next turn */
 
         while (loop->heap_len > 0) {
                 struct loop_timer *timer = loop->heap[1];
@@ -193,7 +192,7 @@ static int wait_timeout_ms(const struct loop *loop) {
         if (loop->heap_len == 0)
                 return -1;
 
-        /* The turn may have taken long: measure from now, not from its beginning. */
+        /* The turn may have taken long: measure from now, not from its start. */
         int64_t left_ms = loop->heap[1]->due_mono_ms - clock_mono_ms();
         if (left_ms <= 0)
                 return 0;
@@ -205,7 +204,7 @@ static int wait_timeout_ms(const struct loop *loop) {
 static void wake_loop(struct loop *loop) {
         uint64_t one = 1;
 
-        /* EAGAIN means that the counter is full, so the loop is being woken up as it is. */
+        /* EAGAIN: the counter is full, so that the loop wakes up anyway. */
         ssize_t ignored = write(loop->wake_fd, &one, sizeof(one));
         (void)ignored;
 }
@@ -280,7 +279,7 @@ static void dispatch_event(struct loop *loop, const struct epoll_event *event) {
 
         if (!watch->fn || event->data.u64 != pack_event(fd, watch->generation))
                 return;
-        /* An earlier callback of this turn may have changed what is watched for. */
+        /* An earlier callback of this turn may have changed the events. */
         uint32_t epoll_events = event->events & (watch->epoll_events | EPOLLERR | EPOLLHUP);
         if (epoll_events != 0)
                 watch->fn(watch->userdata, fd, epoll_events);
@@ -291,7 +290,7 @@ void loop_set_rest(struct loop *loop, unsigned rest_ms) {
         loop->rest_ms = rest_ms;
 }
 
-/* Rests when there is nothing to do, so what is to be done meanwhile comes at once. */
+/* Rests if nothing is ready, and then handles everything that became ready together. */
 static int wait_for_events(const struct loop *loop, struct epoll_event *events) {
         int timeout_ms = wait_timeout_ms(loop);
 

@@ -16,9 +16,9 @@
 
 enum {
         PEM_MAX_BYTES = 1024 * 1024,
-        EMPTY_CERTIFICATE_BYTES = 4, /* an empty context and list, RFC 8446 4.4.2 */
+        EMPTY_CERTIFICATE_BYTES = 4, /* an empty context and an empty list (RFC 8446, 4.4.2) */
         OID_MAX = 128,
-        COMMON_NAME_MAX = 256, /* 64 by RFC 5280, A.1 */
+        COMMON_NAME_MAX = 256, /* 64 in RFC 5280, A.1 */
 };
 
 struct server_tls {
@@ -55,8 +55,8 @@ static int read_key(const char *path, gnutls_x509_privkey_t key, struct error *e
         return r < 0 ? error_set(err, EINVAL, "key %s: %s", path, gnutls_strerror(r)) : 0;
 }
 
-/* Step by step: gnutls_certificate_set_x509_key_mem2() of GnuTLS 3.7 leaks what it had read when a
- * file is incomplete. */
+/* In steps: gnutls_certificate_set_x509_key_mem2() of GnuTLS 3.7 leaks memory if a file is
+ * incomplete. */
 static int set_pair(struct server_tls *tls, const struct http_server_tls *files,
                     struct error *err) {
         gnutls_x509_privkey_t key = NULL;
@@ -180,7 +180,7 @@ int server_tls_succeeds(const struct server_tls *tls, const struct server_tls *o
         return 0;
 }
 
-/* Called by GnuTLS for each handshake message. */
+/* GnuTLS calls it for each handshake message. */
 static int on_handshake_message(gnutls_session_t session, unsigned type, unsigned when,
                                 unsigned is_incoming, const gnutls_datum_t *message) {
         struct tls_handshake *handshake = gnutls_session_get_ptr(session);
@@ -197,8 +197,8 @@ static int on_handshake_message(gnutls_session_t session, unsigned type, unsigne
         return 0;
 }
 
-/* GnuTLS lets a certificate without purposes pass for every purpose. Such are made for servers, and
- * before people thought of purposes. */
+/* GnuTLS accepts a certificate without key purposes for every purpose, but such certificates are
+ * often meant for servers. */
 static bool has_purpose(gnutls_x509_crt_t certificate) {
         char oid[OID_MAX];
         size_t oid_bytes = sizeof(oid);
@@ -223,7 +223,7 @@ static bool is_allowed_name(const struct server_tls *tls, gnutls_x509_crt_t cert
         return false;
 }
 
-/* Why a certificate that our CA has issued may not connect; NULL: it may. */
+/* Why a client with a certificate from our CA is rejected; NULL: it is not. */
 static const char *refusal_of(const struct server_tls *tls, gnutls_session_t session) {
         gnutls_x509_crt_t certificate = NULL;
         unsigned count = 0;
@@ -237,21 +237,21 @@ static const char *refusal_of(const struct server_tls *tls, gnutls_session_t ses
         else if (!has_purpose(certificate))
                 refusal = "The certificate lacks the extended key usage clientAuth.";
         else if (!is_allowed_name(tls, certificate))
-                refusal = "The certificate's common name is not one that may connect.";
+                refusal = "The certificate's common name is not allowed.";
         gnutls_x509_crt_deinit(certificate);
         return refusal;
 }
 
 static int verify_client(gnutls_session_t session) {
         static char purpose[] = GNUTLS_KP_TLS_WWW_CLIENT;
-        gnutls_typed_vdata_st wanted[] = {
+        gnutls_typed_vdata_st purposes[] = {
                 {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *)purpose, .size = 0}};
         struct tls_handshake *handshake = gnutls_session_get_ptr(session);
         gnutls_datum_t text = {0};
         const char *refusal = NULL;
         unsigned status = 0;
 
-        int r = gnutls_certificate_verify_peers(session, wanted, ARRAY_LEN(wanted), &status);
+        int r = gnutls_certificate_verify_peers(session, purposes, ARRAY_LEN(purposes), &status);
         if (r == 0 && status == 0)
                 refusal = refusal_of(handshake->tls, session);
         handshake->is_verified = r == 0 && status == 0 && !refusal;
@@ -267,10 +267,10 @@ static int verify_client(gnutls_session_t session) {
 }
 
 void server_tls_attach(struct server_tls *tls, void *session, struct tls_handshake *handshake) {
-        /* Fails only without memory; the handshake then fails, too. */
+        /* Fails only without memory: then the handshake fails as well. */
         (void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, tls->credentials);
         handshake->tls = tls;
-        /* libmicrohttpd keeps a pointer there for pre-shared keys, which we do not offer. */
+        /* libmicrohttpd uses this pointer only for pre-shared keys, which we do not offer. */
         gnutls_session_set_ptr(session, handshake);
         gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_ANY, GNUTLS_HOOK_PRE,
                                            on_handshake_message);

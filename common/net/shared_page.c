@@ -12,9 +12,9 @@
 
 struct text {
         atomic_uint refs;
-        atomic_uint *count; /* of the page's texts */
+        atomic_uint *count; /* the page's count of texts */
         int64_t expires_mono_ms;
-        int status;         /* 500: it was too large, and is empty */
+        int status;         /* 500: the text was too large, and is empty */
         struct iovec piece; /* its data is owned */
 };
 
@@ -22,16 +22,16 @@ struct shared_page {
         struct shared_page_options options;
         atomic_uint text_count;
 
-        pthread_mutex_t render_lock; /* held by the worker that renders */
+        pthread_mutex_t render_lock; /* of the worker that renders */
 
-        pthread_mutex_t lock; /* of those below */
-        struct text *text;    /* the last one; NULL: forgotten */
-        /* For the loop; suspended. */
+        pthread_mutex_t lock; /* guards all members below but `age` */
+        struct text *text;    /* the newest one; NULL: none */
+        /* Suspended, for the loop. */
         struct http_exchange *waiting[SHARED_PAGE_MAX_WAITING];
         size_t waiting_count;
         bool is_stopped;
 
-        struct loop_timer age; /* the loop's */
+        struct loop_timer age; /* on the loop */
 };
 
 static void text_unref(struct text *text) {
@@ -48,7 +48,7 @@ static struct text *text_ref(struct text *text) {
         return text;
 }
 
-/* A reference; NULL: there is none, or it was too old and is forgotten now. */
+/* A reference to the text; NULL: there is none, or it was too old and has been dropped. */
 static struct text *find_text(struct shared_page *page) {
         struct text *old = NULL;
 
@@ -61,7 +61,7 @@ static struct text *find_text(struct shared_page *page) {
         return text;
 }
 
-/* On the loop's thread: forgets the text when its time is over. */
+/* On the loop's thread: drops the text when it is too old. */
 static void look_at_age(void *userdata) {
         struct shared_page *page = userdata;
         struct text *text = find_text(page);
@@ -80,7 +80,7 @@ static struct text *render_text(struct shared_page *page) {
         bool is_whole = !out.overflow;
         if (!is_whole)
                 buf_done(&out);
-        atomic_init(&text->refs, 2); /* the page's and the caller's */
+        atomic_init(&text->refs, 2); /* of the page and of the caller */
         text->count = &page->text_count;
         atomic_fetch_add(text->count, 1);
         text->expires_mono_ms = clock_mono_ms() + SHARED_PAGE_KEEP_MS;
@@ -95,7 +95,7 @@ static struct text *render_text(struct shared_page *page) {
         return text;
 }
 
-/* A reference; NULL: too many are held. One thread at a time. */
+/* A reference; NULL: there are too many texts. One thread at a time. */
 static struct text *find_or_render(struct shared_page *page) {
         struct text *text = find_text(page);
 
@@ -109,7 +109,7 @@ static void release_text(void *userdata) {
         text_unref(userdata);
 }
 
-/* The reference is the exchange's from here on. */
+/* @text: the reference is consumed */
 static void reply_with_text(const struct shared_page *page, struct http_exchange *exchange,
                             struct text *text) {
         exchange->status = text ? text->status : 503;
@@ -125,7 +125,7 @@ static void reply_with_text(const struct shared_page *page, struct http_exchange
         exchange->reply_headers = page->options.headers;
 }
 
-/* Without a text: 503. A worker may end an exchange as soon as it is resumed. */
+/* Without a text: 503. A worker can end an exchange as soon as it is resumed. */
 static void answer_waiting(struct shared_page *page, struct text *text) {
         struct http_exchange *waiting[SHARED_PAGE_MAX_WAITING];
 
@@ -150,8 +150,8 @@ static void on_waiting(void *userdata) {
         text_unref(text);
 }
 
-/* Suspends and queues the request under the lock by which shared_page_stop() would else miss it;
- * false when it has been called, or too many wait. */
+/* Suspends and queues the request under the lock, so that shared_page_stop() does not miss it.
+ * Return: false after shared_page_stop(), or if too many requests wait */
 static bool wait_for_loop(struct shared_page *page, struct http_exchange *exchange) {
         (void)pthread_mutex_lock(&page->lock);
         bool may_wait = !page->is_stopped && page->waiting_count < SHARED_PAGE_MAX_WAITING;

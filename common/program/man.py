@@ -12,7 +12,7 @@ import sys
 import textwrap
 
 HEADING = re.compile(r"([A-Z][^.]*):\n(?=  -|  \w+  )", re.M)
-# A flag or verb, and what it does behind it or on the next lines.
+# A flag or verb, and what it does, after it or on the next lines.
 ENTRY = re.compile(r"  (-\S.*?|\w+)(?:  +(\S.*))?\n((?: {6,}\S.*\n)*)")
 EXAMPLE = re.compile(r"(?:  .*\n)+")
 PARAGRAPH = re.compile(r"(?:\S.*\n)+?(?=\n|  |\Z)")

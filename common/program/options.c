@@ -21,13 +21,13 @@ enum {
 
 enum origin { ORIGIN_DEFAULT, ORIGIN_ENVIRONMENT, ORIGIN_FLAG };
 
-/* Kept for options_dump(); there is one command line. */
+/* For options_dump(). There is one command line. */
 static struct {
         const struct option_row *rows;
         enum origin origins[OPTIONS_MAX_ROWS];
 } last_parse;
 
-/* "": it has none */
+/* "": none */
 static void row_variable(const struct option_row *row, char text[static VARIABLE_MAX]) {
         if (row->variable) {
                 (void)snprintf(text, VARIABLE_MAX, "%s", row->variable);
@@ -65,7 +65,7 @@ static int check_bounds(const struct option_row *row, double value, struct input
                 return 0;
 
         _cleanup_(buf_done) struct buf expected = BUF_INIT(256);
-        bool has_maximum = row->max < 9e18; /* else no int64_t reaches it */
+        bool has_maximum = row->max < 9e18; /* above it, no int64_t could exceed it */
         buf_puts(&expected, has_maximum ? "" : "at least ");
         append_bound(&expected, row, row->min);
         if (has_maximum) {
@@ -152,7 +152,7 @@ static int set_enum(const struct option_row *row, struct input input, struct err
         return refuse_option(input, err, expected.data);
 }
 
-/* From the environment or a default: the array and a copy of the text are one allocation. */
+/* From the environment or a default. One allocation has the array and a copy of the text. */
 static void set_list(struct option_list *list, const char *text) {
         size_t len = strlen(text), items = len / 2 + 1;
         const char **block = xmalloc(items * sizeof(*block) + len + 1);
@@ -232,7 +232,7 @@ static const struct option_row *find_letter(const struct option_row *rows, size_
 
 /*
  * The row of "--name", "--name=value", "-o", "-ojson" or "-o=json"
- * @ret_value: what stands in the same argument; NULL: nothing does
+ * @ret_value: the value in the same argument; NULL: none
  */
 static const struct option_row *find_flag(const struct option_row *rows, size_t count,
                                           const char *flag, const char **ret_value) {
@@ -246,7 +246,7 @@ static const struct option_row *find_flag(const struct option_row *rows, size_t 
         const struct option_row *row = find_letter(rows, count, flag[1]);
         if (flag[2] != '\0')
                 *ret_value = flag + 2 + (flag[2] == '=');
-        /* Letters are not joined: nothing but a value stands behind one. */
+        /* Letters cannot be joined: only a value follows a letter. */
         return row && row->type == OPTION_BOOL && flag[2] != '\0' && flag[2] != '=' ? NULL : row;
 }
 
@@ -257,7 +257,7 @@ int options_flag_words(const struct option_row *rows, size_t count, const char *
         return !row ? 0 : value || row->type == OPTION_BOOL ? 1 : 2;
 }
 
-/* One flag at argv[*at]; leaves *at on the last argument that it has used. */
+/* Reads the flag at argv[*at], and sets *at to its last argument. */
 static int read_flag(const struct option_row *rows, size_t count, int argc, char **argv, int *at,
                      struct error *err) {
         const char *value;
@@ -278,7 +278,7 @@ static int read_flag(const struct option_row *rows, size_t count, int argc, char
         return set_value(row, ORIGIN_FLAG, input, err);
 }
 
-/* Puts words behind the flags, in their order. */
+/* Moves words to the end, in order. */
 static int read_option_flags(const struct option_row *rows, size_t count, int argc, char **argv,
                              enum options_outcome *ret_outcome, int *ret_args, struct error *err) {
         _cleanup_(freep) char **words = xcalloc((size_t)argc, sizeof(*words));
@@ -294,7 +294,7 @@ static int read_option_flags(const struct option_row *rows, size_t count, int ar
                         break;
                 }
                 if (argument[0] != '-' || argument[1] == '\0') {
-                        words[word_count++] = argument; /* "-" alone stands for standard input */
+                        words[word_count++] = argument; /* "-" is standard input */
                         continue;
                 }
                 if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)
@@ -441,8 +441,8 @@ void options_help(const struct option_row *rows, size_t count, FILE *out) {
                     out);
 }
 
-/* What a terminal or a line-wise reader could misread is quoted. Of an URL, user and password are
- * left out. */
+/* Quotes text that a terminal or a reader of lines could misread. Hides the user and password of a
+ * URL. */
 static void append_dumped(struct buf *out, const struct option_row *row, const char *text) {
         const char *scheme = strstr(text, "://"), *host = scheme ? scheme + strlen("://") : text;
         const char *user_end = scheme ? memrchr(host, '@', strcspn(host, "/?#")) : NULL;

@@ -1,11 +1,19 @@
 /*
- * Command line options from one table: a row gives the parser, --help, the environment variable,
- * --check-config's list and the start-up dump. Precedence: flag, environment, default.
+ * Command line options from one table. Its rows define the parser, --help, environment variables,
+ * and the lists of --check-config and /flagz. Precedence: flag, environment, default.
  *
- * The environment variable of --scrape-interval is PLIMSOLL_SCRAPE_INTERVAL; an empty one counts
- * as unset. Flags are GNU's: --name=value or --name value, words may stand between them, and "--"
- * ends them. A row with a letter also takes kubectl's short forms: -o json, -ojson and -o=json.
- * Every program also has --help, -h and --version.
+ * The environment variable of --scrape-interval is PLIMSOLL_SCRAPE_INTERVAL; an empty one is
+ * ignored. Flags have GNU's syntax: --name=value or --name value. Words can be between them, and
+ * "--" ends them. A row with a letter also has kubectl's short forms: -o json, -ojson and -o=json.
+ * Every program has
+ * --help, -h and --version.
+ *
+ * --help prints an entry per row, under headings. To keep it short, it shows the name of an
+ * environment variable only if it does not follow from the flag:
+ *
+ *     Cluster:
+ *       --kubeconfig=FILE  kubeconfig file. Default: the pod's service account.
+ *       --patch-qps=N  Maximum number of patches per second. (default 50)
  */
 #pragma once
 
@@ -23,34 +31,35 @@ enum option_type {
         OPTION_DURATION_MS, /* int64_t, a Go duration within [min, max] ms */
         OPTION_NUMBER,      /* double within [min, max] */
         OPTION_STRING,      /* const char *, borrowed from argv, environ or the row */
-        OPTION_LIST, /* struct option_list, repeatable; in the environment: by newline or space */
+        OPTION_LIST, /* struct option_list; repeatable; in the environment, separated by white space
+                      */
         OPTION_ENUM, /* int, index into choices */
 };
 
 struct option_list {
-        const char **items; /* borrowed strings, array owned; options_done() frees it */
+        const char **items; /* an owned array of borrowed strings; options_done() frees it */
         size_t count;
 };
 
 struct option_row {
-        /* Long name without dashes. NULL: `help` is a heading in --help, which ends where that is
-         * NULL, too: what follows is listed elsewhere. */
+        /* Long name without dashes. NULL: `help` is a heading in --help. If that is NULL as well,
+         * --help ends there: the other rows are listed elsewhere. */
         const char *name;
-        char letter; /* of its short form, not 'h'; 0: it has none */
+        char letter; /* of the short form, not 'h'; 0: none */
         enum option_type type;
-        void *value;                /* where the result goes, zero before; type above */
-        const char *fallback;       /* default as text, NULL: unset (NULL string, false, 0) */
-        const char *variable;       /* in place of PLIMSOLL_ and its name; "": there is none */
-        const char *metavar;        /* FILE, DURATION, ... for --help; FILE: shells offer files */
+        void *value;                /* the result; zero before, of the type above */
+        const char *fallback;       /* default as text; NULL: NULL, false or 0 */
+        const char *variable;       /* instead of PLIMSOLL_ and the name; "": none */
+        const char *metavar;        /* FILE, DURATION, ... for --help; shells complete a FILE */
         double min, max;            /* OPTION_INT, _DURATION_MS, _NUMBER */
         const char *const *choices; /* OPTION_ENUM: NULL-terminated */
-        bool hides_query;           /* of an URL; shown up to its query, which may hold a secret */
-        const char *help;           /* one or more sentences; wrapped by --help */
+        bool hides_query;           /* of a URL: do not show its query, which may be secret */
+        const char *help;           /* sentences; wrapped by --help */
 };
 
 enum options_outcome {
         OPTIONS_RUN,
-        OPTIONS_HELP,    /* --help or -h was given */
+        OPTIONS_HELP,    /* --help or -h */
         OPTIONS_VERSION, /* --version */
 };
 
@@ -61,39 +70,38 @@ enum {
 };
 
 /**
- * options_parse() - flags, else environment, else defaults, into the rows' places
- * @argv:         as main's; argv[0] is the program's name (or a subcommand's). Words are moved
- *                behind the flags, in their order
- * @ret_outcome:  on --help and --version the rest is not looked at, so that they always work
- * @ret_args:     index of the first word (== argc when none)
+ * options_parse() - set the values of all rows from flags, environment or defaults
+ * @argv:        as in main(), with the name of the program or subcommand. Words move to the end
+ * @ret_outcome: --help and --version always work: the rest of the line is ignored
+ * @ret_args:    index of the first word; @argc if there is none
  *
- * A scalar flag given twice keeps the last, a list collects; flags replace the environment's list.
- * Return: 0; -EINVAL with the flag's name, what was given and what is expected in @err. An unknown
- * flag suggests the nearest one. On failure the rows' places hold no memory.
+ * The last of several equal flags wins; a list collects all, and replaces that of the environment.
+ * Return: 0; -EINVAL with the flag, its value and the expected values in @err. An unknown flag
+ * suggests the nearest one. After a failure, the values hold no memory.
  */
 _must_check_ int options_parse(const struct option_row *rows, size_t count, int argc, char **argv,
                                enum options_outcome *ret_outcome, int *ret_args, struct error *err);
-/** options_flag_words() - how many words @flag takes: 0: there is no such flag; 1: itself; 2: and
- * its value */
+/** options_flag_words() - the number of arguments of @flag: 0: no such flag; 1: only itself; 2:
+ * with its value */
 int options_flag_words(const struct option_row *rows, size_t count, const char *flag);
-/** options_done() - release what lists hold */
+/** options_done() - release the lists */
 void options_done(const struct option_row *rows, size_t count);
 
-/** options_help() - "Usage: ..." is the caller's; this prints the table, wrapped to 80 columns */
+/** options_help() - print the flags, in 80 columns; the caller prints "Usage: ..." first */
 void options_help(const struct option_row *rows, size_t count, FILE *out);
 /**
- * options_dump() - one "name=value (flag)" line per option; or (env), or (default)
+ * options_dump() - print a line "name=value (flag)" per option, or (env), or (default)
  *
- * For the table that options_parse() has read last: origins are kept once per process.
+ * Only for the last table of options_parse(): there is one list of origins per process.
  */
 void options_dump(const struct option_row *rows, size_t count, FILE *out);
 
 /**
- * options_flagz() - the page /flagz, as Kubernetes' programs have it: an empty line, a heading, an
- * empty line, and one line "name=value" per option, by name
+ * options_flagz() - the page /flagz, in the format of Kubernetes' programs: a heading between empty
+ * lines, and a line "name=value" per option, sorted by name
  *
- * Values are written as by options_dump(): without secrets, and with quotes around what is no plain
- * text, so that none can look like a line of its own.
+ * As in options_dump(), secrets are hidden, and values that are not plain text are quoted: no value
+ * can look like another line.
  */
 void options_flagz(const char *program, const struct option_row *rows, size_t count,
                    struct buf *out);

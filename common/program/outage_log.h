@@ -1,6 +1,6 @@
 /*
- * Logs when one of many nodes begins to fail and when it recovers: OUTAGE_LOG_LINES_PER_MIN lines a
- * minute. When the minute is over, one line has the number of further nodes.
+ * Logs when a node begins to fail, and when it recovers: at most OUTAGE_LOG_LINES_PER_MIN lines per
+ * minute, and a summary line with the number of other nodes.
  */
 #pragma once
 
@@ -12,17 +12,17 @@
 enum { OUTAGE_LOG_LINES_PER_MIN = 10 };
 
 struct outage_log {
-        const char *what; /* the operation that fails: "scrape"; static text */
+        const char *what; /* the failing operation, such as "scrape"; static text */
         struct log_limit limit;
-        size_t failing; /* nodes, now */
+        size_t failing; /* number of failing nodes */
 };
 
-/** outage_log_failed() - @node has begun to fail; @url may be NULL */
+/** outage_log_failed() - @node has begun to fail; @url can be NULL */
 void outage_log_failed(struct outage_log *log, int64_t now_mono_ms, const char *node,
                        const char *url, const char *reason, const char *detail);
 /** outage_log_recovered() - a failing node has recovered */
 void outage_log_recovered(struct outage_log *log, int64_t now_mono_ms, const char *node);
 /** outage_log_gone() - a failing node is no longer watched */
 void outage_log_gone(struct outage_log *log);
-/** outage_log_tick() - log the summary when it is due; call every few seconds */
+/** outage_log_tick() - log the summary if it is due; call it every few seconds */
 void outage_log_tick(struct outage_log *log, int64_t now_mono_ms);

@@ -9,7 +9,7 @@
 #include "base/name.h"
 
 enum {
-        PREFIX_MAX_BYTES = 253, /* a DNS subdomain, as in front of any annotation key */
+        PREFIX_MAX_BYTES = 253, /* of a DNS subdomain, the prefix of annotation keys */
 };
 
 /* In the order of enum log_level and enum log_format. */
@@ -62,7 +62,7 @@ void program_log_set(const struct program_options *options) {
         log_set((enum log_level)options->log_level, (enum log_format)options->log_format);
 }
 
-/* "" or a DNS subdomain, with or without the slash that stands behind it in a key. */
+/* "" or a DNS subdomain, with or without the slash that follows it in a key. */
 static int read_prefix(const char *text, char **ret, struct error *err) {
         size_t len = strlen(text);
 

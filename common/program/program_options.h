@@ -1,5 +1,5 @@
 /*
- * The options that both programs have: rows for the option table, and what is made of their values.
+ * The options of both daemons: rows for the option table, and functions for their values.
  *
  *     static struct program_options shared;
  *     static const struct option_row rows[] = {
@@ -20,7 +20,7 @@
 
 enum { PROGRAM_EXIT_RUNTIME = 1, PROGRAM_EXIT_CONFIG = 2 };
 
-/* Where the rows put their values. */
+/* The values of the rows. */
 struct program_options {
         const char *policy_path;
         bool is_strict, is_check_config, has_status_page;
@@ -36,20 +36,17 @@ extern const char *const program_log_formats[];
 #define PROGRAM_POLICY_ROWS(o)                                                                     \
         {.name = "policy-config-path", .type = OPTION_STRING, .value = &(o).policy_path,           \
          .metavar = "FILE",                                                                        \
-         .help = "File with the DynamicSchedulerPolicy, in YAML or JSON. It is read again when "   \
-                 "it changes, also through a symbolic link as in a ConfigMap volume, and on "      \
-                 "SIGHUP; if it cannot be loaded, the previous policy stays in force. Default: "   \
-                 "the cluster's DynamicSchedulerPolicy named default, which is followed; without " \
-                 "one the built-in policy, see --check-config."},                                  \
+         .help = "DynamicSchedulerPolicy in YAML or JSON. Read again when it changes and on "      \
+                 "SIGHUP; an invalid file does not replace the policy in force. Default: the "     \
+                 "cluster's DynamicSchedulerPolicy named default, or else the built-in policy."},  \
         {.name = "strict", .type = OPTION_BOOL, .value = &(o).is_strict,                           \
-         .help = "Treat what looks misspelt in the policy as an error instead of a warning."}
+         .help = "Treat likely misspellings in the policy as errors, not as warnings."}
 
 #define PROGRAM_CHECK_ROW(o)                                                                       \
         {.name = "check-config", .type = OPTION_BOOL, .value = &(o).is_check_config,               \
-         .help = "Check the options, the files that they name and the policy, print the "          \
-                 "resulting configuration, and exit with 0 or 2."}
+         .help = "Check flags, files and policy, print the configuration, and exit with 0 or 2."}
 
-/* @text: what the page shows, which is not the same in both */
+/* @text: what the page of this program shows */
 #define PROGRAM_STATUS_PAGE_ROW(o, text)                                                           \
         {.name = "status-page", .type = OPTION_BOOL, .value = &(o).has_status_page,                \
          .fallback = "true", .help = text}
@@ -57,41 +54,40 @@ extern const char *const program_log_formats[];
 #define PROGRAM_ANNOTATION_ROWS(o)                                                                 \
         {.name = "annotation-prefix", .type = OPTION_STRING, .value = &(o).annotation_prefix,      \
          .fallback = "", .metavar = "DOMAIN",                                                      \
-         .help = "DNS prefix of the annotation keys, such as load.example.com. Default: none, "    \
-                 "as in crane."},                                                                  \
+         .help = "Prefix of annotation keys, such as load.example.com. Default: none, as in "      \
+                 "crane."},                                                                        \
         {.name = "annotation-timezone", .type = OPTION_STRING,                                     \
          .value = &(o).annotation_timezone, .fallback = "UTC", .metavar = "ZONE",                  \
-         .help = "Time zone of the timestamps in annotations, which end in Z nevertheless. Only "  \
-                 "for use together with crane, which writes the local time of $TZ, by default "    \
-                 "Asia/Shanghai."}
+         .help = "Time zone of timestamps in annotations. Only for use with crane, which writes "  \
+                 "the local time of $TZ, Asia/Shanghai by default."}
 
 #define PROGRAM_KUBE_ROWS(o)                                                                       \
         {.name = "kubeconfig", .type = OPTION_STRING, .value = &(o).kube.kubeconfig,               \
          .metavar = "FILE",                                                                        \
-         .help = "kubeconfig file with the access to the API server. Default: the pod's service "  \
-                 "account, else $KUBECONFIG, else ~/.kube/config."},                               \
+         .help = "kubeconfig file. Default: the pod's service account, else $KUBECONFIG, else "    \
+                 "~/.kube/config."},                                                               \
         {.name = "master", .type = OPTION_STRING, .value = &(o).kube.master, .metavar = "URL",     \
          .help = "URL of the API server; overrides the kubeconfig."}
 
 #define PROGRAM_LOG_ROWS(o)                                                                        \
         {.name = "log-level", .type = OPTION_ENUM, .value = &(o).log_level, .fallback = "info",    \
-         .choices = program_log_levels, .help = "Lowest level of log lines to write."},            \
+         .choices = program_log_levels, .help = "Minimum level of log lines."},                    \
         {.name = "log-format", .type = OPTION_ENUM, .value = &(o).log_format,                      \
          .fallback = "logfmt", .choices = program_log_formats, .help = "Format of log lines."}
 /* clang-format on */
 
 /**
- * program_end() - flush standard output; the last call of a main
+ * program_end() - flush standard output; the last call of main()
  *
- * A full disk shows only then, and exit() ignores it.
- * Return: @status; PROGRAM_EXIT_RUNTIME instead of 0 when output was lost, which stderr reports
+ * Only now a full disk is noticed, and exit() would ignore it.
+ * Return: @status; PROGRAM_EXIT_RUNTIME instead of 0 if output was lost, with an error on stderr
  */
 _must_check_ int program_end(const char *program, int status);
 
 /**
- * program_exit_code() - the status of a program that cannot start
- * Return: PROGRAM_EXIT_RUNTIME where a retry may help (a port in use; out of memory, threads or
- * descriptors), else PROGRAM_EXIT_CONFIG
+ * program_exit_code() - the exit status of a program that cannot start
+ * Return: PROGRAM_EXIT_RUNTIME if a retry may help (the port is in use; memory, threads or
+ * descriptors are exhausted), else PROGRAM_EXIT_CONFIG
  */
 int program_exit_code(const struct error *err);
 
@@ -116,8 +112,8 @@ struct program_annotations {
 };
 
 /**
- * program_annotations_init() - from the options; call once per process (see base/zone.h)
- * Return: 0; -EINVAL or -ENOENT, @err names the flag
+ * program_annotations_init() - check the options; call it once per process (see base/zone.h)
+ * Return: 0; -EINVAL or -ENOENT with the flag in @err
  */
 _must_check_ int program_annotations_init(struct program_annotations *ret,
                                           const struct program_options *options, struct error *err);

@@ -57,7 +57,7 @@ size_t style_text(const char *text, size_t max, FILE *out) {
 }
 
 void style_bar(double ratio, double limit_ratio, int cells, const struct style *style, FILE *out) {
-        /* A reading may be above 1, and a limit too. */
+        /* A reading or a limit can be above 1. */
         int full = ratio >= 1 ? cells : ratio > 0 ? (int)lround(ratio * cells) : 0;
         int mark = limit_ratio > 0 && limit_ratio <= 1 ? (int)lround(limit_ratio * cells) : -1;
 

@@ -10,13 +10,13 @@
 enum { GAP = 2, BAR_MAX = 12, BAR_MIN = 6, TEXTS_MAX_BYTES = 256 << 20 };
 
 struct column {
-        struct table_column is;
-        size_t widest, widest_with_bar; /* texts of cells; those behind a bar */
+        struct table_column spec;
+        size_t widest, widest_with_bar; /* texts of cells; texts with a bar */
         bool is_hidden;
 };
 
 struct cell {
-        size_t text; /* in the table's texts; 0: blank */
+        size_t text; /* index in the table's texts; 0: blank */
         const char *color;
         double ratio, limit_ratio;
         bool is_title, is_line, has_bar;
@@ -33,7 +33,7 @@ struct table {
         bool hides_titles;
 };
 
-/* Titles are UTF-8: bytes that go on with a character do not count. */
+/* Titles are UTF-8: continuation bytes do not count. */
 static size_t table_text_width(const char *text, bool is_title) {
         size_t width = 0;
 
@@ -71,7 +71,7 @@ struct table *table_new(const struct style *style, const struct table_column *co
         if (columns[0].title)
                 table_row(table);
         for (size_t i = 0; i < count; i++) {
-                struct table_column *column = &table->columns[i].is;
+                struct table_column *column = &table->columns[i].spec;
                 *column = columns[i];
                 if (columns[0].title)
                         table_add_title(table, column);
@@ -106,7 +106,7 @@ static size_t table_cell_width(const struct table *table, const struct column *c
                                const struct cell *cell) {
         size_t width = table_text_width(table->texts.data + cell->text, cell->is_title);
 
-        return column->is.max_width > 0 ? size_min(width, column->is.max_width) : width;
+        return column->spec.max_width > 0 ? size_min(width, column->spec.max_width) : width;
 }
 
 static void table_add(struct table *table, const char *color, const char *fmt, va_list args)
@@ -151,7 +151,7 @@ void table_line(struct table *table, const char *fmt, ...) {
         table_last(table)->is_line = true;
 }
 
-/* ---- What fits. */
+/* ---- Widths. */
 
 static size_t table_column_width(const struct table *table, const struct column *column) {
         size_t bars = column->widest_with_bar > 0 ? (size_t)table->bar_cells : 0;
@@ -159,7 +159,7 @@ static size_t table_column_width(const struct table *table, const struct column 
         return size_max(column->widest, column->widest_with_bar + bars);
 }
 
-/* With @last columns for the last one. */
+/* @last: width of the last column */
 static size_t table_width(const struct table *table, size_t last) {
         size_t width = last;
 
@@ -169,20 +169,20 @@ static size_t table_width(const struct table *table, size_t last) {
         return width;
 }
 
-/* Return: the columns that are left out */
+/* Return: the number of omitted columns */
 static size_t table_fit(struct table *table, size_t width) {
         struct column *last = &table->columns[table->column_count - 1];
-        size_t least = last->is.min_width, hidden = 0;
+        size_t least = last->spec.min_width, hidden = 0;
 
         while (table->bar_cells > BAR_MIN && table_width(table, last->widest) > width)
                 table->bar_cells--;
         while (table->bar_cells > 0 && table_width(table, least) > width)
                 table->bar_cells--;
         for (size_t i = table->column_count; i-- > 0 && table_width(table, least) > width;) {
-                table->columns[i].is_hidden = table->columns[i].is.is_optional;
+                table->columns[i].is_hidden = table->columns[i].spec.is_optional;
                 hidden += table->columns[i].is_hidden;
         }
-        last->is.max_width = size_max(least, width - size_min(width, table_width(table, 0)));
+        last->spec.max_width = size_max(least, width - size_min(width, table_width(table, 0)));
         return hidden;
 }
 
@@ -203,7 +203,7 @@ static void table_print_text(const struct table *table, const struct cell *cell,
 }
 
 static void table_print_row(const struct table *table, const struct cell *cells, FILE *out) {
-        size_t blanks = 0; /* not yet printed: none end a line */
+        size_t blanks = 0; /* not printed yet: lines do not end with blanks */
 
         for (size_t i = 0; i < table->column_count; i++) {
                 const struct column *column = &table->columns[i];
@@ -212,14 +212,14 @@ static void table_print_row(const struct table *table, const struct cell *cells,
                 size_t rest = table_column_width(table, column) - width;
                 if (column->is_hidden)
                         continue;
-                if (!column->is.is_left)
+                if (!column->spec.is_left)
                         blanks += rest;
                 if (text_width > 0) {
                         (void)fprintf(out, "%*s", (int)blanks, "");
                         table_print_text(table, &cells[i], text_width, out);
                         blanks = 0;
                 }
-                blanks += GAP + (column->is.is_left ? rest : 0);
+                blanks += GAP + (column->spec.is_left ? rest : 0);
         }
 }
 

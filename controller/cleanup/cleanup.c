@@ -22,10 +22,10 @@ enum {
         PAGE_LIMIT = 250, /* whole Nodes, some 17 kB each */
         LEASE_SKEW_MS = 5000,
         LEASE_PAUSE_MS = 1000,
-        LEASE_WAIT_MS = 21000, /* a controller that was killed holds it for 20 s */
+        LEASE_WAIT_MS = 21000, /* a killed controller holds it for 20 s */
 };
 
-/* What is removed of a node, in this order; each is a patch of its own kind. */
+/* What is removed from a node, in this order; each with its own patch. */
 enum cleanup_stage { CLEAN_ANNOTATIONS, CLEAN_TAINTS, CLEAN_OFFER, CLEAN_STAGES };
 
 struct dirty_node {
@@ -43,10 +43,10 @@ struct cleanup {
         struct policy *policy;
         struct reflector *reflector;
         struct publisher *publisher;
-        struct patch_kind *patches; /* with a job for each node that has something of ours */
-        struct kube_call *call;     /* for the lease, the policy, and the lease again */
+        struct patch_kind *patches; /* a job for each node that is not clean */
+        struct kube_call *call;     /* for the Lease, the policy, and the Lease again */
         char *lease_path;
-        char *lease_version; /* of the Lease that nobody holds; NULL: there is none */
+        char *lease_version; /* of a Lease that nobody holds; NULL: none */
         int64_t lease_give_up_mono_ms;
         bool is_waiting;
         struct loop_timer deadline, progress, lease_timer;
@@ -74,7 +74,7 @@ static void on_lease_deleted(void *userdata, const struct kube_answer *answer) {
         end_cleanup(cleanup, 0);
 }
 
-/* Only as it was read: a controller that has been started since keeps its Lease. */
+/* Only if it has not changed: a controller that has been started since keeps its Lease. */
 static void delete_lease(struct cleanup *cleanup) {
         json_auto_t *body = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind",
                                       "DeleteOptions", "preconditions", "resourceVersion",
@@ -147,7 +147,7 @@ static bool is_stage_needed(const struct dirty_node *node, enum cleanup_stage st
         return stage == CLEAN_TAINTS ? node_taints_count(&node->taints) > 0 : node->has_offer;
 }
 
-/* False when nothing is left from @stage on. */
+/* Begins the first needed stage from @stage on; false: there is none. */
 static bool begin_stage(struct dirty_node *node, enum cleanup_stage stage) {
         while (stage < CLEAN_STAGES && !is_stage_needed(node, stage))
                 stage++;
@@ -182,7 +182,7 @@ static void on_cleanup_done(void *userdata, struct publisher_job *job, enum patc
                 cleanup->may_not_patch = true;
         if (outcome == PATCH_WRITTEN && begin_stage(node, node->stage + 1))
                 publisher_push(job, 0);
-        else /* a node that is gone has nothing of ours */
+        else /* a node that is gone is clean */
                 count_cleaned(cleanup, outcome == PATCH_WRITTEN || outcome == PATCH_GONE);
 }
 
@@ -200,7 +200,7 @@ static void drop_dirty(struct cleanup *cleanup) {
         }
 }
 
-/* Events after the list are our own patches, or new nodes, which have none. */
+/* Later events are about our own patches, or new nodes, which are clean. */
 static bool is_past_list(const struct cleanup *cleanup) {
         return loop_timer_is_armed(&cleanup->progress) || cleanup->call;
 }
@@ -303,7 +303,7 @@ static void list_dirty(struct cleanup *cleanup) {
                                            });
 }
 
-/* First the lease (is a controller running?) and the policy (which metrics are there?) */
+/* First the Lease (is a controller running?) and the policy (which metrics are there?) */
 
 static void ask_api(struct cleanup *cleanup, const char *path, const char *resource,
                     kube_done_fn *on_answer) {

@@ -23,7 +23,7 @@ static bool is_owned(const json_t *node, const char *key) {
 /* @name: the key without its prefix */
 static bool is_named_so(const char *name, const json_t *value, const struct policy *policy) {
         struct annotation annotation;
-        const char *text = json_string_value(value); /* NULL: it is none */
+        const char *text = json_string_value(value); /* NULL: not a string */
 
         return strcmp(name, ANNOTATION_HOT_VALUE) == 0 || strcmp(name, ANNOTATION_COVERED) == 0 ||
                policy_metric_index(policy, name) >= 0 ||

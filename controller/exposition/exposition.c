@@ -46,7 +46,7 @@ void exposition_set_init(struct exposition_set *set, const char *const *names, s
         }
 }
 
-/* The family whose name begins the line, with a brace or a blank behind it; or -1. */
+/* The family whose name begins the line and ends at a brace or a blank; or -1. */
 static int find_family(const struct exposition_set *set, const char *line, size_t len) {
         if (len <= set->prefix_len || !set->may_follow[(unsigned char)line[set->prefix_len]])
                 return -1;
@@ -65,7 +65,7 @@ static bool is_label_char(char c, bool is_first) {
         return lower - 'a' < 26 || c == '_' || (!is_first && is_digit_byte(c));
 }
 
-/* From behind the opening brace; returns the place behind the closing one, or NULL. */
+/* @at: after the opening brace. Return: after the closing brace, or NULL. */
 static const char *parse_labels(const char *at, const char *end, struct exposition_sample *ret) {
         for (;;) {
                 at = skip_blanks(at, end);
@@ -100,7 +100,7 @@ static const char *parse_labels(const char *at, const char *end, struct expositi
         }
 }
 
-/* What may stand behind the value: a timestamp, an OpenMetrics exemplar, which is of no use. */
+/* After the value: a timestamp, or an OpenMetrics exemplar, which is ignored. */
 static bool parse_trailer(const char *at, const char *end, struct exposition_sample *ret) {
         const char *start = at = skip_blanks(at, end);
 
@@ -118,7 +118,7 @@ static bool parse_trailer(const char *at, const char *end, struct exposition_sam
         return at == end || *at == '#';
 }
 
-/* From behind the name to the end of the line. */
+/* @at: after the name. @end: the end of the line. */
 static bool parse_series(const char *at, const char *end, struct exposition_sample *ret) {
         ret->label_count = 0;
         at = skip_blanks(at, end);
@@ -247,7 +247,7 @@ bool exposition_timestamp(const struct exposition_sample *sample, int64_t *ret_u
         return true;
 }
 
-/* [+-] and one of the words that Prometheus writes for what is no number. */
+/* [+-] and a word that Prometheus writes for infinity or NaN. */
 static bool parse_word(const char *text, size_t len, double *ret_value) {
         bool is_negative = len > 0 && text[0] == '-';
 

@@ -4,7 +4,7 @@
 
 #include "controller/exposition/series_list.h"
 
-/* False when it cannot be used. */
+/* False if it is not usable. */
 static bool take_pod_sample(struct kubelet_pod *pod, const struct exposition_sample *sample,
                             const struct kubelet_clocks *clocks) {
         struct kubelet_sample taken = {.value = sample->value,
@@ -39,7 +39,7 @@ size_t kubelet_pods_read(const char *text, size_t text_bytes, bool is_complete,
         while (exposition_next(&skim, &sample)) {
                 const struct exposition_label *namespace = exposition_label(&sample, "namespace");
                 const struct exposition_label *name = exposition_label(&sample, "pod");
-                /* Names of Kubernetes need no escapes: one that has some is nobody's. */
+                /* Kubernetes names need no escapes: a name with escapes is not a pod's. */
                 struct kubelet_pod *pod = namespace && name ? find(userdata, namespace->value,
                                                                    namespace->value_len,
                                                                    name->value, name->value_len)

@@ -43,8 +43,7 @@ const char *kubelet_wants_path(const struct kubelet_wants *wants, const char *ow
         return own_path ? own_path : "/metrics/resource";
 }
 
-/* Cadvisor's exposition has every cgroup's lines, and CPU time per CPU where that is switched on.
- */
+/* cadvisor's exposition has lines of every cgroup, and CPU time per CPU if that is enabled. */
 static bool is_of_node(const struct kubelet_wants *wants, const struct exposition_sample *sample) {
         const struct exposition_label *cpu = exposition_label(sample, "cpu");
 
@@ -52,7 +51,7 @@ static bool is_of_node(const struct kubelet_wants *wants, const struct expositio
                                        (!cpu || exposition_label_is(cpu, "total")));
 }
 
-/* A sample of a resource, into @page; false when it cannot be used. */
+/* Add a sample of a resource to @page; false if it is not usable. */
 static bool take_sample(const struct kubelet_wants *wants, const struct exposition_sample *sample,
                         const struct kubelet_clocks *clocks, struct kubelet_state *page) {
         unsigned resource = wants->resource[sample->family];
@@ -70,8 +69,8 @@ static bool take_sample(const struct kubelet_wants *wants, const struct expositi
         return true;
 }
 
-/* What counts as full: seconds of CPU in a second, bytes. */
-static double full(const struct kubelet_capacity *capacity, unsigned resource) {
+/* CPU seconds per second, or bytes. */
+static double capacity_of(const struct kubelet_capacity *capacity, unsigned resource) {
         switch (resource) {
         case METRIC_CPU:
                 return capacity->cpu_cores;
@@ -93,7 +92,7 @@ double kubelet_interval_s(const struct kubelet_sample *before, const struct kube
                        : 0;
 }
 
-/* The CPU time of a running node always moves, whatever time its samples have. */
+/* The CPU time of a running node always grows, whatever the timestamps say. */
 static bool is_repeated(unsigned resource, const struct kubelet_sample *before,
                         const struct kubelet_sample *sample) {
         bool is_same = sample->value <= before->value && sample->value >= before->value;
@@ -101,7 +100,7 @@ static bool is_repeated(unsigned resource, const struct kubelet_sample *before,
         return sample->at_unix_ms == before->at_unix_ms || (resource == METRIC_CPU && is_same);
 }
 
-/* A new sample of a resource, of which @capacity is full. */
+/* Add a new sample of a resource. */
 static void add_to_step(const struct kubelet_state *state, unsigned resource,
                         const struct kubelet_sample *sample, double capacity,
                         struct window_step *step) {
@@ -122,8 +121,8 @@ static void add_to_step(const struct kubelet_state *state, unsigned resource,
         step->den[resource] = wall_s;
 }
 
-/* When the newest sample was taken, by our clock. A node whose clock is far from ours says nothing
- * of that. */
+/* The time of the newest sample on our clock. The timestamps of a node whose clock is far from ours
+ * are ignored. */
 static int64_t step_mono_ms(int64_t newest_unix_ms, const struct kubelet_clocks *clocks) {
         int64_t age_ms = clocks->now_unix_ms - newest_unix_ms;
 
@@ -154,7 +153,7 @@ static enum kubelet_outcome compare_samples(struct kubelet_state *state,
                         ret->why[r] = "the kubelet reports that no memory is in use";
                         continue;
                 }
-                if (!(full(capacity, r) > 0)) {
+                if (!(capacity_of(capacity, r) > 0)) {
                         ret->why[r] = "the Node's status has no capacity of it";
                         outcome = outcome == KUBELET_NO_METRICS ? KUBELET_NO_CAPACITY : outcome;
                         continue;
@@ -167,7 +166,7 @@ static enum kubelet_outcome compare_samples(struct kubelet_state *state,
                         outcome = outcome == KUBELET_NEW ? KUBELET_NEW : KUBELET_REPEATED;
                         continue;
                 }
-                add_to_step(state, r, sample, full(capacity, r), &ret->step);
+                add_to_step(state, r, sample, capacity_of(capacity, r), &ret->step);
                 *before = *sample;
                 state->known |= bit;
                 if (sample->at_unix_ms > newest_unix_ms)

@@ -43,7 +43,7 @@ bool node_filesystem_take(struct series_list *series, const struct exposition_sa
         if (!is_local(device, type) || !is_of_the_node(mountpoint))
                 return true;
         uint64_t id = hash_fnv1a(HASH_FNV1A_INIT, device->value, device->value_len);
-        id = hash_fnv1a(id, "", 1); /* which no label has: "a" on "bc" is not "ab" on "c" */
+        id = hash_fnv1a(id, "", 1); /* no label has a NUL: "a" on "bc" is not "ab" on "c" */
         return series_list_add(series, hash_fnv1a(id, mountpoint->value, mountpoint->value_len),
                                sample->value, series_value_is_within(sample->value, DBL_MAX));
 }

@@ -1,24 +1,24 @@
 /*
- * The filesystems of an exposition: which of them count, and how full the fullest is. Part of
+ * The filesystems of an exposition: which filesystems count, and the usage of the fullest. Part of
  * node_reading.c.
  *
- * Counted is what lies on the node's own disks and what a pod's image, logs and emptyDir may land
- * on:
+ * A filesystem counts if it is on the node's own disks, and a pod's image, logs or emptyDir can use
+ * it:
  *
- * - The device is one under /dev, or the type is zfs (whose devices are datasets). That leaves out
- *   tmpfs, overlay, nfs, cifs, ceph, 9p and their like.
- * - Not fuse.*, and not read-only: a squashfs or an installation medium is full by nature.
- * - Not mounted at /boot or below, where only kernels go.
- * - Not mounted where the kubelet mounts pods' own volumes, since a full one says nothing about the
- *   node: below pods/UID/volumes, pods/UID/volume-subpaths and plugins/kubernetes.io of its
- *   directory, and below plugins of a directory that is called kubelet.
+ * - Its device is under /dev, or its type is zfs (whose devices are datasets). This excludes tmpfs,
+ *   overlay, nfs, cifs, ceph, 9p and similar types.
+ * - It is not fuse.*, and not read-only: a squashfs or an installation medium is always full.
+ * - It is not mounted at or below /boot, which has only kernels.
+ * - It is not a pod's own volume, because a full volume says nothing about the node. The kubelet
+ *   mounts volumes below pods/UID/volumes, pods/UID/volume-subpaths and plugins/kubernetes.io in
+ * its directory, and below plugins in a directory called kubelet.
  *
- * The kubelet's directory may be anywhere (/var/lib/kubelet, microk8s' and k0s', --root-dir), and
- * an exporter in a container may show the node's mount points below another directory (/host,
- * /rootfs). So only the end of a path decides.
+ * The kubelet's directory can be anywhere (/var/lib/kubelet, those of microk8s and k0s,
+ * --root-dir), and an exporter in a container may show the node's mount points below another
+ * directory (/host, /rootfs). Therefore only the end of a path matters.
  *
- * Fullness is 1 - avail / size (series_used_ratio()): what the kubelet's nodefs.available goes by.
- * Blocks that are kept for root count as used, which df's Use% sees otherwise.
+ * Usage is 1 - avail / size (series_used_ratio()), like the kubelet's nodefs.available. Unlike in
+ * df's Use%, blocks reserved for root count as used.
  */
 #pragma once
 
@@ -35,13 +35,13 @@ enum node_filesystem_field {
         FILESYSTEM_FIELD_COUNT
 };
 
-/** node_filesystem_take() - note one sample of a family; false when the sample is not usable */
+/** node_filesystem_take() - add one sample of a family; false if the sample is not usable */
 bool node_filesystem_take(struct series_list *series, const struct exposition_sample *sample);
 
 /**
- * node_filesystem_finish() - the fullest
+ * node_filesystem_finish() - the usage of the fullest filesystem
  * @fields:    the series of each family, by enum node_filesystem_field
  * @ret_ratio: in [0, 1]
- * Return: NULL, or why nothing can be said (constant text)
+ * Return: NULL, or why there is no value (constant text)
  */
 const char *node_filesystem_finish(const struct series_list *const *fields, double *ret_ratio);

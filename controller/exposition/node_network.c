@@ -46,12 +46,12 @@ struct device {
         const double *values[NETWORK_FIELD_COUNT];
 };
 
-/* Whether the family has the device with a value other than @value. */
+/* Does the family have the device with another value than @value? */
 static bool is_other(const struct device *device, enum node_network_field field, double value) {
         return device->values[field] && *device->values[field] != value;
 }
 
-/* Only with netclass' series: an exporter without that collector leaves it to the names. */
+/* Only with the series of netclass. Without that collector, names decide. */
 static bool is_physical(const struct device *device) {
         const double *link = device->values[NETWORK_LINK];
         const double *name_assign = device->values[NETWORK_NAME_ASSIGN];
@@ -62,13 +62,13 @@ static bool is_physical(const struct device *device) {
                  is_other(device, NETWORK_PROTOCOL, INFINIBAND));
 }
 
-/* The kernel does not report the carrier of a device that is switched off. */
+/* The kernel does not report the carrier of a device that is down. */
 static bool has_carrier(const struct device *device) {
         return device->values[NETWORK_CARRIER] ? *device->values[NETWORK_CARRIER] == 1
                                                : !device->values[NETWORK_ID];
 }
 
-/* In bytes a second; see the header. */
+/* In bytes per second; see the header. */
 static bool is_speed(const double *speed_bytes) {
         static const double unknown_mbits[] = {10, UINT16_MAX, UINT32_MAX}, mbit_bytes = 125000;
 

@@ -12,7 +12,7 @@
 enum { MODE_NAME_MAX = 16, MODE_MAX = 32 };
 static_assert(MODE_MAX <= 32, "cpu_sum's seen has a bit for each");
 
-/* One CPU while the exposition is read. */
+/* The sums of one CPU while the exposition is read. */
 struct cpu_sum {
         uint32_t seen; /* modes, a bit each */
         uint32_t fingerprint;
@@ -21,14 +21,14 @@ struct cpu_sum {
 };
 
 struct node_reading_scratch {
-        uint32_t broken; /* built-in families with a value that cannot be used, a bit each */
-        struct series_list series[NODE_MAX_FAMILIES]; /* of built-in families but the CPUs' */
+        uint32_t broken; /* built-in families with an unusable value, a bit each */
+        struct series_list series[NODE_MAX_FAMILIES]; /* of built-in families except the CPUs' */
         uint64_t ready_seen;
 
-        bool is_idle_missing;               /* of a CPU */
-        uint32_t cpu_end;                   /* one more than the largest id met */
+        bool is_idle_missing;               /* for a CPU */
+        uint32_t cpu_end;                   /* the largest id plus one */
         struct cpu_sum cpus[NODE_MAX_CPUS]; /* by id; all zero between two expositions */
-        int idle_mode;                      /* its number; -1: not met yet */
+        int idle_mode;                      /* its number; -1: not seen yet */
         size_t mode_count;
         struct {
                 char name[MODE_NAME_MAX];
@@ -38,7 +38,7 @@ struct node_reading_scratch {
 
         size_t cpu_cap;
         size_t link_cap;
-        uint32_t own_broken; /* resources of the policy's own, a bit each */
+        uint32_t own_broken; /* resources that the policy declares, a bit each */
         struct node_resource_tally own[POLICY_MAX_RESOURCES];
 };
 
@@ -82,12 +82,11 @@ static void begin_reading(struct node_reading *reading, const struct node_wants 
         };
 }
 
-/* Three thousand years; far beyond, adding an interval no longer changes the number, and a counter
- * that is nonsense looks like one that stands still. */
+/* Three thousand years. Far above, adding an interval no longer changes the number, and a
+ * nonsensical counter looks like one that stands still. */
 static const double COUNTER_MAX_S = 1e11;
 
-/* The number of a mode in this exposition, in the order of appearance; -1 when it cannot have one.
- */
+/* The number of a mode, in the order of appearance in this exposition; -1 if it cannot have one. */
 static int find_mode(struct node_reading_scratch *scratch, const struct exposition_label *label) {
         size_t len = label->value_len;
 
@@ -116,7 +115,7 @@ static bool cpu_id_parse(const struct exposition_label *label, uint32_t *ret_id)
         return true;
 }
 
-/* The take_* functions return false when the sample makes its family unusable. */
+/* The take_* functions return false if the sample makes its family unusable. */
 
 static bool take_cpu(struct node_reading *reading, const struct exposition_sample *sample) {
         struct node_reading_scratch *scratch = reading->scratch;
@@ -142,7 +141,7 @@ static bool take_cpu(struct node_reading *reading, const struct exposition_sampl
         return true;
 }
 
-/* The sums become the reading's array, ascending; the table is left zero for the next exposition.
+/* Move the sums to the reading's array in ascending order, and zero them for the next exposition.
  */
 static void finish_cpus(struct node_reading *reading) {
         struct node_reading_scratch *scratch = reading->scratch;
@@ -174,12 +173,12 @@ static bool take_disk(struct series_list *series, const struct exposition_sample
                                sample->value, series_value_is_within(sample->value, COUNTER_MAX_S));
 }
 
-/* Of a family with a single series. */
+/* For a family with a single series. */
 static bool take_single(struct series_list *series, double value, double max) {
         return series_list_add(series, 0, value, series_value_is_within(value, max));
 }
 
-/* Of a repeated series the first one counts. */
+/* The first of a repeated series counts. */
 static void take_host_name(struct node_reading *reading, const struct exposition_sample *sample) {
         const struct exposition_label *label = exposition_label(sample, "nodename");
         char *name = reading->host_name;
@@ -219,7 +218,7 @@ static bool take_built_in(struct node_reading *reading, const struct node_wants 
         }
 }
 
-/* One family may be several resources' series or capacity. */
+/* A family may be the series or the capacity of several resources. */
 static void take_own(struct node_reading *reading, const struct node_wants *wants,
                      const struct node_family *family, const struct exposition_sample *sample) {
         struct node_reading_scratch *scratch = reading->scratch;
@@ -236,7 +235,7 @@ static void take_own(struct node_reading *reading, const struct node_wants *want
         }
 }
 
-/* Of a repeated series the first one counts. */
+/* The first of a repeated series counts. */
 static void take_ready_value(struct node_reading *reading, size_t index, double value) {
         uint64_t bit = UINT64_C(1) << index;
         bool is_first = !(reading->scratch->ready_seen & bit);
@@ -254,10 +253,10 @@ static const char may_be_cut[] = "the page may be truncated";
 static const char no_series[] = "the page has no such series";
 static const char broken_value[] = "a value on the page is invalid, or a series has more than 128 "
                                    "labels";
-static const char too_many[] = "the page has more than 1024 series of it";
+static const char too_many[] = "the page has more than 1024 such series";
 static_assert(EXPOSITION_MAX_LABELS == 128 && NODE_MAX_DEVICES == 1024, "as the reasons say");
 
-/* Of a family with a series that cannot be used. */
+/* Why a family with an unusable series is broken. */
 static const char *why_broken(const struct series_list *series) {
         return series->count == NODE_MAX_DEVICES ? too_many : broken_value;
 }
@@ -274,7 +273,7 @@ static const char *finish_share(const struct series_list *unused, const struct s
         if (unused->count == 0 || total->count == 0)
                 return no_series;
         if (total->items[0].value <= 0)
-                return "the node has none, its total is 0";
+                return "the node has none: its total is 0";
         return series_used_ratio(unused->items[0].value, total->items[0].value, ret_ratio)
                        ? NULL
                        : broken_value;
@@ -301,7 +300,7 @@ static const char *finish_disk(struct node_reading *reading, const struct series
         return series->count > 0 ? NULL : no_series;
 }
 
-/* Fills reading->links; all network resources share them. */
+/* Fill reading->links, which all network resources share. */
 static const char *finish_network(struct node_reading *reading, const struct node_wants *wants,
                                   const struct series_list *const *fields) {
         struct node_reading_scratch *scratch = reading->scratch;
@@ -316,14 +315,14 @@ static const char *finish_network(struct node_reading *reading, const struct nod
         return node_network_finish(fields, &wants->network, reading->links, &reading->link_count);
 }
 
-/* Returns why the resource is not usable, or NULL. */
+/* Return: NULL, or why the resource is not usable. */
 static const char *finish_built_in(struct node_reading *reading, const struct node_wants *wants,
                                    unsigned resource, bool is_complete) {
         enum metric_kind kind = metric_resource_rows[resource].kind;
         const struct series_list *fields[METRIC_MAX_FAMILIES];
         double *value = &reading->values[resource];
 
-        /* A part of a set would pass for the whole. */
+        /* A part of a set would look like the whole. */
         if (!is_complete && kind != METRIC_KIND_SHARE && kind != METRIC_KIND_TIME)
                 return may_be_cut;
         for (size_t i = 0; i < METRIC_MAX_FAMILIES; i++)

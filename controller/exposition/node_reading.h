@@ -1,19 +1,19 @@
 /*
  * One node_exporter exposition as numbers: the counters and gauges that the policy's metrics need,
- * taken out of the exposition in one skim. A reading has what the exposition shows and whether it
- * can be used; node_state.h compares it with the reading before.
+ * read in one skim. A reading has the values of the exposition and whether they are usable;
+ * node_state.h compares it with the previous reading.
  *
- * The built-in resources and their series are in policy/metric_resource.h; node_network.h and
- * node_filesystem.h have which devices count, node_resource.h what the policy declares for itself.
+ * policy/metric_resource.h has the built-in resources and their series. node_network.h and
+ * node_filesystem.h decide which devices count, and node_resource.h reads the resources that the
+ * policy declares.
  *
- * Ready-made metrics are gauges node_<name>, taken as they stand.
+ * Ready-made metrics are gauges node_<name>, which are not changed.
  *
- * Trust: a resource is `usable` only when all of its series in the exposition are. One malformed,
- * negative or non-finite value, one CPU without `idle`, and the resource is unusable in this
- * reading; other resources are not affected. Of a repeated series the first one counts. An
- * exposition that may be cut (is_complete false) gives no resource that is made of a set of series
- * (all but those of METRIC_KIND_SHARE and METRIC_KIND_TIME): a part of the set would pass for the
- * whole.
+ * Trust: a resource is `usable` only if all of its series in the exposition are. One malformed,
+ * negative or non-finite value, or one CPU without `idle`, makes the resource unusable in this
+ * reading. Other resources are not affected. The first of a repeated series counts. An exposition
+ * that may be truncated (is_complete is false) gives no resource that is made of a set of series
+ * (all except METRIC_KIND_SHARE and METRIC_KIND_TIME): a part of the set would look like the whole.
  */
 #pragma once
 
@@ -32,32 +32,29 @@
 #include "policy/policy.h"
 
 enum {
-        NODE_MAX_CPUS = 8192,   /* Linux' CONFIG_NR_CPUS at its largest */
-        NODE_HOST_NAME_MAX = 64 /* of Linux' uname() */
+        NODE_MAX_CPUS = 8192,   /* the largest CONFIG_NR_CPUS of Linux */
+        NODE_HOST_NAME_MAX = 64 /* in Linux' uname() */
 };
 
 /* One CPU's counters. */
 struct node_cpu {
         uint32_t id;
-        uint32_t modes; /* fingerprint of the modes that were added up */
+        uint32_t modes; /* a fingerprint of the modes in the sums */
         double idle_s;
         double busy_s;
 };
 
-/* A resource of the policy's own. */
+/* A resource that the policy declares. */
 struct node_own {
         double capacity;                  /* > 0 */
         const struct series_list *series; /* the reading's */
 };
 
-/*
- * A reading. Large and reused from exposition to exposition: one per thread that parses, not one
- * per node.
- */
+/* A reading is large and reused: there is one per parsing thread, not one per node. */
 struct node_reading {
         uint32_t usable; /* resources that have a value in this reading */
-        /* The label nodename of node_uname_info, in lower case as names of Nodes are. "": it is not
-         * there, longer than it can be, or not wanted. */
+        /* The label nodename of node_uname_info, in lower case like names of Nodes. "": it is
+         * missing, too long, or not wanted. */
         char host_name[NODE_HOST_NAME_MAX + 1];
 
         size_t cpu_count;
@@ -66,7 +63,7 @@ struct node_reading {
         const struct node_device *disks; /* by ascending id: seconds of I/O */
         size_t link_count;
         struct node_link *links; /* by ascending id: the network devices that count */
-        /* By resource: of a gauge the usage, a ratio in [0, 1]; of METRIC_KIND_TIME the seconds;
+        /* By resource: the usage of a gauge, a ratio in [0, 1]; the seconds of METRIC_KIND_TIME;
          * otherwise 0. */
         double values[WINDOW_MAX_CHANNELS];
 
@@ -76,11 +73,11 @@ struct node_reading {
         double ready[NODE_MAX_READY];
 
         /* For metrics and explain. */
-        /* A wanted resource is not usable, or node_state_step() made nothing of it: constant text
+        /* Why a wanted resource is not usable, or has no value in node_state_step(); constant text
          */
         const char *why[WINDOW_MAX_CHANNELS];
-        size_t malformed; /* wanted lines that made no sense */
-        size_t unusable;  /* values that were negative or not finite, CPUs or devices too many */
+        size_t malformed; /* wanted lines that could not be parsed */
+        size_t unusable;  /* negative and non-finite values; too many CPUs or devices */
 
         struct node_reading_scratch *scratch; /* private */
 };
@@ -91,11 +88,11 @@ void node_reading_free(struct node_reading *reading);
 DEFINE_FREEP(struct node_reading, node_reading_free);
 
 /**
- * node_reading_parse() - fill @reading from an exposition; whatever it held before is gone
+ * node_reading_parse() - replace @reading by an exposition
  * @text:        any bytes, not kept; linear time, bounded memory
- * @is_complete: as for exposition_begin()
+ * @is_complete: see exposition_begin()
  *
- * Never fails: an exposition without anything usable gives a reading with `usable` 0.
+ * Never fails: an exposition without usable values gives a reading with `usable` 0.
  */
 void node_reading_parse(struct node_reading *reading, const struct node_wants *wants,
                         const char *text, size_t text_bytes, bool is_complete);

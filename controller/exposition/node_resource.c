@@ -15,7 +15,7 @@ static bool is_match(const struct policy_resource *resource,
         return true;
 }
 
-/* By its labels in their order, which an exporter keeps. */
+/* An exporter keeps the order of labels. */
 static uint64_t series_id(const struct exposition_sample *sample) {
         uint64_t id = HASH_FNV1A_INIT;
 
@@ -24,8 +24,7 @@ static uint64_t series_id(const struct exposition_sample *sample) {
                 id = hash_fnv1a(id, label->name, label->name_len);
                 id = hash_fnv1a(id, "=", 1);
                 id = hash_fnv1a(id, label->value, label->value_len);
-                id = hash_fnv1a(id, "\"",
-                                1); /* which stands nowhere in a value without an escape */
+                id = hash_fnv1a(id, "\"", 1); /* a value has it only as an escape */
         }
         return id;
 }

@@ -7,23 +7,23 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* Counters are printed with a resolution of 10 ms and added up in floating point: what goes back
- * by less than this has stood still. */
+/* Counters have a resolution of 10 ms and are added in floating point: a smaller step backwards is
+ * no change. */
 static const double STILL_S = 1e-3;
 
-/* No counter advances by more in one interval: 115 days. Beyond, an exposition is nonsense; well
- * below, an exporter may run on a clock much faster than ours and still be right. */
+/* No counter advances by more than this in one interval: 115 days. A larger step is nonsense. A
+ * smaller one may come from an exporter whose clock is much faster than ours. */
 static const double ABSURD_S = 1e7;
 
-/* A CPU's idle time, and its wait for I/O, may go back by a few ticks of 10 ms: the kernel takes
- * back what it had attributed to a CPU that did not sleep after all. */
+/* A CPU's idle time and I/O wait may go back by a few ticks of 10 ms, when the kernel corrects the
+ * time of a CPU that did not sleep after all. */
 static const double BACK_S = 0.1;
 
-/* Of the time that went by on a node's CPUs; see the header. */
+/* The minimum share of the time that passed on a node's CPUs; see the header. */
 static const double KNOWN_SHARE = 0.45;
 
-/* How far the time of a CPU may be from ours: expositions overtake each other, and kernels lose
- * ticks. */
+/* How far the time of a CPU may differ from ours: expositions can overtake each other, and kernels
+ * lose ticks. */
 static const double SLACK_S = 2, SLACK = 0.1;
 
 void node_state_forget_own(struct node_state *state) {
@@ -41,7 +41,7 @@ void node_state_done(struct node_state *state) {
         *state = NODE_STATE_NULL;
 }
 
-/* How far a counter went; false when it went back or to absurd places. */
+/* The advance of a counter; false if it went backwards or too far. */
 static bool advance(double before_s, double after_s, double *ret_s) {
         double delta_s = after_s - before_s;
 
@@ -51,7 +51,7 @@ static bool advance(double before_s, double after_s, double *ret_s) {
         return true;
 }
 
-static const char not_comparable[] = "its counters are new, or were reset, since the last scrape";
+static const char not_comparable[] = "its counters are new or were reset since the last scrape";
 
 /* Two readings of a node. */
 struct interval {
@@ -61,9 +61,10 @@ struct interval {
         double wall_s;
 };
 
-/* The step_* functions return why nothing can be said, or NULL. */
+/* The step_* functions return NULL, or why there is no value. */
 
-/* Not clamped CPU by CPU: what goes back a little went too far before, and the sums are right. */
+/* CPUs are not clamped individually: a small step backwards corrects an earlier value, so the sums
+ * are right. */
 static const char *step_cpu(const struct interval *interval, double *ret_busy_s,
                             double *ret_total_s) {
         const struct node_state *state = interval->before;
@@ -92,7 +93,7 @@ static const char *step_cpu(const struct interval *interval, double *ret_busy_s,
         return NULL;
 }
 
-/* Whether both have CPUs, and the same number of them. */
+/* Do both readings have CPUs, and the same number? */
 static bool has_as_many_cpus(const struct node_state *state, const struct node_reading *reading) {
         return (state->usable & reading->usable & NODE_RESOURCE_BIT(METRIC_CPU)) &&
                state->cpu_count == reading->cpu_count;
@@ -145,7 +146,7 @@ static const char *step_disk(const struct node_state *state, const struct node_r
         return NULL;
 }
 
-/* Seconds that the busiest device would have needed at its full speed. */
+/* The seconds that the busiest device would need at full speed. */
 static const char *step_network(const struct node_state *state, const struct node_reading *reading,
                                 unsigned resource, double *ret_busiest_s) {
         double received_s = -1, sent_s = -1;
@@ -175,7 +176,7 @@ static const char *step_network(const struct node_state *state, const struct nod
         return NULL;
 }
 
-/* A counter of the policy's own. */
+/* A counter that the policy declares. */
 static const char *step_own(const struct interval *interval, unsigned i, double *ret_used_s) {
         const struct node_own_state *state = interval->before->own;
         const struct node_own *own = &interval->after->own[i];
@@ -202,7 +203,7 @@ static const char *step_own(const struct interval *interval, unsigned i, double 
         return NULL;
 }
 
-/* How long a counter was busy in the interval, and how long it could have been. */
+/* How long a counter was busy in the interval, and the maximum. */
 static const char *step_counter(const struct interval *interval, unsigned resource,
                                 double *ret_used_s, double *ret_total_s) {
         const struct node_state *before = interval->before;
@@ -235,8 +236,8 @@ static bool is_gauge(const struct node_wants *wants, unsigned resource) {
                        : wants->own[resource - METRIC_RESOURCE_COUNT].type == POLICY_GAUGE;
 }
 
-/* Copies @items into @kept, an array of *@count. Nodes change the length of their arrays only on
- * hotplug, so it is cut to fit. Return: @kept, where it is now */
+/* Copy @items into @kept, an array of *@count. Its length changes only on hotplug, so it has no
+ * spare room. Return: the new @kept */
 static void *keep(void *kept, uint32_t *count, const void *items, size_t new_count,
                   size_t item_bytes) {
         if (*count != new_count)

@@ -1,6 +1,4 @@
-/*
- * Which families of an exposition are read, and for what: prepared once per policy.
- */
+/* The wanted families of an exposition, and their use. Prepared once per policy. */
 #pragma once
 
 #include <assert.h>
@@ -43,24 +41,27 @@ static_assert((int)NODE_MAX_READY >= (int)POLICY_MAX_METRICS && NODE_MAX_READY <
          NODE_RESOURCE_BIT(METRIC_NET_TX))
 
 struct node_wants_options {
-        uint32_t resources;       /* NODE_RESOURCE_BIT()s; unknown ones are ignored */
-        const char *const *ready; /* ready-made metrics, without "node_"; copied. A repeated name */
-        size_t ready_count;       /* reads only its first place; at most NODE_MAX_READY */
-        const struct policy_resource
-                *own;         /* the policy's; borrowed for the life of the wants. Read */
-        size_t own_count;     /* are those whose bit is in `resources` */
-        bool wants_host_name; /* see struct node_reading */
-        const struct node_network_options *network; /* copied; NULL: physical devices, their own
+        uint32_t resources; /* NODE_RESOURCE_BIT()s; unknown ones are ignored */
+        /* Ready-made metrics without "node_"; copied. Of a repeated name, only the first is read.
+         */
+        const char *const *ready;
+        size_t ready_count; /* at most NODE_MAX_READY */
+        /* The policy's resources, borrowed for the life of the wants. Those with a bit in
+         * `resources` are read. */
+        const struct policy_resource *own;
+        size_t own_count;
+        bool wants_host_name;                       /* see struct node_reading */
+        const struct node_network_options *network; /* copied; NULL: physical devices with their own
                                                        speeds */
 };
 
 struct node_family {
-        const char *collector; /* node_exporter's; NULL: the family is of no built-in resource */
-        uint8_t kind;          /* enum metric_kind: how it is read */
+        const char *collector; /* node_exporter's; NULL: no built-in resource needs the family */
+        uint8_t kind;          /* enum metric_kind: how to read it */
         uint8_t field;         /* its place in the resource's row */
-        bool is_host_name;     /* node_uname_info, in place of a resource's */
+        bool is_host_name;     /* it is node_uname_info, and not a resource's */
         uint8_t ready;         /* index into ready, plus one; 0: none */
-        uint16_t used_by;      /* resources of the policy's own whose series it is, a bit each */
+        uint16_t used_by;      /* declared resources with this series, a bit each */
         uint16_t capacity_of;
 };
 
@@ -74,26 +75,22 @@ struct node_wants {
         size_t own_count;
         struct node_network_options network;
 
-        /* By a sample's family; those of built-in resources first. */
+        /* By a sample's family; families of built-in resources come first. */
         const char *names[EXPOSITION_MAX_FAMILIES];
         struct node_family families[EXPOSITION_MAX_FAMILIES];
-        /* Of a wanted built-in resource: its families, a bit each, and by their place in its row.
-         */
+        /* The families of a wanted built-in resource, as bits, and by their place in its row. */
         uint32_t resource_families[METRIC_RESOURCE_COUNT];
         uint8_t resource_family[METRIC_RESOURCE_COUNT][METRIC_MAX_FAMILIES];
 };
 
-/**
- * node_wants_init() - prepare for a policy's needs
- *
- * The result must not be moved or copied: it points into itself.
+/** node_wants_init() - prepare for a policy. The result points into itself: do not move or copy it
  */
 void node_wants_init(struct node_wants *wants, const struct node_wants_options *options);
 
 /**
- * node_wants_collectors() - node_exporter's collectors that suffice, for ?collect[]=
- * Return: the number of names set in @ret_names (constants); 0 when the whole exposition is needed,
- * because a ready-made metric or a series of the policy's own may be of any collector
+ * node_wants_collectors() - the needed collectors of node_exporter, for ?collect[]=
+ * Return: the number of names in @ret_names (constants); 0 if the whole exposition is needed,
+ * because a ready-made metric or a declared series can come from any collector
  */
 size_t node_wants_collectors(const struct node_wants *wants,
                              const char *ret_names[static NODE_MAX_COLLECTORS]);

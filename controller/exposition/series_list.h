@@ -1,7 +1,7 @@
 /*
- * The series of one family in an exposition. Each has an id, by which it is found in other families
- * and in the exposition before. Ids are hashes of labels (hash_fnv1a()): a peer that finds
- * collisions only blurs its own node.
+ * The series of one family in an exposition. A series has the same id in other families and in the
+ * previous exposition. Ids are hashes of labels (hash_fnv1a()): an exporter that makes collisions
+ * spoils only the values of its own node.
  */
 #pragma once
 
@@ -13,37 +13,37 @@
 
 enum { NODE_MAX_DEVICES = 1024 }; /* in one family of one node */
 
-/* Bytes since a machine's start; beyond, a double does not see an interval's difference any more,
- * and a counter that is nonsense looks like one that stands still. */
+/* Bytes since a machine's start. Above this, a double cannot show the difference of an interval,
+ * and a nonsensical counter looks like one that stands still. */
 #define NODE_COUNTER_MAX 1e18
 
-/* One device's value, one series' value. */
+/* The value of a device or of another series. */
 struct node_device {
         uint64_t id;
         double value;
 };
 
-/* Zero-initialised is empty. The owner frees items, and may set count to 0 to use them again. */
+/* Zero-initialised is empty. The owner frees items, and may set count to 0 to reuse them. */
 struct series_list {
         size_t count, cap;
         struct node_device *items; /* by ascending id */
 };
 
 /**
- * series_list_add() - note a series; of a repeated one the first counts
- * @is_usable: whether @value is one
- * Return: false when it is none, or when there are more than NODE_MAX_DEVICES series
+ * series_list_add() - add a series; only the first of a repeated series counts
+ * @is_usable: is @value valid?
+ * Return: false if it is not, or if there are more than NODE_MAX_DEVICES series
  */
 bool series_list_add(struct series_list *series, uint64_t id, double value, bool is_usable);
-/** series_list_find() - the value with @id; NULL: there is none. Good until the next addition */
+/** series_list_find() - the value with @id; NULL: none. Valid until the next addition */
 const double *series_list_find(const struct series_list *series, uint64_t id);
 
 /**
- * series_used_ratio() - what is used of @total > 0 bytes when @unused are free
+ * series_used_ratio() - the used share of @total > 0 bytes if @unused bytes are free
  *
- * Estimates and races make a little more free than there is: then nothing is used. More than twice
- * the total is nonsense, which taken for an empty node would draw every pod.
- * Return: false when it is that
+ * Because of estimates and races, @unused can be a little above @total: then nothing is used. More
+ * than twice the total is nonsense, and would make the node look empty and attract every pod.
+ * Return: false for such a value
  */
 static inline bool series_used_ratio(double unused, double total, double *ret_ratio) {
         if (unused / total > 2)
@@ -52,7 +52,7 @@ static inline bool series_used_ratio(double unused, double total, double *ret_ra
         return true;
 }
 
-/** series_value_is_within() - in [0, @max], which excludes what is not finite */
+/** series_value_is_within() - is it in [0, @max]? Infinities and NaN are not */
 static inline bool series_value_is_within(double value, double max) {
         return value >= 0 && value <= max;
 }

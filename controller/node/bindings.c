@@ -65,7 +65,7 @@ void bindings_follow(struct bindings *bindings, const struct policy *policy, str
 
         bindings->keep_ms = keep_ms > BINDINGS_KEEP_MIN_MS ? keep_ms : BINDINGS_KEEP_MIN_MS;
         if (bindings->watch && bindings->keep_ms > before_ms) {
-                forget_rings(bindings); /* some were too old to be counted */
+                forget_rings(bindings); /* older bindings were not counted */
                 binding_watch_look_back(bindings->watch, bindings->keep_ms);
         }
         if (policy->hot_value_count == 0 || !api || bindings->watch)

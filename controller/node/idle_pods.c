@@ -9,10 +9,10 @@
 #include "controller/node/node_set.h"
 
 struct idle_pods {
-        struct strmap by_id; /* pod_facts' id -> struct idle_pod, which this owns */
+        struct strmap by_id; /* id of pod_facts -> struct idle_pod, owned */
         struct strmap nodes; /* name -> struct idle_pods_node */
-        unsigned list;       /* the number of lists that have begun */
-        bool is_listed;      /* one has ended */
+        unsigned list;       /* how many lists have begun */
+        bool is_listed;      /* a list has ended */
         struct pod_watch *watch;
 };
 
@@ -20,7 +20,7 @@ static struct idle_pod *find_idle_pod(const struct idle_pods *pods, uint64_t id)
         return strmap_get(&pods->by_id, (const char *)&id, sizeof(id));
 }
 
-/* Seeded, so that nobody can give two pods names that look the same. */
+/* Seeded, so nobody can choose two names with the same hash. */
 static uint64_t name_id_of(const char *namespace, size_t namespace_len, const char *name,
                            size_t name_len) {
         const uint64_t parts[] = {strmap_hash(namespace, namespace_len),
@@ -64,7 +64,7 @@ static struct idle_pods_node *node_for(struct idle_pods *pods, const struct skim
         return node;
 }
 
-/* NULL: it is one too many. */
+/* NULL: there are too many. */
 static struct idle_pod *add_idle_pod(struct idle_pods *pods, const struct pod_facts *facts) {
         struct idle_pod *pod;
 

@@ -14,10 +14,11 @@
 #include "kube/kube_proto.h"
 #include "policy/node_closed.h"
 
-/* Whole Nodes are listed, some 17 kB each: of 100,000 in 400 pages. One at a time is a tree. */
+/* Whole Nodes are listed, about 17 kB each: 100,000 of them in 400 pages. Only one at a time is
+ * parsed. */
 enum { PAGE_LIMIT = 250 };
 
-/* As the API has them; any order and choice of these is allowed. */
+/* The types that the API knows. */
 static const char *const known_types[NODE_SET_MAX_ADDRESS_TYPES] = {
         "InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS",
 };
@@ -38,7 +39,7 @@ int node_set_address_types(const char *text, struct node_set_options *ret, struc
                                          (int)size_min(len, 64), text);
                 for (size_t i = 0; i < options.address_type_count; i++)
                         if (options.address_types[i] == type)
-                                return error_set(err, EINVAL, "address type %s is given twice",
+                                return error_set(err, EINVAL, "address type %s is listed twice",
                                                  type);
                 options.address_types[options.address_type_count++] = type;
                 if (text[len] == '\0')
@@ -106,7 +107,7 @@ static void drop(struct node_set *set, struct node *node) {
         free_listed_node(node);
 }
 
-/* What may stand as a host in a URL: an IP address (no zone, no brackets), or a DNS name. */
+/* Is it valid as a host in a URL: an IP address (without zone and brackets), or a DNS name? */
 static bool is_address(const char *type, const char *text) {
         struct in6_addr scratch;
 
@@ -116,7 +117,7 @@ static bool is_address(const char *type, const char *text) {
         return name_is_made_of(text, strlen(text), 253, NAME_ANY "-.", "", "");
 }
 
-/* @ret_second: set to another address of the same type, if there is one */
+/* @ret_second: set to a second address of the same type, if there is one */
 static const char *find_address(const struct node_set *set, const json_t *object,
                                 const char **ret_second) {
         const json_t *addresses = json_at(object, "status", "addresses", NULL);
@@ -173,7 +174,7 @@ static void write_label(const char *key, const char *value, struct buf *out) {
         out->overflow = false;
 }
 
-/* NULL: it has none that are kept. */
+/* NULL: there are none to keep. */
 static char *find_labels(const json_t *labels, const char *name) {
         static const char deprecated[] = "beta.kubernetes.io/";
         /* One byte is left for the closing bracket. */
@@ -189,7 +190,7 @@ static char *find_labels(const json_t *labels, const char *name) {
         }
         out.max_bytes = NODE_SET_MAX_LABELS_BYTES;
         (void)buf_putc(&out, '}');
-        char *copy = out.len > 2 ? xstrdup(out.data) : NULL; /* of its length only */
+        char *copy = out.len > 2 ? xstrdup(out.data) : NULL; /* without unused space */
         buf_done(&out);
         return copy;
 }
@@ -224,7 +225,7 @@ static bool is_same(const char *a, const char *b) {
         return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Whether that is another place than before. */
+/* Returns whether something has changed. */
 static bool take_place(const struct node_set *set, struct node *node, const json_t *object) {
         const char *second = NULL, *address = find_address(set, object, &second);
         const char *path = find_kubelet_path(object);
@@ -353,7 +354,7 @@ int node_set_add_target(struct node_set *set, const char *text, struct error *er
         if (r < 0)
                 return r;
         if (node_set_get(set, name))
-                return error_set(err, EINVAL, "target %s: this name is already used", name);
+                return error_set(err, EINVAL, "target %s: this name is taken", name);
 
         struct node *node = insert(set, name);
         node->url = xstrdup(url);

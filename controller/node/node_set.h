@@ -1,7 +1,7 @@
 /*
- * The nodes: from a watch on the API server, or from --target NAME=URL. Keeps of each object only
- * what is needed to identify and reach the node, about 150 bytes, and its labels if they are
- * asked for; annotations are passed on and not kept. Objects may hold anything.
+ * The nodes: from a watch of the API server, or from --target NAME=URL. Of each object it keeps
+ * what is needed to identify and reach the node, about 150 bytes, and optionally its labels.
+ * Annotations are passed on, not kept. Objects may hold anything.
  */
 #pragma once
 
@@ -17,11 +17,12 @@
 #include "kube/reflector.h"
 #include "policy/policy.h"
 
-/* How the node's kubelet is asked, and what it measures. */
+/* How to reach the node's kubelet, and what it measures. */
 struct node_kubelet {
-        uint16_t port; /* status.daemonEndpoints; KUBE_PORT_KUBELET unless the node says another */
-        char *path; /* annotation metrics.k8s.io/resource-metrics-path, which metrics-server reads
-                       too; NULL: none that could stand in a URL */
+        uint16_t port; /* of status.daemonEndpoints; KUBE_PORT_KUBELET if it has none */
+        /* The annotation metrics.k8s.io/resource-metrics-path, which metrics-server reads, too;
+         * NULL: there is none that is valid in a URL. */
+        char *path;
         struct kubelet_capacity capacity;
 };
 
@@ -29,20 +30,20 @@ struct idle_pods;
 struct node_set;
 
 struct node {
-        const struct node_set *set; /* that it is in */
-        uint32_t slot; /* dense, reused after a removal: other modules index arrays by it */
+        const struct node_set *set; /* that the node is in */
+        uint32_t slot; /* dense, reused after a removal; other modules use it as an index */
         char *name;
-        char *uid;     /* of the object; NULL: not known, longer than any, or of --target */
-        char *address; /* an IP address or host name; NULL when it has none of the wanted types */
-        char *second_address; /* of the same type: a dual-stack node has two; or NULL */
-        char *url;            /* --target's; NULL: from the address */
-        char *closed_by;      /* as node_closed_by() */
-        char *labels_json;    /* a JSON object, see keeps_labels below; NULL: none are kept */
+        char *uid;     /* NULL: unknown, too long, or the node is a --target */
+        char *address; /* IP address or host name; NULL: it has none of the types in the options */
+        char *second_address; /* of the same type, on a dual-stack node; or NULL */
+        char *url;            /* of --target; NULL: made from the address */
+        char *closed_by;      /* of node_closed_by() */
+        char *labels_json;    /* a JSON object, see keeps_labels; or NULL */
         uint8_t pool;         /* of policy_pool_of(), see node_set_set_policy() */
-        uint8_t next_pool;    /* under the policy that nodes are being listed again for */
+        uint8_t next_pool;    /* under the policy for which nodes are listed again */
         double allocatable_cpu_cores, allocatable_memory_bytes; /* 0: not known */
         struct node_kubelet kubelet;
-        void *userdata; /* of the set's owner */
+        void *userdata; /* for the owner of the set */
 };
 
 enum {
@@ -50,18 +51,18 @@ enum {
         NODE_MAX_UID = 64, /* Kubernetes makes 36 characters */
         NODE_KUBELET_MAX_PATH = 512,
         NODE_SET_MAX_ADDRESS_TYPES = 5,
-        NODE_SET_MAX_LABELS_BYTES = 1024, /* of labels_json; labels that do not fit are left out */
+        NODE_SET_MAX_LABELS_BYTES = 1024, /* of labels_json; further labels are left out */
 };
 
 struct node_set_events {
         void (*on_added)(void *userdata, struct node *node);
-        /* Its addresses have changed, or its kubelet's port or path. */
+        /* The addresses, or the kubelet's port or path, have changed. */
         void (*on_moved)(void *userdata, struct node *node);
-        /* The Node as it is, after on_added and at every change; it may hold anything. */
+        /* The present Node, after on_added and at every change; it may hold anything. */
         void (*on_seen)(void *userdata, struct node *node, const json_t *object);
-        /* @node is gone when this returns. */
+        /* @node is freed after this returns. */
         void (*on_removed)(void *userdata, struct node *node);
-        /* The policy that node_set_set_policy() has returned false for is the set's now. */
+        /* The policy for which node_set_set_policy() has returned false is in use now. */
         void (*on_pools)(void *userdata);
         void *userdata;
 };
@@ -70,10 +71,10 @@ struct node_set_options {
         /* status.addresses[].type in order of preference: "InternalIP", "Hostname", ... */
         const char *address_types[NODE_SET_MAX_ADDRESS_TYPES];
         size_t address_type_count;
-        /* Keep the labels of each node to show them, except those whose value is the node's name,
-         * and those with deprecated keys (beta.kubernetes.io/): some 300 bytes of a usual node. */
+        /* Keep the labels of each node, to show them; except labels with the node's name as their
+         * value, and deprecated ones (beta.kubernetes.io/). About 300 bytes per node. */
         bool keeps_labels;
-        struct idle_pods *idle_pods; /* those on the nodes; borrowed; NULL: nobody asks for them */
+        struct idle_pods *idle_pods; /* borrowed; NULL: they are not needed */
 };
 
 struct node_set {
@@ -81,12 +82,12 @@ struct node_set {
         struct node **slots; /* NULL: free */
         size_t slot_count;
         struct reflector *reflector; /* NULL: there is no watch */
-        bool is_listed;              /* all nodes have been, however long ago */
+        bool is_listed;              /* all nodes have been listed at least once */
 
         struct node_set_options options;
         struct node_set_events events;
-        const struct policy *policy; /* whose pools the nodes are in; NULL: none yet */
-        const struct policy *next;   /* that they are being listed again for; NULL: none */
+        const struct policy *policy; /* whose pools are in use; NULL: none yet */
+        const struct policy *next;   /* for which nodes are listed again; NULL: none */
         struct strmap by_name;
         size_t slot_cap;
         uint32_t *free_slots;
@@ -108,21 +109,21 @@ void node_set_free(struct node_set *set);
 DEFINE_FREEP(struct node_set, node_set_free);
 
 /**
- * node_set_set_policy() - the policy whose pools the nodes are in; borrowed until the next one
+ * node_set_set_policy() - use the pools of another policy, which is borrowed until the next one
  *
- * A node's pool is decided when its labels arrive. For a policy with other pools all nodes are
- * listed again, and stay in the pools of the one before, which stays borrowed, until that is done.
- * Return: true: @policy is the set's now; false: from on_pools on, unless another one comes before
+ * A node's pool is decided when its labels arrive. So if the pools differ, all nodes are listed
+ * again, and the previous policy stays in use, and borrowed, until that is done. Return: true:
+ * @policy is in use; false: it will be, from on_pools on, unless another one comes first
  */
 bool node_set_set_policy(struct node_set *set, const struct policy *policy);
-/** node_set_watch() - follow the API server's nodes; @selector may be NULL */
+/** node_set_watch() - follow the nodes of the API server; @selector may be NULL */
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
                     struct metrics *metrics, const char *selector);
 /** node_set_apply() - apply one event of the watch; public for tests */
 void node_set_apply(struct node_set *set, enum reflector_event event, const json_t *object);
 
 /**
- * node_set_read_target() - "NAME=URL", or only a URL, whose host is then the name
+ * node_set_read_target() - read "NAME=URL", or a URL, whose host becomes the name
  * @ret_name: owned by the caller
  * @ret_url:  points into @text
  * Return: 0; -EINVAL
@@ -130,8 +131,8 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
 _must_check_ int node_set_read_target(const char *text, char **ret_name, const char **ret_url,
                                       struct error *err);
 /**
- * node_set_add_target() - add a node from a text that node_set_read_target() accepts
- * Return: 0; -EINVAL for an invalid text or a name that is used already
+ * node_set_add_target() - add a node from a text for node_set_read_target()
+ * Return: 0; -EINVAL for an invalid text, or a name that is taken
  */
 _must_check_ int node_set_add_target(struct node_set *set, const char *text, struct error *err);
 

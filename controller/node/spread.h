@@ -1,7 +1,6 @@
 /*
- * The phase of a node's turns within a period: derived from its name, evenly distributed, and the
- * same in every process, so that neither a restart nor a change of leader moves a turn, and the
- * turns of 5,000 nodes never coincide.
+ * When a node's turn is within a period: derived from its name, evenly distributed over all nodes,
+ * and the same in every process. So neither a restart nor a change of leader moves a turn.
  */
 #pragma once
 
@@ -10,11 +9,10 @@
 
 #include "base/hash.h"
 
-/** spread_phase_ms() - the node's place in [0, period), which is > 0 ms; @salt: one per
- * schedule */
+/** spread_phase_ms() - a time in [0, @period_ms), which is > 0; @salt: differs for each schedule */
 static inline int64_t spread_phase_ms(const char *node, uint64_t salt, int64_t period_ms) {
-        /* FNV-1a, and the finalizer of MurmurHash3: FNV alone leaves names that differ in their
-         * last digit next to each other. */
+        /* FNV-1a, then the finalizer of MurmurHash3: with FNV alone, names that differ only in the
+         * last digit have turns next to each other. */
         uint64_t hash = hash_fnv1a(HASH_FNV1A_INIT ^ salt, node, strlen(node));
 
         hash ^= hash >> 33;

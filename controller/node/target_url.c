@@ -10,7 +10,7 @@ static bool begins_with(const char *text, const char *prefix) {
         return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Length of "http://" or "https://", 0 when @url begins with neither. */
+/* The length of "http://" or "https://"; 0: @url begins with neither. */
 static size_t scheme_len(const char *url) {
         if (begins_with(url, "http://"))
                 return strlen("http://");
@@ -50,8 +50,8 @@ int target_url_check(const char *template, struct error *err) {
                 return error_set(err, EINVAL, "URL template: must begin with http:// or https://");
         if (target_url_has_user(template))
                 return error_set(err, EINVAL,
-                                 "URL template: must not contain a user or password, since URLs "
-                                 "are logged; use the options for them");
+                                 "URL template: must not contain a user or password: URLs are "
+                                 "logged, so put them into files, see --sources");
         if (!is_printable(template))
                 return error_set(err, EINVAL,
                                  "URL template: spaces, control and non-ASCII characters must be "
@@ -75,8 +75,8 @@ int target_url_check(const char *template, struct error *err) {
         }
         if (!names_node)
                 return error_set(err, EINVAL,
-                                 "URL template: needs {node} or {address}, otherwise all nodes "
-                                 "would share one page");
+                                 "URL template: needs {node} or {address}; otherwise all nodes "
+                                 "would have the same page");
         if (!target_url_is_valid(template))
                 return error_set(err, EINVAL, "URL template: no host, or too long");
         return 0;

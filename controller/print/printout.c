@@ -9,7 +9,7 @@
 
 enum { PRINTOUT_MAX_BYTES = 256 << 20, CELL_MIN = 7 };
 
-/* "cpu_usage_max_avg_1h" -> "cpu max_avg_1h": "_usage_" is common to all. */
+/* "cpu_usage_max_avg_1h" -> "cpu max_avg_1h" */
 static void printout_title(const char *name, char *text, size_t text_bytes) {
         const char *usage = strstr(name, "_usage_");
 

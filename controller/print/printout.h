@@ -1,10 +1,10 @@
 /*
- * What a dry run prints, once or repeatedly: a table with a row per node, or one line with a JSON
- * object per node:
+ * What a dry run prints, once or repeatedly: a table with a row per node, or a JSON object per node
+ * and line:
  *
  *   {"at":...,"node":...,"annotations":{...},"unusable":{metric: why},"ageSeconds":...}
  *
- * Repeated tables overwrite each other on a terminal; elsewhere they follow one another.
+ * On a terminal, each table replaces the one before.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 
 enum printout_format { PRINTOUT_TABLE, PRINTOUT_JSON };
 
-/* Must stay where it is from printout_begin() to printout_end(). */
+/* Must not be moved between printout_begin() and printout_end(). */
 struct printout {
         const struct compiled_policy *compiled;
         bool is_repeated;
@@ -35,11 +35,10 @@ struct printout_row {
         int64_t now_mono_ms, now_unix_ms;
 };
 
-/** printout_begin() - in the style of standard output; @compiled is borrowed until printout_end()
- */
+/** printout_begin() - use the style of standard output; borrows @compiled until printout_end() */
 void printout_begin(struct printout *printout, const struct compiled_policy *compiled,
                     enum printout_format format, bool is_repeated);
-/** printout_add() - readings in percent, those above a limit of the policy in red */
+/** printout_add() - add a node; values above a limit of the policy are red */
 void printout_add(struct printout *printout, const struct printout_row *row);
-/** printout_end() - write it to @out; false: that is closed */
+/** printout_end() - write everything to @out; false: it is closed */
 bool printout_end(struct printout *printout, FILE *out);

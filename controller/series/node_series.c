@@ -14,27 +14,27 @@
 enum {
         NAME_MAX_BYTES = 1 << 10,
         POOL_LABEL_MAX = 24,
-        LIMITS_MAX_BYTES = 1 << 20, /* more than those of POLICY_MAX_POOLS take */
+        LIMITS_MAX_BYTES = 1 << 20, /* enough for POLICY_MAX_POOLS */
 };
 
 struct series_row {
-        size_t name_at; /* in the copy's names */
+        size_t name_at; /* offset in the copy's names */
         uint64_t usable;
-        int64_t hot; /* negative, as the score: none */
+        int64_t hot; /* negative: none; so is the score */
         int score;
         uint8_t pool;
         float usage_ratio[]; /* [metric] */
 };
 
-/* Immutable once it is published. */
+/* Immutable after it is published. */
 struct series_copy {
         unsigned users; /* under the lock */
         size_t metric_count;
         char (*metrics)[METRIC_NAME_MAX + 1];
-        struct buf limits; /* as they stand on the page */
+        struct buf limits; /* rendered */
         size_t count, max_count, row_bytes;
         char *rows;
-        struct buf names; /* each ends with a zero byte */
+        struct buf names; /* each with a zero byte */
 };
 
 struct node_series {
@@ -43,7 +43,7 @@ struct node_series {
         struct series_copy *next;                          /* between begin and publish */
 
         pthread_mutex_t lock;
-        struct series_copy *published; /* replaced by the loop's thread under the lock */
+        struct series_copy *published; /* replaced by the loop's thread, under the lock */
         struct metrics_series *left_out;
 };
 
@@ -94,7 +94,7 @@ static void begin_family(struct buf *out, const char *name, const char *help) {
         buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
-/* Nothing for those in no pool, so that a policy without pools has no such label. */
+/* Nodes in no pool have no such label. */
 static const char *pool_label(unsigned pool, char text[static POOL_LABEL_MAX]) {
         text[0] = '\0';
         if (pool > 0)
@@ -113,9 +113,10 @@ static void append_node_label(struct buf *out, const char *name, const char *nod
 static void render_usage(const struct series_copy *copy, struct buf *out) {
         static const char name[] = "plimsoll_node_usage_ratio";
 
-        begin_family(out, name,
-                     "Usage of the node by metric of the policy, with the number of its pool if it "
-                     "is in one; none while there is no recent value (--node-series).");
+        begin_family(
+                out, name,
+                "Usage of a node by metric of the policy, with the number of its pool if it is "
+                "in one. Nodes without a recent value have no series (--node-series).");
         for (size_t i = 0; i < copy->count; i++) {
                 const struct series_row *row = row_at(copy, i);
                 char text[POOL_LABEL_MAX];
@@ -134,8 +135,8 @@ static void render_limits(const struct policy *policy, struct buf *out) {
         static const char name[] = "plimsoll_node_limit_ratio";
 
         begin_family(out, name,
-                     "Limit of the policy above which a node is rejected, also of each pool by its "
-                     "number (--node-series).");
+                     "Limit of the policy above which a node is rejected; limits of pools have the "
+                     "number of the pool (--node-series).");
         for (size_t k = 0; k < policy->metric_count; k++)
                 for (unsigned pool = 0; pool <= policy->pool_count; pool++) {
                         double limit = policy_limit_ratio(policy, pool, k);
@@ -167,8 +168,7 @@ static void render_copy(const struct series_copy *copy, struct buf *out) {
                      "cordoned or has a taint that keeps pods out, has none (--node-series).");
         render_numbers(copy, out, "plimsoll_node_score", true);
         begin_family(out, "plimsoll_node_hot_value",
-                     "Points for recent bindings, with a policy that has hotValue "
-                     "(--node-series).");
+                     "Points for recent bindings, if the policy has hotValue (--node-series).");
         render_numbers(copy, out, "plimsoll_node_hot_value", false);
 }
 
@@ -180,7 +180,7 @@ static void render_series(void *userdata, struct buf *out) {
         if (copy && !out->overflow) {
                 render_copy(copy, out);
                 if (out->overflow) {
-                        /* The other metrics of the page are worth more than these. */
+                        /* Keep the other metrics of the page. */
                         out->len = begin;
                         out->data[begin] = 0;
                         out->overflow = false;
@@ -190,8 +190,8 @@ static void render_series(void *userdata, struct buf *out) {
         copy_unref(series, copy);
 }
 
-/* There may be 100,000, and the thread that renders them answers the probes too: what is the same
- * in each is printed once. */
+/* There may be 100,000 samples, and this thread answers the probes, too: what they have in common
+ * is formatted once. */
 static void write_samples(const struct series_copy *copy, size_t metric, int64_t at_unix_ms,
                           struct buf *out) {
         _cleanup_(freep) char *head = xasprintf("\n{\"metric\":{\"__name__\":\"%s\",\"instance\":",
@@ -214,7 +214,7 @@ static void write_samples(const struct series_copy *copy, size_t metric, int64_t
         }
 }
 
-/* The place of @metric in @copy; its metric_count: it has none. */
+/* The index of @metric in @copy; metric_count: it is not there. */
 static size_t metric_of_copy(const struct series_copy *copy, const char *metric) {
         size_t k = 0;
 
@@ -262,8 +262,7 @@ struct node_series *node_series_new(struct metrics *metrics) {
                 return series;
         series->left_out = metrics_counter(
                 metrics, "plimsoll_node_metrics_left_out_total",
-                "Pages that were rendered without the series of nodes, since these did not fit.",
-                NULL);
+                "Pages without the series of nodes, since these did not fit.", NULL);
         metrics_set_section(metrics, render_series, series);
         return series;
 }
@@ -283,10 +282,10 @@ void node_series_set_policy(struct node_series *series, const struct policy *pol
 }
 
 static int score_of(const struct node_series *series, const struct plan_values *values) {
-        struct value_columns of;
+        struct value_columns row;
 
-        value_columns_init(&of, series->policy, values);
-        return value_columns_score(&of, series->policy, series->terms, values);
+        value_columns_init(&row, series->policy, values);
+        return value_columns_score(&row, series->policy, series->terms, values);
 }
 
 void node_series_keep(const struct node_series *series, struct series_row **row,

@@ -1,11 +1,10 @@
 /*
- * The series of each node: its usage by metric, its score, its hot value; and the limits of the
- * policy beside them. They are a section of the /metrics page; the usage is also what query_api.h
- * answers with.
+ * The series of each node: usage by metric, score, and hot value, together with the limits of the
+ * policy. They are a section of the /metrics page; query_api.h answers with the usage, too.
  *
- * The loop's thread keeps a row of each node that has recent values, and publishes a copy of all
- * rows every second or so. A copy is immutable and reference-counted: whoever renders it takes a
- * reference, under a lock that is held for that only.
+ * The loop's thread keeps a row for each node with recent values, and publishes a copy of all rows
+ * every second or so. A copy is immutable and reference-counted: a thread that renders takes a
+ * reference. A lock is held only for that.
  *
  *   loop's thread                                   threads that render
  *   node a -> row --\
@@ -25,25 +24,26 @@
 
 struct node_series;
 
-/* What the loop keeps of one node; NULL: no recent values. Its owner frees it with free(). */
+/* What the loop keeps of one node; NULL: it has no recent values. The owner frees it with free().
+ */
 struct series_row;
 
-/** node_series_new() - puts itself on the page of @metrics, which must not be rendered any more
- * when it is freed; NULL: on no page */
+/** node_series_new() - add a section to the page of @metrics, which must no longer be rendered when
+ * this is freed; NULL: no page */
 struct node_series *node_series_new(struct metrics *metrics);
 void node_series_free(struct node_series *series);
 DEFINE_FREEP(struct node_series, node_series_free);
 
-/** node_series_set_policy() - another policy, borrowed until the next one. Rows that were kept
- * under the policy before must be freed */
+/** node_series_set_policy() - follow another policy, which is borrowed until the next one. The rows
+ * from before must be freed */
 void node_series_set_policy(struct node_series *series, const struct policy *policy);
 
-/** node_series_keep() - *@row is of @values from now on */
+/** node_series_keep() - store @values in *@row */
 void node_series_keep(const struct node_series *series, struct series_row **row,
                       const struct plan_values *values);
 
-/** node_series_begin() - a new copy, for at most @count nodes: node_series_add() each of them, then
- * node_series_publish() */
+/** node_series_begin() - begin a copy for at most @count nodes: then node_series_add() each of
+ * them, and node_series_publish() */
 void node_series_begin(struct node_series *series, size_t count);
 /**
  * node_series_add() - the next node
@@ -55,16 +55,16 @@ void node_series_add(struct node_series *series, const char *name, bool is_close
 void node_series_publish(struct node_series *series);
 
 /**
- * node_series_has() - whether a node has a recent value of @metric; any thread
- * Return: 0; -ENOENT no metric of the policy; -EAGAIN no node has one
+ * node_series_has() - does a node have a recent value of @metric? Any thread
+ * Return: 0; -ENOENT: the policy does not have the metric; -EAGAIN: no node has a value
  */
 _must_check_ int node_series_has(struct node_series *series, const char *metric);
 /**
- * node_series_samples() - append the elements of an instant vector of Prometheus' HTTP API, with
- * commas between them: the usage ratio of each node that has a recent one, with the node's name as
+ * node_series_samples() - append the elements of an instant vector of Prometheus' HTTP API,
+ * separated by commas: the usage of each node that has a recent value, with the node's name as
  * `instance`. Any thread
- * @at_unix_ms: the time that each is given, >= 0
- * @out: the caller looks at its overflow
+ * @at_unix_ms: the time of all samples, >= 0
+ * @out:        the caller checks its overflow
  */
 void node_series_samples(struct node_series *series, const char *metric, int64_t at_unix_ms,
                          struct buf *out);

@@ -22,8 +22,8 @@ enum {
         HEX_DIGITS = 2,
 };
 
-/* The vector of one metric. It stays when a policy no longer has the metric: at most 64 are of one
- * policy, and no client can add any. */
+/* The vector of one metric. It is kept when the policy no longer has the metric: a policy has at
+ * most 64 of them, and clients cannot add any. */
 struct vector_page {
         LIST_ENTRY(vector_page) entry;
         struct query_api *api;
@@ -35,7 +35,7 @@ struct query_api {
         struct loop *loop;
         struct node_series *nodes;
         _Atomic int64_t now_unix_ms; /* of the last request */
-        pthread_mutex_t lock;        /* of the list; its pages stay */
+        pthread_mutex_t lock;        /* of the list; pages are never removed */
         LIST_HEAD(, vector_page) pages;
 };
 
@@ -54,8 +54,8 @@ static int hex_value(char c) {
         return at - digits < 16 ? (int)(at - digits) : (int)(at - digits) - 6;
 }
 
-/* A name or value of application/x-www-form-urlencoded; false when it is malformed, has a NUL or
- * does not fit. */
+/* Decodes a name or value of application/x-www-form-urlencoded. False: it is malformed, has a NUL,
+ * or does not fit. */
 static bool decode_form_value(const char *text, size_t len, struct buf *out) {
         buf_clear(out);
         for (size_t i = 0; i < len; i++) {
@@ -82,7 +82,8 @@ static bool is_form(const struct http_exchange *exchange) {
                strncasecmp(exchange->content_type, type, sizeof(type) - 1) == 0;
 }
 
-/* The first value of a parameter, of the form before the URL; @out is empty when there is none. */
+/* The first value of a parameter, in the form or else in the URL; @out is empty if there is none.
+ */
 static bool find_parameter(const struct http_exchange *exchange, const char *name,
                            struct buf *out) {
         const char *at = exchange->body, *end = at + (is_form(exchange) ? exchange->body_bytes : 0);
@@ -103,7 +104,7 @@ static bool find_parameter(const struct http_exchange *exchange, const char *nam
         return buf_puts(out, value ? value : "");
 }
 
-/* Whether there is no time, or one of which we have values. */
+/* Is there no time, or one close to now? */
 static bool is_time_near(const struct buf *text, int64_t now_unix_ms) {
         double s, now_ms = (double)now_unix_ms;
         int64_t at_unix_ms;
@@ -175,14 +176,14 @@ static int write_bad_data(struct buf *out, const char *text) {
         return write_error(out, 400, "bad_data", text);
 }
 
-/* The status of what is in @out; 0: the vector of @query is to be sent. */
+/* Returns the status of the answer in @out; 0: the answer is the vector of @query. */
 static int write_other_answer(const struct query_api *api, const struct http_exchange *exchange,
                               int64_t now_unix_ms, struct buf *query, struct buf *out) {
         _cleanup_(buf_done) struct buf time = BUF_INIT(VALUE_MAX_BYTES);
 
         if (!find_parameter(exchange, "query", query))
                 return write_bad_data(out, "invalid parameter \"query\": malformed or too long");
-        /* Grafana asks this of the year 1970. */
+        /* Grafana asks for this at a time in 1970. */
         if (strcmp(query->data, "1+1") == 0) {
                 (void)buf_printf(out,
                                  "{\"status\":\"success\",\"data\":{\"resultType\":\"scalar\","
@@ -191,8 +192,9 @@ static int write_other_answer(const struct query_api *api, const struct http_exc
                 return 200;
         }
         if (!find_parameter(exchange, "time", &time) || !is_time_near(&time, now_unix_ms))
-                return write_bad_data(out, "invalid parameter \"time\": only the present is known; "
-                                           "give no time, or one within 5 minutes of now");
+                return write_bad_data(out,
+                                      "invalid parameter \"time\": only present values are "
+                                      "known; leave it out, or use a time within 5 minutes of now");
         int r = node_series_has(api->nodes, query->data);
         if (r == -ENOENT)
                 return write_bad_data(out,

@@ -1,14 +1,14 @@
 /*
- * /api/v1/query of Prometheus' HTTP API, for those who would ask a Prometheus for the usage of
- * nodes: the descheduler, Grafana for single values.
+ * /api/v1/query of Prometheus' HTTP API, for programs that ask Prometheus for the usage of nodes:
+ * the descheduler, and Grafana for single values.
  * https://prometheus.io/docs/prometheus/latest/querying/api/
  *
  * There is no PromQL: a query is the name of a metric of the policy, and the answer is a vector
  * with the labels `__name__` and `instance`, the node's name, over the nodes that have a recent
- * value. `1+1`, by which Grafana checks a data source, is answered too.
+ * value. `1+1`, with which Grafana tests a data source, is answered, too.
  *
- * The vector of a metric is a page (net/shared_page.h), so clients that ask often cost little, and
- * those that do not read hold little. Its values have the time at which it was rendered.
+ * The vector of a metric is a page (net/shared_page.h), so frequent requests cost little, and slow
+ * readers take little memory. Samples have the time at which the page was rendered.
  */
 #pragma once
 
@@ -20,9 +20,9 @@
 #include "net/loop.h"
 
 enum {
-        QUERY_API_MAX_BODY_BYTES = 64 << 10, /* of a request; the server refuses more */
+        QUERY_API_MAX_BODY_BYTES = 64 << 10, /* of a request; larger ones are refused */
         QUERY_API_MAX_BYTES = 16 << 20,      /* of an answer; beyond: 500 */
-        /* How far `time` may be from now: Prometheus too shows a sample for that long. */
+        /* How far `time` may be from now: Prometheus shows a sample for as long. */
         QUERY_API_TIME_SLACK_MS = 300000,
 };
 

@@ -1,7 +1,6 @@
 /*
- * Credentials for a peer that is scraped or queried: basic authentication or a token, TLS, and
- * further headers. Files are read again when they are a minute old. Nothing of this may be logged
- * but the user's name.
+ * Credentials for a server that is scraped or queried: basic authentication or a token, TLS, and
+ * additional headers. Files are read again after a minute. Only the user name may be logged.
  */
 #pragma once
 
@@ -15,12 +14,12 @@
 #include "kube/secret.h"
 #include "net/http_client.h"
 
-/* Where a pod has its own. */
+/* The pod's service account. */
 #define CREDENTIALS_ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
 
 enum credentials_file {
-        CREDENTIALS_CA,   /* none: the system's */
-        CREDENTIALS_CERT, /* of the client */
+        CREDENTIALS_CA,   /* default: the system's */
+        CREDENTIALS_CERT, /* the client certificate */
         CREDENTIALS_KEY,
         CREDENTIALS_PASSWORD, /* for basic authentication */
         CREDENTIALS_TOKEN,    /* for Authorization */
@@ -34,7 +33,7 @@ struct credentials_options {
         const char *files[CREDENTIALS_FILE_COUNT]; /* paths; NULL: none */
         const char *username;                      /* basic authentication; NULL: none */
         const char *token_type;                    /* NULL: Bearer */
-        const char *server_name; /* in the peer's certificate; NULL: the URL's host */
+        const char *server_name; /* in the server's certificate; NULL: the URL's host */
         bool is_insecure;        /* do not verify the certificate */
         struct {
                 const char *name, *value;
@@ -43,17 +42,17 @@ struct credentials_options {
 };
 
 /**
- * credentials_read() - from an entry of the file: tls_config, basic_auth, authorization and
- * http_headers, named and meant as in Prometheus' configuration
- * @map:         has these among its fields; its reader gets the errors
- * @opens_files: can the files be read, too, and hold what they should? For --check-config
- * @ret:         strings are the document's
+ * credentials_read() - read tls_config, basic_auth, authorization and http_headers, which have the
+ * names and meanings of Prometheus' configuration
+ * @map:         has these fields; its reader gets the errors
+ * @opens_files: also check the files' content, for --check-config
+ * @ret:         the document owns the strings
  */
 void credentials_read(const struct reader_map *map, bool opens_files,
                       struct credentials_options *ret);
 
 struct credentials {
-        /* For a struct http_request, as of the last refresh. */
+        /* For a struct http_request, from the last refresh. */
         const char *basic_auth; /* "user:password", or NULL */
         struct http_tls tls;
         /* Private. */
@@ -67,11 +66,11 @@ void credentials_init(struct credentials *credentials, const struct credentials_
 void credentials_done(struct credentials *credentials);
 
 /**
- * credentials_refresh() - for the next request
- * Return: 0; negative errno when a file could never be read
+ * credentials_refresh() - prepare the next request
+ * Return: 0; negative errno if a file could never be read
  */
 _must_check_ int credentials_refresh(struct credentials *credentials, int64_t now_mono_ms,
                                      struct error *err);
-/** credentials_put_headers() - append to the NULL-terminated @headers, which have room for
- * CREDENTIALS_MAX_HEADERS + 1 more; borrowed until the next refresh */
+/** credentials_put_headers() - append to the NULL-terminated @headers, with room for
+ * CREDENTIALS_MAX_HEADERS + 1 more. The headers are borrowed until the next refresh */
 void credentials_put_headers(const struct credentials *credentials, const char **headers);

@@ -1,22 +1,22 @@
 /*
  * Where readings come from. A source gets the nodes and the policy, collects at its own interval,
- * and hands in readings node by node: to the loop, a source that scrapes every node (scraper.h)
- * and one that queries a server about all of them look the same. CONTRIBUTING.md has what adding
- * one takes.
+ * and hands in readings node by node. It may scrape every node (scraper.h) or query a server about
+ * all nodes; the loop sees no difference. CONTRIBUTING.md shows how to add one: it fills a
+ * struct source_kind, runs with a struct source, and hands in a struct source_reading.
  *
- * What a source can hand in:
+ * A reading has one or both of:
  *
- * - a step: what was used and what there was since the step before, per channel. It goes into the
- *   node's windows (window.h), and any metric whose name is a query is computed from them.
- * - values: metrics that the source delivers ready-made, by their index in the policy; published
- *   as they stand as long as they are fresh.
+ * - a step: usage and capacity since the previous step, per channel. It goes into the node's
+ *   windows (window.h), from which any metric whose name is a query is computed.
+ * - values: ready-made metrics, by their index in the policy. They are published unchanged while
+ *   they are fresh.
  *
- * Every attempt on a node ends in a reading or in a failure; a node that is missing from a server's
+ * Every attempt on a node ends in a reading or a failure. A node that is missing from a server's
  * response has failed.
  *
  * Sources have an order of preference. A source is asked about a node only while no source before
  * it serves the node (track/node_track.h). A source that asks one server about all nodes does so
- * while at least one node needs it. Exporters have no place in the order: they are always asked.
+ * while at least one node needs it. Exporters are not part of the order: they are always asked.
  *
  * Everything happens on the loop's thread.
  */
@@ -48,124 +48,112 @@ struct source_reading {
         const struct window_step *step; /* NULL: none */
         uint64_t ready;                 /* a bit per policy metric that is in values_ratio */
         const double *values_ratio;     /* [metric of the policy]; NULL when `ready` is 0 */
-        bool is_of_last_policy;         /* it was asked for before the policy in force */
-        /* [WINDOW_MAX_CHANNELS]: why the reading has no value of a wanted resource, for --dry-run;
-         * constant text, NULL where it has one. May be NULL itself */
+        bool is_of_last_policy;         /* requested before the policy in force */
+        /* [WINDOW_MAX_CHANNELS]: for --dry-run, why the reading lacks a resource that the policy
+         * needs; constant text, NULL where it does not. May be NULL itself */
         const char *const *why;
 };
 
-/** source_reading_is_news() - false: a page that was served before */
+/** source_reading_is_news() - false: the page was served before */
 static inline bool source_reading_is_news(const struct source_reading *reading) {
         return reading->step || reading->ready != 0;
 }
 
-/* What a source calls; the pointers are borrowed for the call, and nothing called here may call
- * the source. */
+/* What a source calls. The pointers are borrowed for the call. None of these functions may call the
+ * source. */
 struct source_sink {
         void (*on_reading)(const struct source_sink *sink, struct node *node,
                            const struct source_reading *reading);
-        /* An attempt that gave nothing. @reason: short static text, a label of metrics. */
+        /* An attempt without a result. @reason: short static text, a label of metrics. */
         void (*on_failure)(const struct source_sink *sink, struct node *node, const char *reason);
         /* Does @node need the source now? NULL: does any node? */
         bool (*is_needed)(const struct source_sink *sink, const struct node *node);
         void *userdata;
-        size_t source; /* the index of the one that calls */
+        size_t source; /* the index of the calling source */
 };
 
 enum { SOURCE_MAX = 16 };
 
-/* What has to be known of a source to judge what it says. */
+/* How to interpret a source's readings. */
 struct source_traits {
-        int64_t interval_ms; /* between two readings of a node, > 0 */
-        bool is_ready_made;  /* it hands in values and no steps: there is nothing for windows */
-        bool is_costly;      /* each question costs the API server something, too: a replica that
-                              * does not write asks less often */
-        struct source_scope scope; /* those with an exporter stand behind all that have none */
+        int64_t interval_ms;       /* between two readings of a node, > 0 */
+        bool is_ready_made;        /* it hands in values, but no steps for windows */
+        bool is_costly;            /* each question also costs the API server something: a replica
+                                    * that does not write asks less often */
+        struct source_scope scope; /* a scope with an exporter comes after all without one */
 };
 
-/* A source as it is configured, before it runs (source_list.h). Strings are borrowed. */
+/* The configuration of a source (source_list.h). Strings are borrowed. */
 struct source_spec {
         const struct source_kind *kind;
-        const char *name; /* in the `source` label of metrics, and in logs */
-        const char *url;  /* a template with {node} or {address}, or a server's address */
+        const char *name; /* in the `source` label of metrics and in logs */
+        const char *url;  /* a template with {node} or {address}, or the address of a server */
         struct source_traits traits;
         struct credentials_options credentials;
-        const char *match; /* matchers of labels, for a server that knows several clusters; NULL */
-        bool is_ratio;     /* the unit of recorded series, which is percent otherwise */
+        const char *match; /* label matchers, for a server with several clusters; NULL: none */
+        bool is_ratio;     /* the unit of recorded series; otherwise they are percentages */
 };
 
-/* What sources need; borrowed. */
-struct source_parts {
+/* The head of every source: what it runs with. Pointers are borrowed. */
+struct source {
+        const struct source_spec *spec;
         struct loop *loop;
         struct http_client *client; /* for source_list_in_flight() requests at a time */
         struct kube_api *api;       /* NULL: no cluster, only with --target */
         struct metrics *metrics;
         const struct node_network_options *network;
-        bool is_once;    /* every node twice, as soon as possible */
-        bool is_at_once; /* the first reading of every node, too */
+        bool is_once;                   /* read every node twice, as soon as possible */
+        bool is_at_once;                /* do not wait for the first turn of a node */
+        struct source_sink sink;        /* where readings go */
+        struct outage_log outages;      /* the nodes that fail; the set ticks it */
+        struct metrics_series *failing; /* the number of nodes that fail */
 };
 
-/* What a source may have in its entry of the file, beside `kind` and `interval`. */
+/* The fields of an entry in the file, in addition to `kind` and `interval`. */
 enum source_field {
-        SOURCE_HAS_NAME = 1 << 0,  /* which it must have, as an exporter does */
-        SOURCE_HAS_URL = 1 << 1,   /* which it must have, unless the kind does */
+        SOURCE_HAS_NAME = 1 << 0,  /* required, as for an exporter */
+        SOURCE_HAS_URL = 1 << 1,   /* required unless the kind has one */
         SOURCE_HAS_HTTP = 1 << 2,  /* see struct credentials_options */
         SOURCE_HAS_QUERY = 1 << 3, /* match and unit */
 };
 
-struct source;
-
-/* A kind of source: it lives in one folder, and has one row in controller/source_kinds.c. @source
- * is the one that new() made; no function may be NULL that is not said to. */
+/* A kind of source: it has its own folder and a row in controller/source_kinds.c. new() makes the
+ * @source of the other functions. A function may be NULL only if its comment says so. */
 struct source_kind {
         const char *name;            /* in --metrics-source and the file */
         unsigned fields;             /* enum source_field */
-        const char *url;             /* unless another is given; NULL: none */
-        const char *measure;         /* how it differs from node_exporter's measures; NULL: not */
-        bool takes_targets;          /* it reads a URL that --target names */
-        bool uses_account;           /* with the pod's own CA and token, unless others are given */
+        const char *url;             /* the default; NULL: none */
+        const char *measure;         /* the difference to node_exporter's values; NULL: none */
+        bool takes_targets;          /* can read a URL of --target */
+        bool uses_account;           /* the pod's own CA and token are the default credentials */
         struct source_traits traits; /* with the default interval */
-        const void *own;             /* whatever new() needs to know of the kind */
-        /* What to look at when a node fails for a reason; the last row is of no reason in
-         * particular. */
+        const void *own;             /* for the kind's new() */
+        /* What to check when a node fails for a reason. The last row is for all other reasons. */
         const struct source_hint { const char *reason, *see; } * hints;
-        /** check() - @spec is complete but for this; @ret_field: which is wrong. NULL: all are
-         * right
-         */
+        /** check() - check the last details of @spec; @ret_field: the one that is wrong. NULL:
+         * there is nothing to check */
         int (*check)(const struct source_spec *spec, const char **ret_field, struct error *err);
-        /** new() - @parts and @spec are borrowed for the life of the source, @sink is copied */
-        struct source *(*new)(const struct source_parts *parts, const struct source_spec *spec,
-                              const struct source_sink *sink);
-        /** in_flight() - of a source that asks every node: how many requests at a time. NULL: it
-         * asks one server about all nodes, a few requests at a time */
+        /** new() - @head is copied to the beginning of the new source */
+        struct source *(*new)(const struct source *head);
+        /** in_flight() - how many requests the source may send at a time. NULL: a few, since it
+         * asks one server about all nodes */
         size_t (*in_flight)(size_t nodes);
-        /** set_policy() - what is wanted from now on; @policy is borrowed until the next call */
+        /** set_policy() - @policy is borrowed until the next call */
         void (*set_policy)(struct source *source, const struct policy *policy);
-        /** add_node() - also after an address has changed: the source begins to ask about it */
+        /** add_node() - read the node from now on; also called after its address has changed */
         void (*add_node)(struct source *source, struct node *node);
-        /** remove_node() - forget it; nothing about it is handed in any more */
+        /** remove_node() - forget the node; no reading of it is handed in any more */
         void (*remove_node)(struct source *source, struct node *node);
-        /** free() - ends what is under way without calls */
+        /** free() - cancel requests, without calling the sink */
         void (*free)(struct source *source);
 };
 
-/* The head of every source. */
-struct source {
-        const struct source_kind *kind;
-        struct outage_log outages; /* which nodes fail; its tick is the set's */
-};
+/** source_new() - @parts: everything but the spec and what source_new() makes */
+struct source *source_new(const struct source *parts, const struct source_spec *spec);
+void source_free(struct source *source);
 
-static inline void source_free(struct source *source) {
-        if (source)
-                source->kind->free(source);
-}
+/** source_timeout_ms() - for one request, so that it ends before the next one is due */
+int64_t source_timeout_ms(const struct source *source);
 
-/** source_timeout_ms() - of one request: whatever hangs has ended before the next one is due */
-static inline int64_t source_timeout_ms(int64_t interval_ms) {
-        int64_t timeout_ms = interval_ms * 9 / 10;
-
-        return timeout_ms < 10000 ? timeout_ms : 10000;
-}
-
-/** source_hint() - what to look at when a source fails for @reason */
+/** source_hint() - what to check when a source fails for @reason */
 const char *source_hint(const struct source_kind *kind, const char *reason);

@@ -13,7 +13,7 @@ struct source_file {
         struct metrics_series *is_failed;
 };
 
-/* @problem: why the file is not in force as it is now; NULL: it is */
+/* @problem: why the latest file is not in force; NULL: it is */
 static void show_list(const struct source_file *file, const char *problem) {
         metrics_set(file->is_failed, problem != NULL);
         health_pass(file->check, "%s, %zu source%s%s%s", file->options.path, file->list->count,
@@ -43,7 +43,7 @@ int source_file_new(const struct source_file_options *options, struct source_fil
         _cleanup_(source_file_freep) struct source_file *file = xcalloc(1, sizeof(*file));
 
         file->options = *options;
-        /* Before it is read, so that no change behind that is missed. */
+        /* Watch before reading, so that no change is missed. */
         file->watch = file_watch_new(options->loop, options->path, on_sources_file, file);
         int r = source_list_load(options->path, &options->rules, &file->list, err);
         if (r < 0)
@@ -51,7 +51,7 @@ int source_file_new(const struct source_file_options *options, struct source_fil
         file->check = health_add(options->health, "sources file", "");
         file->is_failed = metrics_gauge(
                 options->metrics, "plimsoll_sources_failed",
-                "1 while the file of --sources cannot be loaded and the sources before it run.",
+                "1 while the file of --sources cannot be loaded and the previous sources run.",
                 NULL);
         show_list(file, NULL);
         *ret_list = file->list;

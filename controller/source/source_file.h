@@ -1,6 +1,6 @@
 /*
- * The file of --sources, watched: when it changes, and can be read, its sources are to run; when it
- * cannot, those before stay.
+ * Watches the file of --sources. If it changes and is valid, its sources replace the previous ones;
+ * otherwise, the previous ones stay.
  */
 #pragma once
 
@@ -17,7 +17,8 @@ struct source_file_options {
         struct health *health;
         const char *path;
         struct source_list_rules rules;
-        /** on_list() - @list is borrowed until the next call; the one before, until this returns */
+        /** on_list() - @list is borrowed until the next call; the previous list until this returns
+         */
         void (*on_list)(void *userdata, const struct source_list *list);
         void *userdata;
 };
@@ -25,10 +26,10 @@ struct source_file_options {
 struct source_file;
 
 /**
- * source_file_new() - load the file, then follow it
+ * source_file_new() - load the file and watch it
  * @options:  strings are borrowed
- * @ret_list: the first list, until on_list() has another one
- * Return: 0; negative errno when it cannot be loaded
+ * @ret_list: the first list, valid until on_list()
+ * Return: 0; negative errno if it cannot be loaded
  */
 _must_check_ int source_file_new(const struct source_file_options *options,
                                  struct source_file **ret, const struct source_list **ret_list,
@@ -36,5 +37,5 @@ _must_check_ int source_file_new(const struct source_file_options *options,
 void source_file_free(struct source_file *file);
 DEFINE_FREEP(struct source_file, source_file_free);
 
-/** source_file_reload() - read it now, changed or not (SIGHUP); no-op for NULL */
+/** source_file_reload() - read the file now, for SIGHUP; @file may be NULL */
 void source_file_reload(struct source_file *file);

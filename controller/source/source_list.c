@@ -1,7 +1,6 @@
 #include "controller/source/source_list.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -11,16 +10,39 @@
 #include "codec/tree.h"
 
 enum {
-        OTHERS_IN_FLIGHT = 16, /* of sources that ask a server about all nodes */
+        OTHERS_IN_FLIGHT = 16, /* for sources that ask one server about all nodes */
         INTERVAL_MIN_MS = 1000,
         INTERVAL_MAX_MS = 300000,
+        KINDS_TEXT_MAX_BYTES = 512,
 };
 
-static const struct source_kind *find_kind(const struct source_kind *const *kinds, const char *name,
-                                           size_t len) {
-        while (*kinds && !(strlen((*kinds)->name) == len && memcmp((*kinds)->name, name, len) == 0))
+static const struct source_kind *find_kind(const struct source_kind *const *kinds,
+                                           const char *name) {
+        while (*kinds && strcmp((*kinds)->name, name) != 0)
                 kinds++;
         return *kinds;
+}
+
+/* Kinds with any of the fields @without cannot stand where @name does. Return: "a, b or c (did you
+ * mean b?)", owned by the caller */
+static char *expected_kinds(const struct source_kind *const *kinds, unsigned without,
+                            const char *name) {
+        struct buf text = BUF_INIT(KINDS_TEXT_MAX_BYTES);
+        struct nearest nearest = NEAREST_TO(name);
+        const char *last = NULL;
+
+        for (; *kinds; kinds++) {
+                if ((*kinds)->fields & without)
+                        continue;
+                nearest_offer(&nearest, (*kinds)->name);
+                if (last)
+                        buf_printf(&text, "%s%s", text.len > 0 ? ", " : "", last);
+                last = (*kinds)->name;
+        }
+        buf_printf(&text, " or %s", last);
+        if (nearest.candidate)
+                buf_printf(&text, " (did you mean %s?)", nearest.candidate);
+        return buf_take(&text);
 }
 
 static const struct source_spec *find_name(const struct source_list *list, const char *name) {
@@ -35,7 +57,7 @@ static struct source_spec default_spec(const struct source_kind *kind) {
                 .kind = kind, .name = kind->name, .url = kind->url, .traits = kind->traits};
 }
 
-/* Exporters stand behind the sources in order. */
+/* Exporters come after the ordered sources. */
 static void add_spec(struct source_list *list, const struct source_spec *spec) {
         size_t at = spec->traits.scope.exporter ? list->count : list->ordered_count++;
 
@@ -44,7 +66,7 @@ static void add_spec(struct source_list *list, const struct source_spec *spec) {
         list->count++;
 }
 
-/* A kubelet is asked with the account of the pod, unless it has other credentials. */
+/* Without other credentials, a kubelet is read with the pod's service account. */
 static void settle_credentials(struct source_spec *spec) {
         const char **files = spec->credentials.files;
 
@@ -69,34 +91,17 @@ static int check_spec(const struct source_spec *spec, const struct source_list_r
 
 /* ---- Flags. */
 
-static int refuse_kind(const struct source_kind *const *kinds, const char *name, size_t len,
-                       struct error *err) {
-        char wrong[65];
-        struct nearest nearest = NEAREST_TO(wrong);
-        _cleanup_(buf_done) struct buf all = BUF_INIT(256);
-
-        (void)snprintf(wrong, sizeof(wrong), "%.*s", (int)size_min(len, sizeof(wrong) - 1), name);
-        for (size_t i = 0; kinds[i]; i++) {
-                if (kinds[i]->fields & SOURCE_HAS_NAME)
-                        continue;
-                buf_printf(&all, "%s%s", all.len > 0 ? ", " : "", kinds[i]->name);
-                nearest_offer(&nearest, kinds[i]->name);
-        }
-        const char *meant = nearest.candidate;
-        return error_set(err, EINVAL, "\"%s\": unknown source%s%s%s; expected one of %s", wrong,
-                         meant ? " (did you mean " : "", meant ? meant : "", meant ? "?)" : "",
-                         all.data);
-}
-
 int source_list_order(const char *text, const struct source_kind *const *kinds,
                       struct source_list **ret, struct error *err) {
         _cleanup_(source_list_freep) struct source_list *list = xcalloc(1, sizeof(*list));
 
         for (const char *at = text;; at++) {
                 size_t len = strcspn(at, ",");
-                const struct source_kind *kind = find_kind(kinds, at, len);
+                _cleanup_(freep) char *name = xmemdup0(at, len);
+                const struct source_kind *kind = find_kind(kinds, name);
+                _cleanup_(freep) char *expected = expected_kinds(kinds, SOURCE_HAS_NAME, name);
                 if (!kind || (kind->fields & SOURCE_HAS_NAME))
-                        return refuse_kind(kinds, at, len, err);
+                        return error_set(err, EINVAL, "'%.64s': expected %s", name, expected);
                 if (find_name(list, kind->name))
                         return error_set(err, EINVAL, "\"%s\" is given twice", kind->name);
                 const struct source_spec spec = default_spec(kind);
@@ -126,7 +131,7 @@ int source_list_check(struct source_list *list, const struct source_list_rules *
 
 static const struct {
         const char *name;
-        unsigned of; /* enum source_field; 0: every source has it */
+        unsigned needs; /* enum source_field; 0: every source has the field */
 } fields[] = {
         {"kind", 0},
         {"interval", 0},
@@ -143,20 +148,14 @@ static const struct {
 static void read_kind(const struct reader_map *map, const struct source_kind *const *kinds,
                       const struct source_kind **ret) {
         const char *name = reader_text(map, "kind", READER_REQUIRED, "a kind of source");
-        _cleanup_(buf_done) struct buf all = BUF_INIT(256);
 
-        *ret = name ? find_kind(kinds, name, strlen(name)) : NULL;
-        for (size_t i = 0; kinds[i]; i++)
-                buf_printf(&all, "%s%s",
-                           i == 0         ? ""
-                           : kinds[i + 1] ? ", "
-                                          : " or ",
-                           kinds[i]->name);
+        *ret = name ? find_kind(kinds, name) : NULL;
+        _cleanup_(freep) char *expected = name ? expected_kinds(kinds, 0, name) : NULL;
         if (name && !*ret)
-                reader_expected(map, "kind", "%s", all.data);
+                reader_expected(map, "kind", "%s", expected);
 }
 
-/* The name of an exporter, by which policies call it. */
+/* The name of an exporter, which policies refer to. */
 static void read_name(const struct reader_map *map, const struct source_list_rules *rules,
                       const struct source_list *list, struct source_spec *spec) {
         const char *name = reader_text(map, "name", READER_REQUIRED, "a name");
@@ -166,7 +165,7 @@ static void read_name(const struct reader_map *map, const struct source_list_rul
         if (!name_is_made_of(name, strlen(name), POLICY_RESOURCE_NAME_MAX, NAME_LOWER "-", "", ""))
                 reader_expected(map, "name", "at most %d of a-z, 0-9 and '-'",
                                 POLICY_RESOURCE_NAME_MAX);
-        else if (find_kind(rules->kinds, name, strlen(name)) || find_name(list, name))
+        else if (find_kind(rules->kinds, name) || find_name(list, name))
                 reader_refuse(map, "name", "\"%s\" is taken", name);
         spec->name = spec->traits.scope.exporter = name;
 }
@@ -181,7 +180,7 @@ static void read_interval(const struct reader_map *map, int64_t *ret_ms) {
                 reader_expected(map, "interval", "%s", what);
 }
 
-/* One entry of the list. @known: room for the names of its fields, as long as @map lives */
+/* Read one entry of the list. @known: room for the names of its fields, as long as @map lives */
 static void read_spec(struct reader_map *map, const char *known[static ARRAY_LEN(fields) + 1],
                       const struct source_list_rules *rules, struct source_list *list) {
         const struct source_kind *kind = NULL;
@@ -196,7 +195,7 @@ static void read_spec(struct reader_map *map, const char *known[static ARRAY_LEN
         if (!kind)
                 return;
         for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-                if (fields[i].of == 0 || (kind->fields & fields[i].of))
+                if (fields[i].needs == 0 || (kind->fields & fields[i].needs))
                         known[count++] = fields[i].name;
         known[count] = NULL;
 
@@ -278,14 +277,6 @@ void source_list_free(struct source_list *list) {
 }
 
 /* ---- A list in use. */
-
-const char *source_hint(const struct source_kind *kind, const char *reason) {
-        const struct source_hint *hint = kind->hints;
-
-        while (hint->reason && strcmp(hint->reason, reason) != 0)
-                hint++;
-        return hint->see;
-}
 
 size_t source_list_in_flight(const struct source_list *list, size_t nodes) {
         size_t in_flight = OTHERS_IN_FLIGHT;

@@ -1,6 +1,6 @@
 /*
- * The sources that are configured, in order of preference, and behind them the exporters: from the
- * file of --sources, or from flags.
+ * The configured sources in order of preference, followed by the exporters. They come from the file
+ * of --sources, or from flags.
  *
  *     sources:
  *     - kind: prometheus
@@ -20,17 +20,17 @@
 #include "controller/source/source.h"
 
 struct source_list {
-        struct tree *document; /* holds the strings of the file; NULL: they are flags' */
+        struct tree *document; /* owns the strings of the file; NULL: the flags have them */
         struct source_spec specs[SOURCE_MAX];
         size_t count;         /* > 0 */
         size_t ordered_count; /* without the exporters; > 0 */
 };
 
-/* What is asked of a list. */
+/* How to check a list. */
 struct source_list_rules {
-        const struct source_kind *const *kinds; /* all that there are; NULL ends them */
-        bool opens_files;                       /* files of credentials must be there, and usable */
-        bool takes_targets; /* every source must be able to read the URL of a --target */
+        const struct source_kind *const *kinds; /* all kinds; NULL-terminated */
+        bool opens_files;                       /* files with credentials must exist and be valid */
+        bool takes_targets; /* every source must be able to read a URL of --target */
 };
 
 /**
@@ -40,23 +40,24 @@ struct source_list_rules {
 _must_check_ int source_list_parse(const char *text, size_t len,
                                    const struct source_list_rules *rules, struct source_list **ret,
                                    struct error *err);
-/** source_list_load() - the same of a file, whose name @err has, too */
+/** source_list_load() - read a file; @err also has its name */
 _must_check_ int source_list_load(const char *path, const struct source_list_rules *rules,
                                   struct source_list **ret, struct error *err);
 /**
- * source_list_order() - read "prometheus,node-exporter" into sources as they are by default
+ * source_list_order() - read "prometheus,node-exporter" into sources with their defaults
  *
- * The caller may change them; then source_list_check().
+ * The caller may change them, and then calls source_list_check().
  * Return: 0; -EINVAL for an unknown, repeated or missing name
  */
 _must_check_ int source_list_order(const char *text, const struct source_kind *const *kinds,
                                    struct source_list **ret, struct error *err);
-/** source_list_check() - Return: 0; -EINVAL, and @ret_wrong is the source, @ret_field what of it */
+/** source_list_check() - check all sources. Return: 0; -EINVAL, and @ret_wrong and @ret_field are
+ * the source and its field */
 _must_check_ int source_list_check(struct source_list *list, const struct source_list_rules *rules,
                                    const struct source_spec **ret_wrong, const char **ret_field,
                                    struct error *err);
 void source_list_free(struct source_list *list);
 DEFINE_FREEP(struct source_list, source_list_free);
 
-/** source_list_in_flight() - how many requests all sources together may have in flight */
+/** source_list_in_flight() - the number of requests that all sources together may send at a time */
 size_t source_list_in_flight(const struct source_list *list, size_t nodes);

@@ -1,11 +1,10 @@
 /*
- * Which source delivers which metric: for the windows that are kept, for what is queried, and for
- * which source is waited for. Pure.
+ * Which source delivers which metric. This decides which windows are kept, what is queried, and
+ * which source is awaited. Pure.
  *
- * A metric of a resource that the policy declares with `exporter: dcgm` comes from the
- * exporter of that name; every other metric is for any other source, as far as it knows such a
- * resource. A Prometheus has scraped every exporter, and so has every
- * metric.
+ * A metric of a resource that the policy declares with `exporter: dcgm` comes from the exporter of
+ * that name. Other metrics come from any other source that knows the resource. Prometheus scrapes
+ * every exporter, so it has every metric.
  */
 #pragma once
 
@@ -14,15 +13,15 @@
 
 #include "policy/policy.h"
 
-/* Zero-initialised: all metrics that are not of an exporter in particular. */
+/* Zero-initialised: all metrics without an `exporter`. */
 struct source_scope {
-        const char *exporter;    /* only those that are of this one; NULL: those of none */
-        bool has_every_exporter; /* both */
-        uint32_t resources; /* of these, a bit each; 0: of any, and those that are ready-made */
+        const char *exporter;    /* only metrics of this exporter; NULL: of no exporter */
+        bool has_every_exporter; /* metrics of every exporter and of none */
+        uint32_t resources; /* only metrics of these, a bit each; 0: of any, and ready-made ones */
 };
 
-/** source_scope_has() - does such a source deliver @metric? */
+/** source_scope_has() - does the source deliver @metric? */
 bool source_scope_has(const struct source_scope *scope, const struct policy *policy,
                       const struct policy_metric *metric);
-/** source_scope_has_any() - for any metric of @policy? */
+/** source_scope_has_any() - does the source deliver any metric of @policy? */
 bool source_scope_has_any(const struct source_scope *scope, const struct policy *policy);

@@ -10,7 +10,6 @@ struct source_set {
         struct loop *loop;
         struct loop_timer tick;
         size_t count;
-        const struct source_spec *specs; /* borrowed */
         struct source *sources[SOURCE_MAX];
 };
 
@@ -23,24 +22,22 @@ static void on_source_tick(void *userdata) {
         loop_timer_arm(set->loop, &set->tick, now_mono_ms + TICK_MS, on_source_tick, set);
 }
 
-struct source_set *source_set_new(const struct source_parts *parts, const struct source_list *list,
-                                  const struct source_sink *sink) {
+struct source_set *source_set_new(const struct source *parts, const struct source_list *list) {
         struct source_set *set = xcalloc(1, sizeof(*set));
+        struct source own = *parts;
 
         set->loop = parts->loop;
         set->count = list->count;
-        set->specs = list->specs;
         for (size_t i = 0; i < set->count; i++) {
-                struct source_sink own = *sink;
-                own.source = i;
-                set->sources[i] = set->specs[i].kind->new (parts, &set->specs[i], &own);
+                own.sink.source = i;
+                set->sources[i] = source_new(&own, &list->specs[i]);
         }
         on_source_tick(set);
         return set;
 }
 
-/* The policy may have been changed before the sources, or be meant for another controller: so this
- * is no error. */
+/* This is not an error: somebody may have changed the policy before the sources, or the policy is
+ * for another controller. */
 static void warn_of_unknown_exporters(const struct source_set *set, const struct policy *policy) {
         for (size_t i = 0; i < policy->resource_count; i++) {
                 const struct policy_resource *resource = &policy->resources[i];
@@ -48,7 +45,8 @@ static void warn_of_unknown_exporters(const struct source_set *set, const struct
                         .is_query = true, .query.resource = METRIC_RESOURCE_COUNT + (unsigned)i};
                 bool is_known = !resource->exporter[0];
                 for (size_t m = 0; m < set->count && !is_known; m++)
-                        is_known = source_scope_has(&set->specs[m].traits.scope, policy, &metric);
+                        is_known = source_scope_has(&set->sources[m]->spec->traits.scope, policy,
+                                                    &metric);
                 if (!is_known)
                         log_warn(MSG("policy metric has no source: no exporter of that name"),
                                  STR("metric", resource->name),
@@ -60,17 +58,17 @@ void source_set_policy(struct source_set *set, const struct policy *policy) {
         if (set->count > 0)
                 warn_of_unknown_exporters(set, policy);
         for (size_t i = 0; i < set->count; i++)
-                set->sources[i]->kind->set_policy(set->sources[i], policy);
+                set->sources[i]->spec->kind->set_policy(set->sources[i], policy);
 }
 
 void source_set_add_node(struct source_set *set, struct node *node) {
         for (size_t i = 0; i < set->count; i++)
-                set->sources[i]->kind->add_node(set->sources[i], node);
+                set->sources[i]->spec->kind->add_node(set->sources[i], node);
 }
 
 void source_set_remove_node(struct source_set *set, struct node *node) {
         for (size_t i = 0; i < set->count; i++)
-                set->sources[i]->kind->remove_node(set->sources[i], node);
+                set->sources[i]->spec->kind->remove_node(set->sources[i], node);
 }
 
 void source_set_stop(struct source_set *set) {

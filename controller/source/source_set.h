@@ -1,6 +1,6 @@
 /*
- * The sources that run. Each has an index, under which it reports: its place in the source_list.
- * Which one serves a node, and which ones are asked, is decided per node (track/node_track.h).
+ * The sources that run. Each reports with its index in the source_list. track/node_track.h decides
+ * which one serves a node, and which ones are asked.
  */
 #pragma once
 
@@ -9,15 +9,13 @@
 
 struct source_set;
 
-/** source_set_new() - @list is borrowed; @sink is copied, its source set for each */
-struct source_set *source_set_new(const struct source_parts *parts, const struct source_list *list,
-                                  const struct source_sink *sink);
-/** source_set_stop() - end all sources; what the set is then given is in vain. Not to be called
- * from a sink */
+/** source_set_new() - @list is borrowed; @parts: see source_new() */
+struct source_set *source_set_new(const struct source *parts, const struct source_list *list);
+/** source_set_stop() - end all sources; later calls have no effect. Not to be called from a sink */
 void source_set_stop(struct source_set *set);
 void source_set_free(struct source_set *set);
 
-/* To each of them, see struct source_kind. */
+/* Calls every source; see struct source_kind. */
 void source_set_policy(struct source_set *set, const struct policy *policy);
 void source_set_add_node(struct source_set *set, struct node *node);
 void source_set_remove_node(struct source_set *set, struct node *node);

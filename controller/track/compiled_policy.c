@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "policy/annotation.h"
 
-/* Intervals without a reading after which a feed is no longer fresh; at least a minute. */
+/* A reading is fresh for so many intervals, and at least a minute. */
 enum { FRESH_INTERVALS = 4 };
 
 bool compiled_policy_is_maximum(const struct policy_metric *metric) {
@@ -15,7 +15,7 @@ bool compiled_policy_is_maximum(const struct policy_metric *metric) {
                (metric->query.statistic == METRIC_MAX || metric->query.statistic == METRIC_MAX_AVG);
 }
 
-/* An exporter's metrics come from it alone. */
+/* A metric of an exporter comes only from there. */
 static size_t find_store(const struct compiled_policy *compiled,
                          const struct policy_metric *metric) {
         for (size_t i = compiled->ordered_count; i < compiled->options.source_count; i++)
@@ -24,8 +24,8 @@ static size_t find_store(const struct compiled_policy *compiled,
         return 0;
 }
 
-/* The windows of all metrics that a source which fills @store has steps for; gaps are those of the
- * slowest. */
+/* The windows of all metrics of @store for which a source delivers steps. The slowest source
+ * decides what is a gap. */
 static struct window_plan *plan_windows(const struct compiled_policy *compiled, size_t store) {
         const struct policy *policy = compiled->policy;
         struct metric_query queries[POLICY_MAX_METRICS];
@@ -61,12 +61,12 @@ struct compiled_policy *compiled_policy_new(struct policy *policy,
                     strlen(name) + strlen(ANNOTATION_PEAK) <= METRIC_NAME_MAX)
                         compiled->peak_keys[i] = xasprintf("%s" ANNOTATION_PEAK, name);
         }
-        compiled->first_asked = options->source_count;
+        compiled->first_used = options->source_count;
         for (size_t i = 0; i < options->source_count; i++) {
                 const struct source_traits *source = &options->sources[i];
-                compiled->sources[i].is_asked = source_scope_has_any(&source->scope, policy);
-                if (compiled->sources[i].is_asked && i < compiled->first_asked)
-                        compiled->first_asked = i;
+                compiled->sources[i].is_used = source_scope_has_any(&source->scope, policy);
+                if (compiled->sources[i].is_used && i < compiled->first_used)
+                        compiled->first_used = i;
                 compiled->sources[i].fresh_ms = FRESH_INTERVALS * source->interval_ms;
                 if (compiled->sources[i].fresh_ms < MS_PER_MIN)
                         compiled->sources[i].fresh_ms = MS_PER_MIN;

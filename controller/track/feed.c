@@ -17,7 +17,8 @@ void feed_reading(struct feed *feed, const struct source_reading *reading, int64
         if (feed->in_a_row >= FEED_SUCCESSES)
                 feed->is_down = false;
         if (feed->failure)
-                feed->outcomes = 0; /* an interval takes two readings: a failure stands for none */
+                feed->outcomes =
+                        0; /* a failure does not replace one of the two readings of an interval */
         feed->failure = NULL;
         feed->is_heard = true;
         feed->heard_mono_ms = now_mono_ms;

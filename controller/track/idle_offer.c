@@ -30,7 +30,7 @@ struct idle_offer idle_offer_of(const struct policy *policy, const struct plan_v
 
 int64_t idle_offer_next(const struct idle_offer *offer, int64_t now_milli, bool may_rise,
                         int64_t taken_milli) {
-        /* Without the resource nothing is left for new pods, as if all were taken. */
+        /* Without the resource, nothing is left for new pods. */
         int64_t before_milli = now_milli == IDLE_OFFER_NONE ? taken_milli : now_milli;
         int64_t most_milli = before_milli + (may_rise ? offer->rises_milli : 0);
         int64_t next_milli = offer->room_milli < most_milli ? offer->room_milli : most_milli;

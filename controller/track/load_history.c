@@ -5,13 +5,13 @@
 
 enum load_state load_state_of(const struct policy *policy, const struct plan_values *values,
                               const struct policy_predicate **ret_over) {
-        struct value_columns of;
+        struct value_columns row;
 
         *ret_over = NULL;
         if (!values || values->usable == 0)
                 return LOAD_STALE;
-        value_columns_init(&of, policy, values);
-        int over = verdict_over(verdict_filter(policy, &of.columns, 0, 0));
+        value_columns_init(&row, policy, values);
+        int over = verdict_over(verdict_filter(policy, &row.columns, 0, 0));
         if (over < 0)
                 return LOAD_NORMAL;
         *ret_over = &policy->predicates[over];

@@ -2,14 +2,14 @@
 
 bool load_level_ratio(const struct policy *policy, const struct plan_values *values, double *ret,
                       bool *ret_is_provisional) {
-        struct policy_range of = policy_pool_priorities(policy, values->pool);
+        struct policy_range range = policy_pool_priorities(policy, values->pool);
         double largest_weight = 0, load_ratio = -1;
         bool is_provisional = false;
 
-        for (size_t i = of.begin; i < of.end; i++)
+        for (size_t i = range.begin; i < range.end; i++)
                 if (policy->priorities[i].weight > largest_weight)
                         largest_weight = policy->priorities[i].weight;
-        for (size_t i = of.begin; i < of.end; i++) {
+        for (size_t i = range.begin; i < range.end; i++) {
                 const struct policy_priority *priority = &policy->priorities[i];
                 if (!plan_has(values, priority->metric) || priority->weight == 0)
                         continue;
@@ -39,7 +39,7 @@ void load_level_sample(struct load_level *level, const struct policy *policy, do
         uint8_t up = count_reached(policy, load_ratio);
         uint8_t down = count_reached(policy, load_ratio + LOAD_LEVEL_HYSTERESIS_RATIO);
         bool is_rising = up > level->own;
-        uint8_t asked = is_rising ? up : down;
+        uint8_t target = is_rising ? up : down;
 
         level->has_load = true;
         if (level->samples < LOAD_LEVEL_RISE)
@@ -50,14 +50,14 @@ void load_level_sample(struct load_level *level, const struct policy *policy, do
         }
         if (level->run == 0 || is_rising != level->is_rising) {
                 level->run = 0;
-                level->asked = asked;
-        } else if (is_rising ? asked < level->asked : asked > level->asked) {
-                level->asked = asked;
+                level->target = target;
+        } else if (is_rising ? target < level->target : target > level->target) {
+                level->target = target;
         }
         level->is_rising = is_rising;
         if (++level->run < (is_rising ? LOAD_LEVEL_RISE : LOAD_LEVEL_FALL))
                 return;
-        level->own = level->asked;
+        level->own = level->target;
         level->run = 0;
 }
 

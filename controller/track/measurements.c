@@ -18,13 +18,13 @@ void measurements_done(struct measurements *store) {
 void measurements_replan(struct measurements *store, const struct window_plan *plan,
                          const struct window_renumbering *renumbering) {
         store->windows = window_store_replan(store->windows, plan, renumbering);
-        /* Indices have moved; the next answer is seconds away. */
+        /* Their indices have changed; the next reading is seconds away. */
         free(TAKE_PTR(store->why));
         free(TAKE_PTR(store->ready_ratio));
         store->ready = 0;
 }
 
-/* Most nodes have nothing to explain. */
+/* Most nodes have no reasons: they take no memory then. */
 static void note_reasons(struct measurements *store, const char *const *why) {
         bool has_any = false;
 

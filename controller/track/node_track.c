@@ -8,7 +8,7 @@
 
 static const double ALMOST_FULL = 0.9; /* of a window */
 
-/* Those that are there keep their history. */
+/* Existing stores keep their history. */
 static void plan_stores(struct node_track *track, const struct compiled_policy *compiled,
                         const struct window_renumbering *renumbering) {
         for (size_t i = 0; i < compiled->options.source_count; i++) {
@@ -48,7 +48,7 @@ void node_track_done(struct node_track *track) {
         *track = (struct node_track){0};
 }
 
-/* The channel numbers under the old policy of the new policy's own resources. */
+/* The old channel numbers of the resources that the new policy declares. */
 static struct window_renumbering renumber(const struct policy *old, const struct policy *policy) {
         struct window_renumbering renumbering;
 
@@ -86,8 +86,8 @@ void node_track_annotations(struct node_track *track, const json_t *annotations,
         node_track_learn(track, false, now_mono_ms, now_unix_ms);
 }
 
-/* Exporters that go take what they have measured along. A new source is given time, as that of a
- * new node is. */
+/* The windows of removed exporters are lost. New sources get as much time to answer as those of a
+ * new node. */
 static void reorder_sources(struct node_track *track, const struct compiled_policy *compiled,
                             const int *was, int64_t now_mono_ms) {
         _cleanup_(freep) struct feed *feeds = track->feeds;
@@ -145,7 +145,7 @@ size_t node_track_source(const struct node_track *track, size_t metric) {
         return exporter > 0 ? exporter : track->serving;
 }
 
-/* Does that source have it? The windows may go back to one that does. */
+/* The windows may still have data of a metric that only the previous source measured. */
 static bool has_source(const struct node_track *track, size_t metric) {
         const struct compiled_policy *compiled = track->compiled;
 
@@ -168,7 +168,7 @@ static bool is_usable(const struct node_track *track, size_t metric, int64_t now
         return ret->status == WINDOW_KNOWN;
 }
 
-/* How far back a mean reaches whose window is not full. */
+/* How far back a mean goes whose window is not full. */
 static void note_covered(const struct policy_metric *metric, const struct window_reading *reading,
                          struct plan_values *ret) {
         int64_t covered_ms = (int64_t)(reading->fullness * (double)metric->query.window_ms);

@@ -1,4 +1,4 @@
-/* What a node's annotations teach its track: what was written, and the peaks. */
+/* What a track learns from annotations: what was written, and the peaks. */
 #include <math.h>
 #include <string.h>
 
@@ -6,8 +6,8 @@
 #include "controller/track/node_track_parts.h"
 #include "policy/annotation.h"
 
-/* How far a maximum may be from its peak: each has five decimals, and a peak that moved by less
- * than the last of them is not written anew. */
+/* How far a maximum may be from its peak: both have five decimals, and a peak that moves by less is
+ * not written again. */
 static const double PEAK_ERROR = 3e-5;
 
 static bool read_own_annotation(const struct node_track *track, const char *key,
@@ -18,7 +18,7 @@ static bool read_own_annotation(const struct node_track *track, const char *key,
                                         ret, NULL) == 0;
 }
 
-/* Annotations have whole seconds, the record has milliseconds: only a later second is news. */
+/* Annotations have whole seconds, the record has milliseconds: only a later second is new. */
 static void note_written(struct plan_written *written, bool is_there,
                          const struct annotation *annotation) {
         if (is_there && written->stamp_unix_ms != PLAN_NEVER &&
@@ -30,7 +30,7 @@ static void note_written(struct plan_written *written, bool is_there,
         written->is_provisional = false;
 }
 
-/* Whether it is another than was there. */
+/* Returns whether the peak has changed. */
 static bool note_peak(struct plan_written *written, bool is_there,
                       const struct annotation *annotation) {
         bool is_news = is_there && (written->peak_unix_ms != annotation->at_unix_ms ||
@@ -48,13 +48,13 @@ static void learn_peak(struct node_track *track, size_t metric, const struct ann
                                 now_unix_ms - peak->at_unix_ms, now_mono_ms);
 }
 
-/* A value above 1 is another program's percentage, and a timestamp far in the future says nothing
- * about the time of the peak. */
+/* A value above 1 is a percentage of another program; a timestamp far in the future does not tell
+ * when the peak was. */
 static bool can_be_learned(const struct annotation *annotation, int64_t now_unix_ms) {
         return annotation->value <= 1 && annotation->at_unix_ms <= now_unix_ms + ANNOTATION_SKEW_MS;
 }
 
-/* A maximum whose time is not known, only that of its annotation; or a mean. */
+/* A mean, or a maximum of which only the time of the annotation is known. */
 static void learn_written(struct node_track *track, size_t metric,
                           const struct annotation *annotation, int64_t now_mono_ms,
                           int64_t now_unix_ms) {
@@ -66,10 +66,9 @@ static void learn_written(struct node_track *track, size_t metric,
                 learn_peak(track, metric, annotation, now_mono_ms, now_unix_ms);
 }
 
-/* Does this peak belong to this maximum, or has a program that writes no peaks (crane, an older
- * version) overwritten the maximum? It has when the peak had left its window by then, or is
- * smaller. Ours is above its peak only while nothing is remembered (window.h), when the peak is 0
- * and new. */
+/* Does this peak belong to this maximum? Not if a program that writes no peaks (crane, an older
+ * version) has overwritten the maximum: then the peak had left its window, or is smaller. Our own
+ * maximum is above its peak only while no mean is remembered (window.h); the peak is 0 and new. */
 static bool is_peak_of(const struct annotation *peak, const struct policy_metric *metric,
                        const struct annotation *written) {
         int64_t slack_ms = 2 * window_resolution_ms(metric->query.window_ms);

@@ -2,15 +2,15 @@
 #include "controller/track/node_track.h"
 #include "controller/track/node_track_parts.h"
 
-enum { SETTLE_INTERVALS = 4 }; /* of each source in order; kubelets may repeat a sample */
+enum { SETTLE_INTERVALS = 4 }; /* of each source; kubelets may repeat a sample */
 
 void node_track_settle_serving(struct node_track *track) {
         const struct compiled_policy *compiled = track->compiled;
         bool is_exporter = track->serving >= compiled->ordered_count;
 
-        if (compiled->first_asked < compiled->options.source_count &&
-            (is_exporter || !compiled->sources[track->serving].is_asked))
-                track->serving = compiled->first_asked;
+        if (compiled->first_used < compiled->options.source_count &&
+            (is_exporter || !compiled->sources[track->serving].is_used))
+                track->serving = compiled->first_used;
 }
 
 bool node_track_is_source_fresh(const struct node_track *track, size_t source,
@@ -19,16 +19,16 @@ bool node_track_is_source_fresh(const struct node_track *track, size_t source,
                              now_mono_ms);
 }
 
-/* A source that has never answered is waited for until it has failed twice, or for as long as a
- * reading is fresh: with thousands of exporters that do not answer, each is long in coming to its
- * second failure. */
+/* A source that has never answered is awaited until it has failed twice, but no longer than a
+ * reading is fresh: when thousands of exporters do not answer, the second failure of each takes
+ * minutes. */
 static bool is_awaited(const struct node_track *track, size_t source, int64_t now_mono_ms) {
         return !track->feeds[source].is_heard &&
                now_mono_ms - track->begun_mono_ms <= track->compiled->sources[source].fresh_ms;
 }
 
 static bool may_serve(const struct node_track *track, size_t source, int64_t now_mono_ms) {
-        return track->compiled->sources[source].is_asked && !track->feeds[source].is_down &&
+        return track->compiled->sources[source].is_used && !track->feeds[source].is_down &&
                (is_awaited(track, source, now_mono_ms) ||
                 node_track_is_source_fresh(track, source, now_mono_ms));
 }
@@ -38,7 +38,7 @@ bool node_track_needs(const struct node_track *track, size_t source, int64_t now
                 for (size_t i = 0; i < source; i++)
                         if (may_serve(track, i, now_mono_ms))
                                 return false;
-        return track->compiled->sources[source].is_asked;
+        return track->compiled->sources[source].is_used;
 }
 
 size_t node_track_choose(const struct node_track *track, int64_t now_mono_ms) {
@@ -48,7 +48,7 @@ size_t node_track_choose(const struct node_track *track, int64_t now_mono_ms) {
                 if (track->feeds[i].is_heard && may_serve(track, i, now_mono_ms))
                         return i;
         for (size_t i = 0; i < count; i++)
-                if (track->compiled->sources[i].is_asked &&
+                if (track->compiled->sources[i].is_used &&
                     node_track_is_source_fresh(track, i, now_mono_ms))
                         return i;
         return track->serving;
@@ -69,7 +69,7 @@ int64_t node_track_settle_ms(const struct node_track *track) {
         int64_t interval_ms = compiled->options.sources[track->serving].interval_ms;
 
         for (size_t i = track->serving + 1; i < compiled->ordered_count; i++)
-                if (compiled->sources[i].is_asked)
+                if (compiled->sources[i].is_used)
                         interval_ms += compiled->options.sources[i].interval_ms;
         return SETTLE_INTERVALS * interval_ms;
 }

@@ -69,13 +69,13 @@ size_t plan_due_count(const struct plan_due *due) {
 
 static void append_entry(struct buf *out, bool *is_first, const struct plan_style *style,
                          const char *key, const char *suffix, const char *text) {
-        /* All are validated: none needs escaping in JSON. */
+        /* Keys and values have been validated: nothing needs escaping. */
         buf_printf(out, "%s\"%s%s%s\":\"%s\"", *is_first ? "" : ",", style->prefix, key, suffix,
                    text);
         *is_first = false;
 }
 
-/* Where the means that are written end. */
+/* The time of the newest sample of these means. */
 static int64_t newest_stamp_unix_ms(uint64_t means, const struct plan_values *values,
                                     int64_t now_unix_ms) {
         int64_t newest_unix_ms = INT64_MIN;

@@ -24,14 +24,14 @@ enum { BAND_MOVED, BAND_MISSING, BAND_VERDICT, BAND_EXPIRING };
 
 /* What a patch changes for readers. */
 struct stake {
-        double change_ratio[POLICY_MAX_METRICS]; /* 0 of what is not written */
+        double change_ratio[POLICY_MAX_METRICS]; /* 0: not written */
         double largest_ratio;
         bool is_verdict, is_missing;
-        int64_t left_ms; /* until the first value expires; INT64_MAX: none is there */
+        int64_t left_ms; /* until the first value expires; INT64_MAX: there is none */
 };
 
-/* Since it was written; INT64_MAX for never. A timestamp further in the future than clocks may
- * differ counts as never: it would not expire otherwise. */
+/* The time since the value was written; INT64_MAX: never. A timestamp too far in the future counts
+ * as never: otherwise the value would not expire. */
 static int64_t written_age_ms(const struct plan_written *written, int64_t now_unix_ms) {
         if (written->at_unix_ms == PLAN_NEVER ||
             written->at_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS)
@@ -45,8 +45,8 @@ static int64_t lenient_ms(const struct policy_metric *metric) {
                (metric->period_ms < DEAD_BAND_MAX_MS ? metric->period_ms : DEAD_BAND_MAX_MS);
 }
 
-/* Has it outlived its dead band? The turn comes first where there is one, unless it would expire.
- */
+/* Has the value outlived its dead band? A turn in the meantime takes precedence, unless the value
+ * would expire. */
 static bool is_overdue(const struct plan *plan, const struct policy_metric *metric,
                        int64_t age_ms) {
         int64_t late_ms = plan->sync_ms / 4 < OVERDUE_MAX_MS ? plan->sync_ms / 4 : OVERDUE_MAX_MS;
@@ -54,14 +54,14 @@ static bool is_overdue(const struct plan *plan, const struct policy_metric *metr
         return age_ms == INT64_MAX || age_ms > lenient_ms(metric) + late_ms;
 }
 
-/* Would it be older than @limit_ms at the next turn? A sixteenth of a turn is forgiven: a value
- * that another replica wrote carries the time of its sample, from before the turn. */
+/* Would the value be older than @limit_ms at the next turn? A sixteenth of a turn is tolerated: a
+ * value that another replica wrote has the time of its sample, which is before the turn. */
 static bool is_late_next(const struct plan *plan, int64_t age_ms, int64_t limit_ms) {
         return age_ms == INT64_MAX || age_ms + plan->sync_ms > limit_ms + plan->sync_ms / 16;
 }
 
-/* Would it get a later timestamp than what stands there? Of two values with the same one, or in the
- * wrong order, readers could not know which is newer. */
+/* Would the value get a later timestamp than the present one? With equal timestamps, or in the
+ * wrong order, readers could not know which value is newer. */
 static bool is_newer(const struct plan_values *values, size_t metric,
                      const struct plan_written *written, int64_t now_unix_ms) {
         int64_t stamp_unix_ms = annotation_stamp_unix_ms(now_unix_ms, values->age_ms[metric]);
@@ -81,8 +81,9 @@ static bool crosses_one_of(const struct policy *policy, struct policy_range limi
         return false;
 }
 
-/* Is one of the values above a limit that holds in @pool, and the other not? Those of rules hold in
- * all. */
+/* Is one of the values above a limit of @pool, and the other not? Limits of rules hold in all
+ * pools.
+ */
 static bool crosses_limit(const struct policy *policy, size_t pool, size_t metric, double old_ratio,
                           double new_ratio) {
         struct policy_range own = policy_pool_predicates(policy, pool);
@@ -94,7 +95,7 @@ static bool crosses_limit(const struct policy *policy, size_t pool, size_t metri
         return crosses;
 }
 
-/* Does the annotation have another peak, or another time of it? Five decimals are written. */
+/* Does the annotation have another peak, or another time? Five decimals are written. */
 static bool is_new_peak(const struct plan *plan, size_t metric, const struct plan_written *written,
                         const struct plan_values *values, int64_t now_unix_ms) {
         int64_t bucket_ms = window_resolution_ms(plan->policy->metrics[metric].query.window_ms);
@@ -123,7 +124,7 @@ static bool has_covered(const struct plan *plan, const struct plan_values *value
         return values->covered_ms >= MS_PER_S && (metrics & plan->means) != 0;
 }
 
-/* How long readers use what was written; 0: not at all. */
+/* How long readers will use the written value; 0: it has expired. */
 static int64_t left_ms(const struct plan_written *written, const struct policy_metric *metric,
                        int64_t now_unix_ms) {
         if (written->stamp_unix_ms == PLAN_NEVER ||

@@ -20,19 +20,18 @@ void value_columns_init(struct value_columns *ret, const struct policy *policy,
         };
 }
 
-/* Every priority's metric is usable, and none is compared with other nodes; but for those without
- * weight. */
+/* Every priority with weight has a value, and is not compared with other nodes. */
 static bool is_whole(const struct policy *policy, const struct plan_values *values) {
-        struct policy_range of = policy_pool_priorities(policy, values->pool);
+        struct policy_range range = policy_pool_priorities(policy, values->pool);
 
-        for (size_t i = of.begin; i < of.end; i++) {
+        for (size_t i = range.begin; i < range.end; i++) {
                 const struct policy_priority *priority = &policy->priorities[i];
                 bool is_compared = priority->scale == POLICY_SCALE_RELATIVE &&
                                    policy->scoring != POLICY_SCORING_ESTIMATE;
                 if (priority->weight > 0 && (is_compared || !plan_has(values, priority->metric)))
                         return false;
         }
-        return of.end > of.begin;
+        return range.end > range.begin;
 }
 
 static int headroom(const struct reading_columns *columns, const struct policy *policy,
@@ -46,12 +45,12 @@ static int headroom(const struct reading_columns *columns, const struct policy *
         return points > 0 ? (int)points : 0;
 }
 
-int value_columns_score(const struct value_columns *of, const struct policy *policy,
+int value_columns_score(const struct value_columns *row, const struct policy *policy,
                         const struct estimate_terms terms[static POLICY_MAX_POOLS + 1],
                         const struct plan_values *values) {
         if (!is_whole(policy, values))
                 return -1;
         if (policy->scoring == POLICY_SCORING_ESTIMATE)
-                return headroom(&of->columns, policy, &terms[values->pool]);
-        return verdict_score100(policy, &of->columns, 0, NULL, 0);
+                return headroom(&row->columns, policy, &terms[values->pool]);
+        return verdict_score100(policy, &row->columns, 0, NULL, 0);
 }

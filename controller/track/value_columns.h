@@ -1,6 +1,5 @@
 /*
- * The values of one node as a table of one row, for those who judge a node by its present values
- * with policy/verdict.h. Pure.
+ * The present values of one node as a table with one row, which policy/verdict.h can judge. Pure.
  */
 #pragma once
 
@@ -10,7 +9,7 @@
 #include "policy/estimate/estimate_terms.h"
 #include "policy/verdict.h"
 
-/* Not to be moved: it points into itself. */
+/* Must not be moved or copied: it points into itself. */
 struct value_columns {
         struct reading_columns columns;
         const double *usage_ratio[POLICY_MAX_METRICS];
@@ -18,19 +17,18 @@ struct value_columns {
         double hot;
 };
 
-/** value_columns_init() - usable values never expire, all other values are missing
- * @values: borrowed as long as @ret is in use */
+/** value_columns_init() - usable values never expire, all others are missing; borrows @values */
 void value_columns_init(struct value_columns *ret, const struct policy *policy,
                         const struct plan_values *values);
 
 /**
- * value_columns_score() - of the node, by its present values only: the headroom with scoring
- * estimate, before a pod is added
- * @terms:  of each pool of @policy
- * @values: those of @of
- * Return: 0 to 100; negative: the value of a priority with weight is missing, there is no priority,
- * or the score depends on the other candidates (scale: relative, unless scoring is estimate)
+ * value_columns_score() - the node's score by its present values only; with scoring estimate, its
+ * headroom without another pod
+ * @terms:  [pool]
+ * @values: the same as for value_columns_init()
+ * Return: 0 to 100; negative: there is no priority, a priority with weight has no value, or the
+ * score depends on the other candidates (scale: relative, unless scoring is estimate)
  */
-int value_columns_score(const struct value_columns *of, const struct policy *policy,
+int value_columns_score(const struct value_columns *row, const struct policy *policy,
                         const struct estimate_terms terms[static POLICY_MAX_POOLS + 1],
                         const struct plan_values *values);

@@ -9,7 +9,7 @@ const VERDICTS = [
   ["passes", "pass"],
   ["rejected", "rejected"],
   ["closed", "take no pods"],
-  ["unknown", "without data"],
+  ["unknown", "no data"],
 ];
 const NONE = "–";
 const HINT = "A cell is a node, in the order of the table.";
@@ -39,7 +39,7 @@ function make(tag, className, ...children) {
   return element;
 }
 const percent = (ratio, digits = 0) =>
-  ratio === undefined || ratio === null ? NONE : `${(100 * ratio).toFixed(digits)} %`;
+  ratio === undefined || ratio === null ? NONE : `${(100 * ratio).toFixed(digits)}%`;
 const cores = (value) => value.toLocaleString("en", { maximumFractionDigits: 2 });
 /* As the scheduler is answered, and `top` shows it. */
 const score10 = (row) => (row.score100 === undefined ? NONE : Math.floor((row.score100 + 5) / 10));

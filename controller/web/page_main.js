@@ -45,7 +45,7 @@ async function poll() {
     draw();
   } catch (error) {
     $("trouble").textContent =
-      `Cannot read status.json: ${error.message}.${state.data ? " What is shown is older." : ""}`;
+      `Cannot read status.json: ${error.message}.${state.data ? " The page shows older data." : ""}`;
     $("trouble").hidden = false;
   }
   isFetching = false;

@@ -84,7 +84,7 @@ function cellAt(event) {
   return column >= 0 && column < map.across ? line * map.across + column : -1;
 }
 function drawLegend() {
-  $("map-title").textContent = limits() ? "Load against the limit" : "Load";
+  $("map-title").textContent = limits() ? "Load vs limit" : "Load";
   const swatch = (name) => {
     const item = make("i");
     item.style.background = name;

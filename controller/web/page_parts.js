@@ -12,7 +12,7 @@ function table(titles, rows) {
 /* Why a node offers less than it could. */
 function idleWhy({ offeredCores, roomCores, takenCores }) {
   if (roomCores === undefined) return " (no reading)";
-  if (roomCores <= 0) return " (services leave none below the line)";
+  if (roomCores <= 0) return " (services leave nothing below the line)";
   if (takenCores > roomCores) return " (batch pods have taken more than services leave)";
   return offeredCores < roomCores ? ` (rising to ${cores(roomCores)})` : "";
 }
@@ -57,7 +57,7 @@ function showDetail() {
     const { steps, name } = reach([row.history[i]]);
     if (steps === 0) return;
     body.push(
-      make("h3", "", `${resource}, ${name}, 0 to 100 %`),
+      make("h3", "", `${resource}, ${name}, 0 to 100%`),
       spark(row.history[i].slice(-steps), lowestLimit(row, resource), `${resource}, ${name}`),
     );
   });

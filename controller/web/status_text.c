@@ -7,12 +7,12 @@
 
 enum { POLICY_YAML_MAX_BYTES = 256 << 10 };
 
-/* 999 % and more: beyond what a sparkline shows. */
+/* A sparkline shows no more than 999%. */
 static const float PERCENT_MOST = 999;
-/* The share of a tiny limit may be infinite, which JSON does not have. */
+/* The share of a tiny limit may be infinite, which is not valid JSON. */
 static const double RATIO_MOST = 1e9;
 
-/* Below 10, without printf(): there are tens of thousands of these numbers. */
+/* Numbers below 10 without printf(): a page has tens of thousands. */
 void status_text_ratio(double ratio, struct buf *out) {
         enum { DECIMALS = 4, SCALE = 10000 };
         char text[] = "0.0000";
@@ -63,7 +63,7 @@ void status_text_lines(const char *key, const char *text, struct buf *out) {
         json_write_array_end(out);
 }
 
-/* For nodes in no pool. */
+/* For nodes that are in no pool. */
 static double weight(const struct policy *policy, size_t metric) {
         for (size_t i = 0; i < policy->priority_count; i++)
                 if (policy->priorities[i].metric == metric)
@@ -72,15 +72,15 @@ static double weight(const struct policy *policy, size_t metric) {
 }
 
 static void write_metric(const struct policy *policy, size_t metric, struct buf *out) {
-        const struct policy_metric *of = &policy->metrics[metric];
+        const struct policy_metric *row = &policy->metrics[metric];
         double limit = policy_limit_ratio(policy, 0, metric);
 
         json_write_line(out);
         json_write_object(out, NULL);
-        json_write_text(out, "name", of->name);
-        if (of->is_query)
-                json_write_text(out, "resource", policy_resource_name(policy, of->query.resource));
-        json_write_seconds(out, "periodSeconds", of->period_ms);
+        json_write_text(out, "name", row->name);
+        if (row->is_query)
+                json_write_text(out, "resource", policy_resource_name(policy, row->query.resource));
+        json_write_seconds(out, "periodSeconds", row->period_ms);
         json_write_number(out, "weight", weight(policy, metric), 15);
         if (limit > 0)
                 json_write_number(out, "limit", limit, 15);

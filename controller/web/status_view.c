@@ -15,15 +15,15 @@ enum { IDLE_DIGITS = 6 };
 
 enum status_verdict {
         STATUS_PASSES,
-        STATUS_REJECTED, /* a predicate of the policy rejects it */
-        STATUS_CLOSED,   /* only pods with a toleration get on it */
-        STATUS_UNKNOWN,  /* it has no usable reading, so that it passes */
+        STATUS_REJECTED, /* by a predicate of the policy */
+        STATUS_CLOSED,   /* accepts only pods with a toleration */
+        STATUS_UNKNOWN,  /* passes, since it has no usable reading */
         STATUS_VERDICT_COUNT,
 };
 
 static const char *const verdict_names[] = {"passes", "rejected", "closed", "unknown"};
 
-/* Nodes that one source fails on for one reason. */
+/* Nodes that a source cannot read for the same reason. */
 struct status_group {
         size_t source;
         const char *reason;
@@ -39,22 +39,22 @@ struct status_view {
         size_t resource_count;
 
         size_t verdicts[STATUS_VERDICT_COUNT];
-        bool is_all_over; /* every node is above a limit, and passes therefore */
+        bool is_all_over; /* every node is above a limit, so all pass */
         size_t served[SOURCE_MAX], failing[SOURCE_MAX];
         struct status_group groups[STATUS_VIEW_MAX_GROUPS];
         size_t group_count;
 };
 
-/* A node's place in the order in which they are written. */
+/* Nodes are written in this order. */
 struct rank {
         float share; /* near_share */
         uint32_t index;
 };
 
-/* What the policy says of one node by its present values. */
+/* The verdict of the policy on one node by its present values. */
 struct judgement {
         enum status_verdict verdict;
-        int predicate;     /* that rejects it or ranks it last; -1: none does */
+        int predicate;     /* rejects it or ranks it last; -1: none does */
         double near_share; /* the largest usage as a share of its limit; negative: not known */
         int score100;      /* value_columns_score() */
 };
@@ -62,12 +62,12 @@ struct judgement {
 static struct judgement judge_node(const struct status_view *view, const struct status_node *node) {
         const struct plan_values *values = &node->values;
         const struct policy *policy = view->head->compiled->policy;
-        struct value_columns of;
+        struct value_columns row;
         struct judgement judgement = {.near_share = -1};
 
-        value_columns_init(&of, policy, values);
+        value_columns_init(&row, policy, values);
         int64_t now_unix_ms = view->head->now_unix_ms;
-        const struct verdict_limits verdict = verdict_filter(policy, &of.columns, 0, now_unix_ms);
+        const struct verdict_limits verdict = verdict_filter(policy, &row.columns, 0, now_unix_ms);
         judgement.predicate = verdict_over(verdict);
         if (node->closed_by)
                 judgement.verdict = STATUS_CLOSED;
@@ -77,7 +77,7 @@ static struct judgement judge_node(const struct status_view *view, const struct 
                 judgement.verdict = STATUS_REJECTED;
         judgement.score100 = node->closed_by
                                      ? -1
-                                     : value_columns_score(&of, policy, view->terms, values);
+                                     : value_columns_score(&row, policy, view->terms, values);
         struct policy_range limits = policy_pool_predicates(policy, values->pool);
         for (size_t i = limits.begin; i < limits.end; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
@@ -187,7 +187,7 @@ static void write_usage(struct status_view *view, const struct status_node *node
         json_write_object_end(out);
 }
 
-/* Of a node in a pool. For nodes in none, the limits of the policy hold. */
+/* Nodes in no pool have the limits of the policy. */
 static void write_limits(struct status_view *view, const struct plan_values *values) {
         const struct policy *policy = view->head->compiled->policy;
 
@@ -320,7 +320,7 @@ static void write_sources(const struct status_view *view) {
                 json_write_line(out);
                 json_write_object(out, NULL);
                 json_write_text(out, "name", view->head->sources[i].name);
-                json_write_bool(out, "isUsed", compiled->sources[i].is_asked);
+                json_write_bool(out, "isUsed", compiled->sources[i].is_used);
                 json_write_seconds(out, "intervalSeconds",
                                    compiled->options.sources[i].interval_ms);
                 json_write_int(out, "nodesServed", (int64_t)view->served[i]);

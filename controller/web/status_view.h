@@ -1,6 +1,6 @@
 /*
- * What the status page shows, as one JSON object: the policy in force, the nodes, the sources and
- * what fails. Pure: the state and the clocks are arguments. docs/status-page.md describes the
+ * The data of the status page, as one JSON object: the policy in force, nodes, sources and
+ * failures. Pure: the state and the clocks are arguments. docs/http-api.md describes the
  * members.
  *
  * All nodes are counted. Of more than STATUS_VIEW_MAX_NODES, those nearest to a limit are written.
@@ -19,20 +19,20 @@ enum {
         STATUS_VIEW_MAX_NODES = 5000,
         STATUS_VIEW_STEPS = 30, /* of a node's history: an hour */
         STATUS_VIEW_STEP_MS = 120000,
-        STATUS_VIEW_MAX_RESOURCES = 8, /* that have a history */
-        STATUS_VIEW_MAX_GROUPS = 32,   /* of failures; nodes of further ones are only counted */
-        STATUS_VIEW_EXAMPLES = 5,      /* nodes that a group names */
+        STATUS_VIEW_MAX_RESOURCES = 8, /* with a history */
+        STATUS_VIEW_MAX_GROUPS = 32,   /* of failures; nodes in further groups are only counted */
+        STATUS_VIEW_EXAMPLES = 5,      /* nodes in a group that are named */
 };
 
 /* Strings and the track are borrowed. */
 struct status_node {
         const char *name;
-        const char *closed_by;   /* as node_closed_by() */
+        const char *closed_by;   /* of node_closed_by() */
         const char *labels_json; /* a JSON object; NULL: none */
         const struct node_track *track;
         struct plan_values values;
-        unsigned taint_level; /* the number of our taints that it carries */
-        /* With spec.idle. The room is what the offer rises to; what is negative is not known. */
+        unsigned taint_level; /* how many of our taints the node carries */
+        /* With spec.idle. The offer rises up to the room; negative: not known. */
         double idle_offered_cores, idle_room_cores, idle_taken_cores, idle_used_cores;
 };
 
@@ -45,10 +45,10 @@ struct status_head {
         const char *checks; /* lines of health_write_ready() */
         int64_t now_mono_ms, now_unix_ms;
         size_t node_count;
-        /* Node number @index, which is less than node_count; twice, if it is written. */
+        /* Describe node number @index < node_count; called twice for a node that is written. */
         void (*describe)(void *userdata, size_t index, struct status_node *ret);
         void *userdata;
 };
 
-/** status_view_write() - the caller looks at the buffer's overflow */
+/** status_view_write() - append the object; the caller checks the overflow of @out */
 void status_view_write(const struct status_head *head, struct buf *out);

@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "controller/window/window_ring.h"
 
-/* Nothing that is measured comes near; what does is refused before it becomes a float. */
+/* Larger than anything that is measured; refused before it becomes a float. */
 static const double ABSURD = 1e12;
 
 /* The store. */
@@ -39,7 +39,7 @@ static bool is_sane(double value) {
         return number_is_finite(value) && value >= 0 && value <= ABSURD;
 }
 
-/* A channel's share of a step; den 0 when it doesn't count. */
+/* A channel's part of a step; den is 0 if it does not count. */
 static struct window_cell step_cell(const struct window_plan *plan, const struct window_step *step,
                                     unsigned channel, int64_t span_ms) {
         const struct window_cell nothing = {0};
@@ -60,13 +60,13 @@ static struct window_cell step_cell(const struct window_plan *plan, const struct
                                     .covered_ms = (float)span_ms};
 }
 
-/* The 5-minute mean at the time of the last step becomes a peak or a mean of its moment: at once
- * when it was handed in, ours once it is one. Returns the channels that had theirs handed in. */
+/* Remembers the 5-minute means at the time of the last step. A mean that the source has computed
+ * counts at once, ours as soon as half of it has data. Returns the channels of the former. */
 static uint32_t remember_means(struct window_store *store, const struct window_step *step) {
         const struct window_plan *plan = store->plan;
         int64_t now_mono_ms = store->last_mono_ms;
         float mean[WINDOW_MAX_CHANNELS];
-        uint32_t valid = 0, given = 0;
+        uint32_t own = 0, from_source = 0;
 
         if (plan->means == plan->ring_count)
                 return 0;
@@ -75,23 +75,23 @@ static uint32_t remember_means(struct window_store *store, const struct window_s
                 if (!is_sane(step->num[channel]))
                         continue;
                 mean[channel] = (float)step->num[channel];
-                given |= UINT32_C(1) << channel;
+                from_source |= UINT32_C(1) << channel;
         }
         FOREACH_CHANNEL (channel, cells->channels & ~step->means) {
                 struct window_sums sums = window_ring_sum(store, cells, channel);
                 if (sums.den <= 0 || sums.covered_ms < WINDOW_MEAN_MS / 2.0)
                         continue;
                 mean[channel] = (float)(sums.num / sums.den);
-                valid |= UINT32_C(1) << channel;
+                own |= UINT32_C(1) << channel;
         }
         for (size_t i = 0; i < plan->ring_count; i++) {
                 const struct window_ring *ring = &plan->rings[i];
                 if (ring->kind == WINDOW_CELLS)
                         continue;
-                FOREACH_CHANNEL (channel, ring->channels & (valid | given))
+                FOREACH_CHANNEL (channel, ring->channels & (own | from_source))
                         window_ring_put(store, ring, channel, now_mono_ms, mean[channel]);
         }
-        return given;
+        return from_source;
 }
 
 uint32_t window_store_add(struct window_store *store, const struct window_step *step) {
@@ -131,25 +131,25 @@ bool window_store_seed(struct window_store *store, const struct metric_query *qu
         unsigned channel = (unsigned)query->resource;
         bool is_max = query->statistic == METRIC_MAX || query->statistic == METRIC_MAX_AVG;
         bool is_mean = query->statistic == METRIC_AVG && query->window_ms == WINDOW_MEAN_MS;
-        bool taken = false;
+        bool is_stored = false;
 
         if (!is_sane(ratio) || (!is_max && !is_mean))
                 return false;
         age_ms = window_max_ms(age_ms, 0);
         for (size_t i = 0; i < plan->ring_count; i++) {
                 const struct window_ring *ring = &plan->rings[i];
-                bool is_asked = ring->kind == WINDOW_PEAKS
-                                        ? !is_max || ring->window_ms >= window_length_ms(query)
-                                        : ring->kind == WINDOW_MEANS && is_mean;
-                if (!is_asked || !(ring->channels >> channel & 1) || age_ms >= ring->window_ms)
+                bool is_fit = ring->kind == WINDOW_PEAKS
+                                      ? !is_max || ring->window_ms >= window_length_ms(query)
+                                      : ring->kind == WINDOW_MEANS && is_mean;
+                if (!is_fit || !(ring->channels >> channel & 1) || age_ms >= ring->window_ms)
                         continue;
                 int64_t at_mono_ms = now_mono_ms - age_ms;
                 if (ring->kind == WINDOW_PEAKS ||
                     window_ring_peak(store, ring, channel, at_mono_ms, at_mono_ms + 1).buckets == 0)
                         window_ring_put(store, ring, channel, at_mono_ms, (float)ratio);
-                taken = true;
+                is_stored = true;
         }
-        return taken;
+        return is_stored;
 }
 
 void window_store_restart_means(struct window_store *store, unsigned channel) {
@@ -190,8 +190,7 @@ static int compare_floats(const void *a, const void *b) {
         return x < y ? -1 : x > y;
 }
 
-/* Nearest rank: the smallest value that at least this share of the values, above 0, does not
- * exceed.
+/* Nearest rank: the smallest value that at least this share of all values, > 0, does not exceed.
  * @count: > 0 */
 static float quantile(float *values, size_t count, double share) {
         size_t rank = (size_t)ceil(share * (double)count);
@@ -211,11 +210,10 @@ static double buckets_fullness(const struct window_ring *ring, size_t count) {
         return fmin((double)count * (double)ring->resolution_ms / (double)ring->window_ms, 1);
 }
 
-/* Each of these fills in @ret but for status and age, and is false when there is nothing to read.
- */
+/* Each of these sets @ret except for status and age. They return false if there is no value. */
 
-/* The mean in @cells at the newest step, whether or not it is full enough to be remembered. It must
- * not be older than the window of @ring, which is the one that is read. */
+/* The mean in @cells at the newest step, however little data it has. It must not be older than the
+ * window of @ring, which is read. */
 static bool read_mean(const struct window_store *store, const struct window_ring *cells,
                       const struct window_ring *ring, unsigned channel,
                       struct window_reading *ret) {

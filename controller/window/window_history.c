@@ -2,7 +2,7 @@
 
 #include "controller/window/window_ring.h"
 
-/* Whether @ring has more of the last @span_ms than @best does. */
+/* Does @ring cover more of the last @span_ms than @best? */
 static bool reaches_further(const struct window_ring *ring, const struct window_ring *best,
                             int64_t span_ms) {
         int64_t reach_ms = window_min_ms(ring->window_ms, span_ms);
@@ -33,7 +33,7 @@ static float mean_between(const struct window_store *store, const struct window_
         return sums.den > 0 ? (float)(sums.num / sums.den) : WINDOW_HISTORY_UNKNOWN;
 }
 
-/* A peak of 0 stands for none: controllers write it until they have one. */
+/* 0 is not a peak: controllers write it until they have one. */
 static float peak_between(const struct window_store *store, const struct window_ring *ring,
                           unsigned channel, int64_t begin_mono_ms, int64_t end_mono_ms) {
         float ratio = window_ring_peak(store, ring, channel, begin_mono_ms, end_mono_ms).ratio;

@@ -5,10 +5,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* Spans are 32 bits of milliseconds, 49 days, and a cell of a year's window spans 30 hours. */
+/* A cell of a year's window spans 30 hours; its 32 bits of milliseconds are enough for 49 days. */
 static const int64_t WINDOW_LONGEST_MS = 366 * MS_PER_DAY;
 
-/* Scrapes come every 15 s as a rule: up to 5 minutes each has a cell of its own. */
+/* With the usual scrapes every 15 s, each has its own cell in windows of up to 5 minutes. */
 static const int64_t SCRAPE_CELL_MS = 12 * MS_PER_S;
 
 int64_t window_resolution_ms(int64_t window_ms) {
@@ -42,7 +42,7 @@ static enum window_ring_kind ring_kind(enum metric_statistic statistic) {
         }
 }
 
-/* Index of the ring, or ring_count. */
+/* The index of the ring; ring_count: there is none. */
 static size_t find_ring(const struct window_plan *plan, enum window_ring_kind kind,
                         int64_t window_ms) {
         size_t i = 0;
@@ -62,7 +62,7 @@ const struct window_ring *window_plan_find(const struct window_plan *plan,
                        : NULL;
 }
 
-/* Room for @channel in the ring of this kind and window; its layout is settled at the end. */
+/* Adds @channel to the ring of this kind and window; the layout follows at the end. */
 static void want_ring(struct window_plan *plan, enum window_ring_kind kind, int64_t window_ms,
                       unsigned channel) {
         size_t index = find_ring(plan, kind, window_ms);
@@ -75,7 +75,7 @@ static void want_ring(struct window_plan *plan, enum window_ring_kind kind, int6
                         .kind = kind,
                         .window_ms = window_ms,
                         .resolution_ms = resolution_ms,
-                        /* One more than fit, for the one across the window's old edge. */
+                        /* One more than fits, for the one across the window's old edge. */
                         .capacity = (uint32_t)((window_ms + resolution_ms - 1) / resolution_ms + 1),
                 };
         }
@@ -93,7 +93,7 @@ static size_t ring_bytes(const struct window_ring *ring) {
 
 struct window_plan *window_plan_new(const struct metric_query *queries, size_t query_count,
                                     int64_t scrape_interval_ms) {
-        /* At most a ring per query, and the 5-minute cells. */
+        /* At most one ring per query, and the 5-minute cells. */
         struct window_plan *plan = xcalloc(1, sizeof(*plan) +
                                                       (query_count + 1) * sizeof(plan->rings[0]));
 

@@ -3,7 +3,7 @@
 #include "controller/window/window.h"
 #include "controller/window/window_ring.h"
 
-/* The old number of a new channel; -1: there was none. */
+/* The old number of a channel; -1: it is new. */
 static int old_channel(const struct window_renumbering *renumbering, unsigned channel) {
         return renumbering ? renumbering->was[channel] : (int)channel;
 }
@@ -30,7 +30,7 @@ static void copy_channel(struct window_store *to, const struct window_ring *to_r
                        to_ring->capacity * sizeof(float));
 }
 
-/* All channels of a ring share its place in time: one that is new has had no data in it. */
+/* All channels of a ring share its position; a new channel has had no data so far. */
 static void copy_ring(struct window_store *to, const struct window_ring *to_ring,
                       const struct window_store *from, const struct window_ring *from_ring,
                       const struct window_renumbering *renumbering) {

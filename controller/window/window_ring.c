@@ -1,9 +1,9 @@
 #include "controller/window/window_ring.h"
 
-/* A step that would overflow a cell's 32-bit span; 24 days. */
+/* 24 days: a cell's 32-bit span cannot overflow. */
 static const int64_t SPAN_LONGEST_MS = INT32_MAX;
 
-/* Floor division: before the machine's start there are seeds, at negative times. */
+/* Floor division: seeds from before the machine's start have negative times. */
 static int64_t bucket_number(const struct window_ring *ring, int64_t mono_ms) {
         int64_t number = mono_ms / ring->resolution_ms;
         return mono_ms % ring->resolution_ms < 0 ? number - 1 : number;
@@ -19,12 +19,12 @@ void window_ring_add(struct window_store *store, const struct window_ring *ring,
         struct window_ring_state *state = window_ring_state(store, ring);
         uint32_t *spans = window_ring_spans(store, ring);
 
-        /* Nothing from before such a span can still be in the window. */
+        /* No older span can still be in the window. */
         if (span.ms >= ring->window_ms || span.ms > SPAN_LONGEST_MS)
                 state->count = 0;
         span.ms = window_min_ms(span.ms, SPAN_LONGEST_MS);
-        /* A long one has a cell of its own: what came before it is not spread over it. That they
-         * are two cells long makes up for the ones that are closed early. */
+        /* A long span has its own cell, so earlier sums are not spread over it. It is as long as
+         * two cells, which makes up for the cell that is closed early. */
         if (state->count == 0 || spans[state->head] >= ring->resolution_ms ||
             span.ms >= 2 * ring->resolution_ms) {
                 state->head = (state->head + 1) % ring->capacity;
@@ -87,7 +87,7 @@ void window_ring_put(struct window_store *store, const struct window_ring *ring,
         }
         if (number <= state->head - ring->capacity)
                 return;
-        /* What is passed over is empty. Once around is enough. */
+        /* Buckets without a value are empty. Once around is enough. */
         state->head = window_max_ms(state->head, number - ring->capacity);
         while (state->head < number) {
                 size_t index = window_ring_index(ring, ++state->head);
@@ -109,7 +109,7 @@ int64_t window_ring_latest_ms(const struct window_store *store, const struct win
                                                : end_ms;
 }
 
-/* The oldest bucket that the ring has of the time since then. */
+/* The number of the oldest bucket in the ring since @begin_mono_ms. */
 static int64_t oldest_number(const struct window_ring *ring, const struct window_ring_state *state,
                              int64_t begin_mono_ms) {
         return window_max_ms(bucket_number(ring, begin_mono_ms), state->head - ring->capacity + 1);

@@ -1,6 +1,6 @@
 /*
- * The rings of a window store: sums over spans of time, and means by fixed stretches of it. Private
- * to window.c, window_history.c and window_replan.c; window_plan.h has their layout in memory.
+ * The rings of a window store: cells are sums over spans of time, buckets are means of fixed spans.
+ * Private to window*.c; window_plan.h has the layout in memory.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
         for (uint32_t rest_ = (mask), channel = 0;                                                 \
              rest_ && (channel = (uint32_t)__builtin_ctz(rest_), true); rest_ &= rest_ - 1)
 
-/* A store's memory, of which these are parts, may be written through a const store. */
+/* These point into the store's memory, which may be written through a const store. */
 
 static inline struct window_ring_state *window_ring_state(const struct window_store *store,
                                                           const struct window_ring *ring) {
@@ -23,7 +23,7 @@ static inline struct window_ring_state *window_ring_state(const struct window_st
         return &self->rings[ring - store->plan->rings];
 }
 
-/* Cells: sums over adjoining spans of time, of which the newest ends with the last step. */
+/* Cells: sums over adjoining spans of time; the newest ends with the last step. */
 
 static inline uint32_t *window_ring_spans(const struct window_store *store,
                                           const struct window_ring *ring) {
@@ -37,31 +37,31 @@ static inline struct window_cell *window_ring_cells(const struct window_store *s
         return first + window_ring_place(ring, channel) * ring->capacity;
 }
 
-/* What the channels had in one span of time: the input of cell rings. */
+/* The input of cell rings: the sums of all channels in one span of time. */
 struct window_span {
         int64_t ms;
         const struct window_cell *by_channel;
 };
 
-/** window_ring_add() - the next span */
+/** window_ring_add() - append the next span */
 void window_ring_add(struct window_store *store, const struct window_ring *ring,
                      struct window_span span);
 
 struct window_sums {
         double num;
         double den;
-        double covered_ms; /* of the time, with data */
+        double covered_ms; /* time with data */
 };
 
-/** window_ring_between() - over a stretch of time; a cell across its edge counts by its share */
+/** window_ring_between() - the sums from begin to end; a cell across an edge counts by its share */
 struct window_sums window_ring_between(const struct window_store *store,
                                        const struct window_ring *ring, unsigned channel,
                                        int64_t begin_mono_ms, int64_t end_mono_ms);
-/** window_ring_sum() - over the window that ends with the last step */
+/** window_ring_sum() - the sums over the window that ends with the last step */
 struct window_sums window_ring_sum(const struct window_store *store, const struct window_ring *ring,
                                    unsigned channel);
 
-/* Buckets: one number per fixed stretch of time, negative where there is none. */
+/* Buckets: one number per fixed span of time; negative if there is none. */
 
 static const float WINDOW_EMPTY = -1;
 
@@ -71,30 +71,31 @@ static inline float *window_ring_buckets(const struct window_store *store,
         return first + window_ring_place(ring, channel) * ring->capacity;
 }
 
-/** window_ring_index() - where bucket or cell @number lies, which may be negative */
+/** window_ring_index() - the index of bucket or cell @number, which may be negative */
 size_t window_ring_index(const struct window_ring *ring, int64_t number);
-/** window_ring_put() - a mean of the moment @mono_ms: the larger counts, of quantiles the later */
+/** window_ring_put() - store a mean of the time @mono_ms: a bucket keeps the largest; with
+ * quantiles the last */
 void window_ring_put(struct window_store *store, const struct window_ring *ring, unsigned channel,
                      int64_t mono_ms, float value);
-/** window_ring_latest_ms() - the latest moment that what is in bucket @number can be of */
+/** window_ring_latest_ms() - the latest time that the value in bucket @number can have */
 int64_t window_ring_latest_ms(const struct window_store *store, const struct window_ring *ring,
                               int64_t number);
 /**
- * window_ring_collect() - the filled buckets of the window, in any order
- * @ret_values: room for the ring's capacity
- * Return: their number
+ * window_ring_collect() - the values of all filled buckets in the window, in any order
+ * @ret_values: has room for the ring's capacity
+ * Return: how many there are
  */
 size_t window_ring_collect(const struct window_store *store, const struct window_ring *ring,
                            unsigned channel, int64_t now_mono_ms, float *ret_values);
 
 struct window_peak {
-        float ratio;        /* WINDOW_EMPTY when there is none */
-        int64_t at_mono_ms; /* when it was, at the latest; of no meaning when there is none */
-        size_t buckets;     /* number of filled ones */
+        float ratio;        /* WINDOW_EMPTY: there is none */
+        int64_t at_mono_ms; /* the latest time that it can have; undefined without a peak */
+        size_t buckets;     /* how many are filled */
 };
 
-/** window_ring_peak() - the largest of the buckets that lie in a stretch of time, at least in part;
- * of equal ones the latest */
+/** window_ring_peak() - the largest of the buckets that overlap the time from begin to end; of
+ * equal ones the latest */
 struct window_peak window_ring_peak(const struct window_store *store,
                                     const struct window_ring *ring, unsigned channel,
                                     int64_t begin_mono_ms, int64_t end_mono_ms);

@@ -19,7 +19,7 @@ enum {
         URGENCY_TO_FALL = 1,
 };
 
-/* Jobs are first members of the nodes that they are embedded in. */
+/* A job is the first member of its node. */
 static struct idle_node *idle_of_job(struct publisher_job *job) {
         return (struct idle_node *)job;
 }
@@ -61,10 +61,11 @@ int64_t idle_writer_carried(const json_t *status, bool *ret_is_odd) {
 }
 
 static void delay_rise(struct idle_node *idle) {
-        idle->rises_mono_ms = publisher_now(idle->job.kind) + idle->track->compiled->plan.sync_ms;
+        idle->next_rise_mono_ms = publisher_now(idle->job.kind) +
+                                  idle->track->compiled->plan.sync_ms;
 }
 
-/* Whichever replica has raised it, the next rise is a period later. */
+/* The next rise is a period later, whichever replica has raised the offer. */
 static void note_carried(struct idle_node *idle, int64_t milli) {
         if (milli > idle->carried_milli)
                 delay_rise(idle);
@@ -79,11 +80,11 @@ static int64_t next_offer(const struct idle_node *idle, int64_t now_mono_ms) {
 
         if (!is_read || taken_milli < 0) {
                 bool has_room = is_read && idle->offer.room_milli >= idle->carried_milli;
-                bool stays = has_room || now_mono_ms < idle->awaited_mono_ms;
+                bool stays = has_room || now_mono_ms < idle->grace_until_mono_ms;
                 return stays ? idle->carried_milli : IDLE_OFFER_NONE;
         }
         return idle_offer_next(&idle->offer, idle->carried_milli,
-                               now_mono_ms >= idle->rises_mono_ms, taken_milli);
+                               now_mono_ms >= idle->next_rise_mono_ms, taken_milli);
 }
 
 static bool is_offer_wanted(const struct idle_node *idle, int64_t next_milli) {
@@ -126,7 +127,8 @@ void idle_writer_replan(struct idle_node *idle) {
 }
 
 void idle_writer_lead(struct idle_node *idle) {
-        idle->awaited_mono_ms = publisher_now(idle->job.kind) + node_track_settle_ms(idle->track);
+        idle->grace_until_mono_ms = publisher_now(idle->job.kind) +
+                                    node_track_settle_ms(idle->track);
 }
 
 void idle_writer_add(struct patch_kind *offers, struct idle_node *idle, const struct node *node,

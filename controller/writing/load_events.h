@@ -1,5 +1,5 @@
 /*
- * The Events of a node's load: those changes that are to be reported, see track/load_history.h.
+ * Events about the load of nodes: the changes that track/load_history.h reports.
  */
 #pragma once
 
@@ -10,13 +10,13 @@
 #include "controller/writing/recorder.h"
 
 /**
- * load_events_report() - at every reading of a node, and every second or so while it has no fresh
- * one
+ * load_events_report() - call at every reading of a node, and every second or so while it has no
+ * fresh one
  * @recorder: NULL: nothing is reported
- * @values:   of the node now; NULL: its last reading is not fresh
+ * @values:   present values; NULL: the last reading is not fresh
  *
  * The hold time (load_history.h) is the shortest period of the policy. Replicas that do not write
- * follow the load as well: so one that becomes the writer does not repeat what was reported.
+ * follow the load, too: a new writer does not repeat what was reported.
  */
 void load_events_report(struct recorder *recorder, struct load_history *history,
                         const struct node_track *track, const char *node,

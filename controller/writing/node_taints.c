@@ -34,8 +34,8 @@ bool node_taints_match(const struct node_taints *taints, unsigned level) {
         return true;
 }
 
-/* Of our taints above @level, and before position @before: the level, from 1, of the last one in
- * the list; 0: there is none. */
+/* The last of our taints above @level whose position is less than @before. Returns its level, from
+ * 1; 0: there is none. */
 static size_t last_surplus(const struct node_taints *taints, unsigned level, size_t before) {
         size_t found = 0;
 
@@ -46,7 +46,7 @@ static size_t last_surplus(const struct node_taints *taints, unsigned level, siz
         return found;
 }
 
-/* From the end of the list, so that the positions of those before still hold. */
+/* From the end of the list, so that earlier positions stay valid. */
 static void remove_above(const struct node_taints *taints, unsigned level, struct buf *out) {
         size_t found, at = SIZE_MAX;
 
@@ -95,7 +95,7 @@ bool node_taints_patch(const struct node_taints *taints, unsigned level, const c
         add_up_to(taints, level, out);
         if (out->overflow)
                 return false;
-        out->data[before] = '['; /* in place of the first comma */
+        out->data[before] = '['; /* replaces the first comma */
         buf_putc(out, ']');
         return !out->overflow;
 }

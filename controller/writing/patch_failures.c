@@ -6,14 +6,14 @@
 
 enum {
         STATUS_UNPROCESSABLE = 422,
-        /* This many denials in a row are not about single nodes: RBAC lacks a rule. */
+        /* So many denials in a row are not about single nodes: RBAC lacks a rule. */
         DENIED_IN_A_ROW = 16,
         DENIED_PAUSE_MS = 5000,
-        /* This many failures in a row are reported; fewer may be about one node. */
+        /* So many failures in a row are reported; fewer may be about one node. */
         TROUBLE_IN_A_ROW = 4,
 };
 
-/* The node that the patch is for is gone, and another one has its name. */
+/* Has the node been deleted and created again? */
 static bool is_made_anew(const struct kube_answer *answer) {
         json_auto_t *status = NULL;
         const json_t *cause;
@@ -42,15 +42,17 @@ static void note_run(struct patch_failures *failures, enum patch_outcome outcome
                      const struct kube_answer *answer, int64_t now_mono_ms) {
         bool is_denied = outcome == PATCH_DENIED;
 
-        failures->denied = is_denied ? failures->denied + 1 : 0;
-        if (failures->denied >= DENIED_IN_A_ROW)
+        failures->denials_in_a_row = is_denied ? failures->denials_in_a_row + 1 : 0;
+        if (failures->denials_in_a_row >= DENIED_IN_A_ROW)
                 failures->paused_until_mono_ms = now_mono_ms + DENIED_PAUSE_MS;
-        failures->failed = is_denied || outcome == PATCH_FAILED ? failures->failed + 1 : 0;
+        failures->failures_in_a_row = is_denied || outcome == PATCH_FAILED
+                                              ? failures->failures_in_a_row + 1
+                                              : 0;
         failures->trouble[0] = '\0';
-        if (failures->failed >= TROUBLE_IN_A_ROW)
+        if (failures->failures_in_a_row >= TROUBLE_IN_A_ROW)
                 (void)snprintf(failures->trouble, sizeof(failures->trouble),
-                               "the last %zu patches failed: %s: %.*s%s%s", failures->failed,
-                               kube_outcome_name(answer->outcome),
+                               "the last %zu patches failed: %s: %.*s%s%s",
+                               failures->failures_in_a_row, kube_outcome_name(answer->outcome),
                                (int)sizeof(failures->trouble) - 128, answer->err.msg,
                                is_denied ? "; see the RBAC rule for patching " : "",
                                is_denied ? rule : "");
@@ -81,7 +83,7 @@ void patch_failures_forget(struct patch_failures *failures, bool *is_failing) {
         outage_log_gone(&failures->outages);
         if (failures->outages.failing > 0)
                 return;
-        /* Perhaps nothing is patched for a long time, and so nothing succeeds. */
-        failures->failed = 0;
+        /* With nothing to patch, there may be no success for a long time. */
+        failures->failures_in_a_row = 0;
         failures->trouble[0] = '\0';
 }

@@ -13,9 +13,9 @@ enum {
         RETRY_MS = 5000, /* after a failure, at least */
         PATCH_ANSWER_MAX_BYTES = 2 << 20,
         MIN_IN_FLIGHT = 4,
-        MAX_IN_FLIGHT = 64, /* half of the API client's: a Lease is to be renewed, too */
+        MAX_IN_FLIGHT = 64, /* half of the API client's, which also renews the Lease */
         FIRST_PER_OTHER = 10,
-        /* A look touches the memory of all nodes: of 100,000, every ten seconds. */
+        /* A look touches the memory of every node: every ten seconds with 100,000 nodes. */
         NODES_PER_MS = 10,
 };
 
@@ -24,8 +24,8 @@ struct publisher {
         struct patch_kind kinds[PUBLISHER_MAX_KINDS];
         size_t kind_count;
         struct token_bucket bucket;
-        unsigned first_in_a_row; /* patches of the first kind since one of another */
-        size_t last_other;       /* the index of that kind */
+        unsigned first_streak; /* patches of the first kind since the last one of another kind */
+        size_t last_other;     /* index of the other kind that was last */
         struct loop_timer timer;
         struct buf patch;
 };
@@ -134,7 +134,7 @@ static bool is_ready(const struct patch_kind *kind) {
                publisher_now(kind) >= kind->failures.paused_until_mono_ms;
 }
 
-/* One of the kinds behind the first, in turn; NULL: none is ready. */
+/* The next kind after the first that is ready, round robin; NULL: none is. */
 static struct patch_kind *next_other(struct publisher *publisher) {
         size_t count = publisher->kind_count - 1;
 
@@ -147,21 +147,21 @@ static struct patch_kind *next_other(struct publisher *publisher) {
         return NULL;
 }
 
-/* Ten patches of the first kind earn one of the others, which costs no token: so those neither
- * starve nor take any of the first kind's rate. Return: false when none can be sent now */
+/* Ten patches of the first kind earn one of another kind, which costs no token. Returns false if
+ * no patch can be sent now. */
 static bool send_next(struct publisher *publisher) {
         struct patch_kind *first = publisher->kinds, *other = next_other(publisher);
-        bool is_earned = other && publisher->first_in_a_row >= FIRST_PER_OTHER;
+        bool is_earned = other && publisher->first_streak >= FIRST_PER_OTHER;
         struct patch_kind *kind = is_ready(first) && !is_earned ? first : other;
 
         if (!kind || (!is_earned && !token_bucket_has(&publisher->bucket, now_of(publisher))))
                 return false;
-        /* The place is the job's first member. */
+        /* A place is the first member of its job. */
         struct publisher_job *job = (struct publisher_job *)patch_queue_pop(&kind->queue);
         buf_clear(&publisher->patch);
         if (!kind->options.on_turn(kind->options.userdata, job, &publisher->patch))
                 return true;
-        publisher->first_in_a_row = kind == first ? publisher->first_in_a_row + 1 : 0;
+        publisher->first_streak = kind == first ? publisher->first_streak + 1 : 0;
         if (kind != first)
                 publisher->last_other = (size_t)(kind - first);
         publisher->bucket.tokens -= is_earned ? 0 : 1;
@@ -191,7 +191,7 @@ static void publisher_run(void *userdata) {
                 publisher->options.on_idle(publisher->options.userdata);
 }
 
-/* On the next turn of the loop: the caller is not called back from within its call. */
+/* In the loop's next turn: callbacks never run inside of the owner's call. */
 static void publisher_wake(struct publisher *publisher) {
         loop_timer_arm(publisher->options.daemon->loop, &publisher->timer, now_of(publisher),
                        publisher_run, publisher);

@@ -24,7 +24,7 @@ enum {
 
 static const struct {
         const char *name, *suffix, *type;
-        bool is_of_policy; /* about the policy object, else about a Node */
+        bool is_of_policy; /* about the policy object, not a Node */
 } reasons[EVENT_REASON_COUNT] = {
         [EVENT_NODE_OVERLOADED] = {"NodeOverloaded", "plimsoll-overloaded", "Warning", false},
         [EVENT_NODE_LOAD_NORMAL] = {"NodeLoadNormal", "plimsoll-load-normal", "Normal", false},
@@ -34,15 +34,15 @@ static const struct {
         [EVENT_POLICY_WARNING] = {"PolicyWarning", "plimsoll-policy-warning", "Warning", true},
 };
 
-/* How often an Event was written. */
+/* How often an Event has been written. */
 struct counted {
-        uint64_t hash; /* of its name; two that collide have each other's count */
+        uint64_t hash; /* of its name; two Events that collide share a count */
         int64_t first_unix_ms, last_unix_ms;
         int count; /* 0: free */
 };
 
-/* Events beyond the minute's limit: the last one, and how many there are. */
-struct held {
+/* Events beyond the limit of this minute: the last one, and their number. */
+struct backlog {
         size_t count;
         char *name, *uid, *message;
 };
@@ -59,23 +59,24 @@ struct recorder {
         struct kube_fence fence;
 
         struct log_limit limit;
-        struct held held[EVENT_REASON_COUNT];
+        struct backlog backlog[EVENT_REASON_COUNT];
         struct loop_timer minute;
         struct counted counted[COUNTED_MAX];
 
         STAILQ_HEAD(, request) queue;
-        size_t queued;          /* the one under way included */
-        struct kube_call *call; /* of the first in the queue; NULL: none */
+        size_t queued;          /* including the one in flight */
+        struct kube_call *call; /* for the first in the queue; NULL: none */
         bool is_failing;
         struct health_check *check;
 };
 
 static struct metrics_series *counter(const struct recorder *recorder, enum event_reason reason,
                                       const char *result) {
-        return metrics_counter(recorder->daemon->metrics, "plimsoll_events_total",
-                               "Kubernetes Events by reason and result; held: it only adds to the "
-                               "number in the message of its minute's last one.",
-                               LABELS("reason", reasons[reason].name, "result", result));
+        return metrics_counter(
+                recorder->daemon->metrics, "plimsoll_events_total",
+                "Kubernetes Events by reason and result; held: counted in the message "
+                "of a later Event.",
+                LABELS("reason", reasons[reason].name, "result", result));
 }
 
 /* Sending */
@@ -104,7 +105,7 @@ static void on_event_written(void *userdata, const struct kube_answer *answer) {
                 log_info(MSG("Events are written again"));
         recorder->is_failing = is_failing;
         if (is_failing)
-                health_pass(recorder->check, "the last one could not be written: %s",
+                health_pass(recorder->check, "the last Event could not be written: %s",
                             answer->err.msg);
         else
                 health_pass(recorder->check, "no failure");
@@ -138,7 +139,7 @@ static void send_first(struct recorder *recorder) {
 
 /* Composing */
 
-/* Counts one more. An Event that the API server has forgotten since begins at one. */
+/* Counts one more; from one, if the API server has deleted the Event meanwhile. */
 static const struct counted *count(struct recorder *recorder, const char *name,
                                    int64_t now_unix_ms) {
         uint64_t hash = hash_fnv1a(HASH_FNV1A_INIT, name, strlen(name));
@@ -160,7 +161,7 @@ static const struct counted *count(struct recorder *recorder, const char *name,
         return found;
 }
 
-/* Owned by the caller; NULL: it holds what is not UTF-8. */
+/* Owned by the caller; NULL: the Event has text that is not UTF-8. */
 static char *body_of(const struct event *event, const char *name, const struct counted *counted) {
         bool is_of_policy = reasons[event->reason].is_of_policy;
         char first[TIMESTAMP_MAX], last[TIMESTAMP_MAX];
@@ -208,33 +209,33 @@ static void enqueue(struct recorder *recorder, const struct event *event) {
 
 /* The limit */
 
-static void forget_held(struct held *held) {
-        free(held->name);
-        free(held->uid);
-        free(held->message);
-        *held = (struct held){0};
+static void clear_backlog(struct backlog *backlog) {
+        free(backlog->name);
+        free(backlog->uid);
+        free(backlog->message);
+        *backlog = (struct backlog){0};
 }
 
 static bool is_allowed(struct recorder *recorder) {
-        uint64_t held; /* counted for each reason */
+        uint64_t suppressed; /* the backlog counts them by reason */
 
         return log_limit_allows(&recorder->limit, EVENTS_PER_MIN,
-                                loop_now_mono_ms(recorder->daemon->loop), &held);
+                                loop_now_mono_ms(recorder->daemon->loop), &suppressed);
 }
 
-static void enqueue_held(struct recorder *recorder, enum event_reason reason) {
-        struct held *held = &recorder->held[reason];
-        _cleanup_(freep) char *message = held->count > 1
+static void enqueue_backlog(struct recorder *recorder, enum event_reason reason) {
+        struct backlog *backlog = &recorder->backlog[reason];
+        _cleanup_(freep) char *message = backlog->count > 1
                                                  ? xasprintf("%s (and %zu more within a minute)",
-                                                             held->message, held->count - 1)
-                                                 : xstrdup(held->message);
+                                                             backlog->message, backlog->count - 1)
+                                                 : xstrdup(backlog->message);
 
         (void)is_allowed(recorder);
         enqueue(recorder, &(struct event){.reason = reason,
-                                          .name = held->name,
-                                          .uid = held->uid,
+                                          .name = backlog->name,
+                                          .uid = backlog->uid,
                                           .message = message});
-        forget_held(held);
+        clear_backlog(backlog);
 }
 
 static void on_minute(void *userdata) {
@@ -243,20 +244,20 @@ static void on_minute(void *userdata) {
         if (log_limit_summary(&recorder->limit, loop_now_mono_ms(recorder->daemon->loop)) == 0)
                 return;
         for (size_t i = 0; i < EVENT_REASON_COUNT; i++)
-                if (recorder->held[i].count > 0)
-                        enqueue_held(recorder, (enum event_reason)i);
+                if (recorder->backlog[i].count > 0)
+                        enqueue_backlog(recorder, (enum event_reason)i);
 }
 
 static void hold(struct recorder *recorder, const struct event *event) {
-        struct held *held = &recorder->held[event->reason];
-        size_t before = held->count;
+        struct backlog *backlog = &recorder->backlog[event->reason];
+        size_t before = backlog->count;
 
         metrics_inc(counter(recorder, event->reason, "held"));
-        forget_held(held);
-        *held = (struct held){.count = before + 1,
-                              .name = xstrdup(event->name),
-                              .uid = xstrdup(event->uid),
-                              .message = xstrdup(event->message)};
+        clear_backlog(backlog);
+        *backlog = (struct backlog){.count = before + 1,
+                                    .name = xstrdup(event->name),
+                                    .uid = xstrdup(event->uid),
+                                    .message = xstrdup(event->message)};
         loop_timer_arm(recorder->daemon->loop, &recorder->minute,
                        recorder->limit.minute_mono_ms + MS_PER_MIN, on_minute, recorder);
 }
@@ -299,7 +300,7 @@ void recorder_set_writer(struct recorder *recorder, const struct kube_fence *fen
                 remove_first(recorder);
         }
         for (size_t i = 0; i < EVENT_REASON_COUNT; i++)
-                forget_held(&recorder->held[i]);
+                clear_backlog(&recorder->backlog[i]);
         loop_timer_disarm(recorder->daemon->loop, &recorder->minute);
 }
 

@@ -1,16 +1,15 @@
 /*
- * Writes Events to the API server, while this replica is the writer.
+ * Writes Events to the API server while this replica is the writer.
  *
- * - They are of core/v1, which `kubectl describe` and `kubectl get events` show with their count,
- *   and whose message may change. Those of events.k8s.io/v1 are stored in the same way, but their
- *   message may not change. An Event about an object without a namespace is in the namespace
- * "default".
- * - An object has one Event of each reason, with a name made of both. It is written by server-side
- *   apply, which creates and updates by one request that may be repeated. If it is written again
- *   within an hour, the lifetime of Events by default, its count grows.
- * - Ten Events a minute are written. Of further ones, the last of each reason is written when
- *   the minute is over, with the number of those before it in its message.
- * - One request is under way at a time. What does not fit into the queue behind it is dropped.
+ * - Events are of core/v1, so that `kubectl describe` and `kubectl get events` show their count,
+ *   and their message may change. (Those of events.k8s.io/v1 are stored in the same way, but
+ *   their message may not change.) An Event about an object without a namespace is in "default".
+ * - An object has one Event for each reason, with a name made of both. Server-side apply creates
+ *   or updates it in one request, which may be repeated. The count grows if the Event is written
+ *   again within an hour, the default lifetime of Events.
+ * - Ten Events are written per minute. Of those beyond, the last one of each reason is written
+ *   when the minute is over, with the number of the others in its message.
+ * - One request is in flight at a time. Events that do not fit into the queue are dropped.
  */
 #pragma once
 
@@ -30,21 +29,21 @@ enum event_reason {
 
 struct event {
         enum event_reason reason;
-        const char *name, *uid; /* of the node, or of the policy object */
+        const char *name, *uid; /* the node, or the policy object */
         const char *message;    /* up to 1,024 bytes */
 };
 
 struct recorder;
 
-/** recorder_new() - does nothing until recorder_set_writer(); @daemon is borrowed */
+/** recorder_new() - writes nothing until recorder_set_writer(); @daemon is borrowed */
 struct recorder *recorder_new(const struct daemon *daemon);
-/** recorder_free() - what has not been sent is lost; @recorder may be NULL */
+/** recorder_free() - drops Events that have not been sent; @recorder may be NULL */
 void recorder_free(struct recorder *recorder);
 
-/** recorder_set_writer() - whether this replica writes
- * @fence: for the requests; copied. NULL: stop, and drop what is queued or under way */
+/** recorder_set_writer() - begin or stop to write
+ * @fence: for the requests; copied. NULL: stop, and drop what is queued or in flight */
 void recorder_set_writer(struct recorder *recorder, const struct kube_fence *fence);
 
-/** recorder_write() - write an Event, soon; nothing happens in a replica that does not write
+/** recorder_write() - queue an Event; does nothing unless this replica writes
  * @event: copied */
 void recorder_write(struct recorder *recorder, const struct event *event);

@@ -5,11 +5,11 @@
 enum {
         MAX_RETRY_MS = 300000,
         MAX_IN_FLIGHT = 4,
-        /* While more than one of so many nodes is awaited, nothing is decided. */
-        NODES_PER_AWAITED = 10,
+        /* Nothing is decided while more than one of so many nodes has not settled. */
+        NODES_PER_UNSETTLED = 10,
 };
 
-/* Jobs are first members of the nodes that they are embedded in. */
+/* A job is the first member of its node. */
 static struct taint_node *tainted_of_job(struct publisher_job *job) {
         return (struct taint_node *)job;
 }
@@ -18,18 +18,19 @@ static bool has_taints(const struct taint_node *node) {
         return node->track->compiled->policy->level_count > 0;
 }
 
-/* Between two readings by the source in use. */
+/* Between two readings from the source in use. */
 static int64_t reading_interval_ms(const struct taint_node *node) {
         return node->track->compiled->options.sources[node->track->serving].interval_ms;
 }
 
-static void await_load(struct taint_node *node) {
-        node->awaited_mono_ms = publisher_now(node->job.kind) + node_track_settle_ms(node->track);
+static void grant_grace(struct taint_node *node) {
+        node->grace_until_mono_ms = publisher_now(node->job.kind) +
+                                    node_track_settle_ms(node->track);
 }
 
 static void forget_load(struct taint_node *node) {
         load_level_forget(&node->level, node_taints_count(&node->taints));
-        node->sampled_mono_ms = INT64_MIN / 2;
+        node->last_sample_mono_ms = INT64_MIN / 2;
 }
 
 static unsigned shown_level(const struct taint_node *node) {
@@ -44,7 +45,7 @@ static bool on_taints_turn(void *userdata, struct publisher_job *job, struct buf
         return node_taints_patch(&node->taints, shown_level(node), job->uid, patch);
 }
 
-/* If somebody else was faster (422), the watch shows that before the next attempt. */
+/* After a 422, somebody else has changed the taints: the watch shows it before the next attempt. */
 static void on_taints_done(void *userdata, struct publisher_job *job, enum patch_outcome outcome) {
         (void)userdata;
         if (outcome == PATCH_WRITTEN || outcome == PATCH_GONE)
@@ -62,9 +63,10 @@ struct taint_writer *taint_writer_new(struct publisher *publisher, struct metric
                                                         .on_done = on_taints_done});
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++) {
                 const char level[] = {(char)('1' + i), '\0'};
-                writer->shown[i] = metrics_gauge(metrics, "plimsoll_taint_level_nodes",
-                                                 "Nodes by the number of our taints on them.",
-                                                 LABELS("level", level));
+                writer->level_gauges[i] = metrics_gauge(
+                        metrics, "plimsoll_taint_level_nodes",
+                        "Nodes by the number of Plimsoll's taints on them.",
+                        LABELS("level", level));
         }
         return writer;
 }
@@ -75,11 +77,11 @@ void taint_writer_free(struct taint_writer *writer) {
 
 void taint_writer_replan(struct taint_node *node) {
         forget_load(node);
-        await_load(node);
+        grant_grace(node);
 }
 
 void taint_writer_lead(struct taint_node *node) {
-        await_load(node);
+        grant_grace(node);
 }
 
 void taint_writer_add(struct taint_writer *writer, struct taint_node *node, const char *name,
@@ -98,8 +100,8 @@ void taint_writer_seen(struct taint_node *node, const json_t *taints) {
 
         node->taints = node_taints_read(taints);
         if (!node->level.has_load)
-                forget_load(node);                           /* to go on from what it carries */
-        else if (node_taints_count(&node->taints) != before) /* by whichever replica */
+                forget_load(node); /* continues from what the node carries */
+        else if (node_taints_count(&node->taints) != before) /* by any replica */
                 load_level_changed(&node->level, publisher_now(node->job.kind));
 }
 
@@ -117,25 +119,25 @@ void taint_writer_update(struct taint_node *node, const struct plan_values *valu
                 return;
         }
         if (!node->level.has_load)
-                await_load(node);
+                grant_grace(node);
         if (is_provisional) {
                 load_level_hold(&node->level);
                 return;
         }
-        /* Readings come at nearly equal times, and those of another source in between. */
-        if (now_mono_ms - node->sampled_mono_ms < reading_interval_ms(node) * 3 / 4)
+        /* Readings come at nearly equal distances; one from another source may lie between. */
+        if (now_mono_ms - node->last_sample_mono_ms < reading_interval_ms(node) * 3 / 4)
                 return;
-        node->sampled_mono_ms = now_mono_ms;
+        node->last_sample_mono_ms = now_mono_ms;
         load_level_sample(&node->level, policy, load_ratio);
 }
 
-/* A reading or more is missing: meanwhile the load may have risen. */
+/* Readings are missing, so the load may have risen meanwhile. */
 static bool is_late(const struct taint_node *node, int64_t now_mono_ms) {
-        return now_mono_ms - node->sampled_mono_ms > 2 * reading_interval_ms(node);
+        return now_mono_ms - node->last_sample_mono_ms > 2 * reading_interval_ms(node);
 }
 
-static bool is_awaited(const struct taint_node *node, int64_t now_mono_ms) {
-        return !load_level_is_settled(&node->level) && now_mono_ms < node->awaited_mono_ms;
+static bool has_grace(const struct taint_node *node, int64_t now_mono_ms) {
+        return !load_level_is_settled(&node->level) && now_mono_ms < node->grace_until_mono_ms;
 }
 
 static void compare_node_levels(struct taint_writer *writer) {
@@ -144,7 +146,7 @@ static void compare_node_levels(struct taint_writer *writer) {
         struct publisher_job *job;
 
         writer->least = LOAD_LEVEL_NONE;
-        writer->awaited = 0;
+        writer->unsettled_count = 0;
         TAILQ_FOREACH (job, &writer->kind->jobs, link) {
                 struct taint_node *node = tainted_of_job(job);
                 if (!has_taints(node) ||
@@ -153,17 +155,17 @@ static void compare_node_levels(struct taint_writer *writer) {
                 if (load_level_is_settled(&node->level) && !node->taints.is_closed)
                         load_level_compare(&node->level, is_late(node, now_mono_ms),
                                            &writer->least);
-                writer->awaited += is_awaited(node, now_mono_ms);
+                writer->unsettled_count += has_grace(node, now_mono_ms);
                 carried[node_taints_count(&node->taints)]++;
         }
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++)
-                metrics_set(writer->shown[i], carried[i + 1]);
+                metrics_set(writer->level_gauges[i], carried[i + 1]);
 }
 
-/* A load that is known, but not well enough, leaves the node as it is. */
+/* A node whose level has not settled is left as it is. */
 static bool is_taint_due(const struct taint_node *node, int64_t now_mono_ms) {
         bool is_known = load_level_is_settled(&node->level) ||
-                        (!node->level.has_load && !is_awaited(node, now_mono_ms));
+                        (!node->level.has_load && !has_grace(node, now_mono_ms));
 
         return is_known && load_level_may_change(&node->level, now_mono_ms) &&
                !node_taints_match(&node->taints, shown_level(node));
@@ -176,7 +178,7 @@ void taint_writer_tick(struct taint_writer *writer, bool may_write) {
         if (!publisher_may_look(writer->kind))
                 return;
         compare_node_levels(writer);
-        if (writer->awaited * NODES_PER_AWAITED > writer->kind->job_count || !may_write)
+        if (writer->unsettled_count * NODES_PER_UNSETTLED > writer->kind->job_count || !may_write)
                 return;
         TAILQ_FOREACH (job, &writer->kind->jobs, link) {
                 const struct taint_node *node = tainted_of_job(job);

@@ -1,14 +1,14 @@
 /*
- * Keeps the soft taints of nodes at the level of their load (track/load_level.h), as long as the
- * policy has spec.taints; without it, takes them off.
+ * Keeps the soft taints of nodes at the level of their load (track/load_level.h) while the policy
+ * has spec.taints, and removes them otherwise.
  *
- * Every replica follows the levels; the one that leads patches, at most once per node and minute.
+ * Every replica computes the levels; the leader writes them, at most once per node and minute.
  *
- * What a node carries is read from the watch only. So a replica begins with the levels that its
- * predecessor left. It changes no node whose level has not settled (load_level.h), and none at all
- * while more than a tenth of the nodes have come lately and have not settled. A node without recent
- * readings has no taints; one whose readings have no load any more keeps its own for a while, in
- * which it may turn to another source.
+ * The taints that a node carries are read only from the watch, so a new leader continues from what
+ * its predecessor has written. A node is left as it is until its level has settled, and so are all
+ * nodes while more than a tenth of them are new and have not settled. A node without recent
+ * readings has no taints. A node whose readings stop having a load keeps its taints for a grace
+ * period, in which another source may take over.
  */
 #pragma once
 
@@ -22,23 +22,23 @@
 #include "controller/writing/node_taints.h"
 #include "controller/writing/publisher.h"
 
-/* Its part of a node; embedded in its owner, which does not touch the members. */
+/* Embedded in the owner's node. */
 struct taint_node {
         struct publisher_job job; /* its first member */
         struct taint_writer *writer;
         const struct node_track *track;
         struct load_level level;
-        int64_t sampled_mono_ms;   /* when the level took in its last sample */
-        int64_t awaited_mono_ms;   /* until then it is expected to settle */
-        struct node_taints taints; /* what the node carries */
+        int64_t last_sample_mono_ms;
+        int64_t grace_until_mono_ms; /* the level is expected to settle before this time */
+        struct node_taints taints;   /* that the node carries */
 };
 
 struct taint_writer {
         struct patch_kind *kind;
         /* As of the last tick. */
-        struct load_levels least; /* of the nodes that pods may be given to */
-        size_t awaited;           /* nodes that have come lately, whose levels have not settled */
-        struct metrics_series *shown[POLICY_MAX_LEVELS];
+        struct load_levels least; /* among nodes that accept pods */
+        size_t unsettled_count;   /* nodes within their grace period */
+        struct metrics_series *level_gauges[POLICY_MAX_LEVELS];
 };
 
 /** taint_writer_new() - adds a kind of patches to @publisher */
@@ -48,17 +48,15 @@ void taint_writer_free(struct taint_writer *writer);
 
 /** taint_writer_replan() - the track has another policy */
 void taint_writer_replan(struct taint_node *node);
-/** taint_writer_lead() - this replica writes from now on; as idle_writer_lead() */
+/** taint_writer_lead() - this replica begins to write; see idle_writer_lead() */
 void taint_writer_lead(struct taint_node *node);
 
 /** taint_writer_add() - @name and @track are borrowed until publisher_remove() of the job */
 void taint_writer_add(struct taint_writer *writer, struct taint_node *node, const char *name,
                       const struct node_track *track);
-/** taint_writer_seen() - the node has these @taints now; see node_taints_read() */
+/** taint_writer_seen() - take in the taints of the Node, see node_taints_read() */
 void taint_writer_seen(struct taint_node *node, const json_t *taints);
-/** taint_writer_update() - the node has been read: @values. Readings that come faster than one per
- * interval, as from two sources, count as one. */
+/** taint_writer_update() - take in the values of a reading; at most one counts per interval */
 void taint_writer_update(struct taint_node *node, const struct plan_values *values);
-/** taint_writer_tick() - every second or so: decide, and queue patches if this replica @may_write
- */
+/** taint_writer_tick() - call every second or so: decide, and queue patches if @may_write */
 void taint_writer_tick(struct taint_writer *writer, bool may_write);

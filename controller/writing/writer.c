@@ -13,7 +13,7 @@ enum { MAX_RETRY_MS = 30000 }; /* values expire a few minutes after they were du
 
 static_assert((int)PLAN_DUE_URGENCIES <= (int)PATCH_QUEUE_URGENCIES, "every urgency has its list");
 
-/* What a patch in flight contains; recorded once the API server has accepted it. */
+/* The content of a patch in flight; recorded when the API server has accepted it. */
 struct writer_patch {
         struct plan_due due;
         struct plan_values values;
@@ -23,8 +23,8 @@ struct writer_patch {
 struct writer {
         struct writer_options options;
         const struct compiled_policy *compiled;
-        struct plan plan;    /* of the compiled policy, and is_short of these nodes */
-        struct lease *lease; /* NULL: there is no election */
+        struct plan plan;    /* of the compiled policy, with is_short for these nodes */
+        struct lease *lease; /* NULL: no leader election */
         struct health_check *leader_check;
         struct publisher *publisher;
         struct patch_kind *annotations;
@@ -44,7 +44,7 @@ static int64_t writer_now_unix(const struct writer *writer) {
         return loop_now_unix_ms(writer->options.daemon->loop);
 }
 
-/* Jobs are first members of the nodes that they are embedded in. */
+/* A job is the first member of its node. */
 static struct writer_node *node_of_job(struct publisher_job *job) {
         return (struct writer_node *)job;
 }
@@ -65,7 +65,7 @@ static struct plan_due due_on(const struct writer_node *node, const struct plan_
                         writer_now_unix(writer));
 }
 
-/* Nothing is to be written until the next turn. */
+/* Nothing is due until the next turn. */
 static void pass_turn(struct writer_node *node) {
         struct writer *writer = node->writer;
 
@@ -80,7 +80,7 @@ static void write_patch(const struct writer *writer, struct publisher_job *job,
 
         json_write_object(text, NULL);
         json_write_object(text, "metadata");
-        /* With it the API server refuses a node that was made anew: these are not its values. */
+        /* The API server then refuses the patch if the node was deleted and created again. */
         if (job->uid)
                 json_write_text(text, "uid", job->uid);
         json_write_key(text, "annotations");
@@ -129,7 +129,7 @@ static void on_annotations_done(void *userdata, struct publisher_job *job,
                 node->taken_unix_ms = PLAN_NEVER;
 }
 
-/* Once only: the publisher may report more than once that it is idle. */
+/* Once: the publisher may call repeatedly when it is idle. */
 static void resign(struct writer *writer) {
         lease_released_fn *on_stopped = TAKE_PTR(writer->on_stopped);
 
@@ -148,8 +148,8 @@ static void on_publisher_idle(void *userdata) {
 
 /* Leadership */
 
-/* Turns from before the last leader was last known to be alive are not taken again: each replica
- * computes values of its own, so a turn without a patch is no sign of a missed one. */
+/* Older turns are not repeated: each replica computes its own values, so a turn without a patch
+ * does not mean that the leader has missed it. */
 static void on_started_leading(void *userdata) {
         struct writer *writer = userdata;
         const struct lease_timing *timing = &writer->options.lease.timing;
@@ -166,7 +166,7 @@ static void on_started_leading(void *userdata) {
         }
 }
 
-/* Nothing is sent from here on. A patch in flight may still have arrived: the watch will show. */
+/* From here on nothing is sent. A patch in flight may have been applied: the watch will show it. */
 static void on_stopped_leading(void *userdata) {
         struct writer *writer = userdata;
         struct publisher_job *job;
@@ -221,8 +221,8 @@ static void show_leader(const struct writer *writer) {
         const char *between = *trouble ? "; " : "";
         if (!lease_is_settled(lease))
                 health_fail(writer->leader_check,
-                            "lease %s/%s: %s; see --leader-elect and the RBAC rules (create, get, "
-                            "update leases)",
+                            "lease %s/%s: %s; see --leader-elect and the RBAC rule for leases "
+                            "(create, get, update)",
                             writer->options.lease.namespace, writer->options.lease.name,
                             *trouble ? trouble : "waiting for an answer");
         else if (lease_is_leading(lease))
@@ -235,14 +235,14 @@ static void show_leader(const struct writer *writer) {
 
 /* Nodes */
 
-void writer_add(struct writer *writer, struct writer_node *node, const struct node *of,
+void writer_add(struct writer *writer, struct writer_node *node, const struct node *target,
                 struct node_track *track) {
         *node = (struct writer_node){
                 .writer = writer, .track = track, .taken_unix_ms = writer_now_unix(writer)};
-        publisher_add(writer->annotations, &node->job, of->name);
-        taint_writer_add(writer->taints, &node->taints, of->name, track);
-        idle_writer_add(writer->offers, &node->idle, of, track);
-        node->job.uid = node->taints.job.uid = node->idle.job.uid = of->uid;
+        publisher_add(writer->annotations, &node->job, target->name);
+        taint_writer_add(writer->taints, &node->taints, target->name, track);
+        idle_writer_add(writer->offers, &node->idle, target, track);
+        node->job.uid = node->taints.job.uid = node->idle.job.uid = target->uid;
 }
 
 void writer_remove(struct writer_node *node) {
@@ -284,20 +284,21 @@ static void register_writer_metrics(struct writer *writer, struct metrics *metri
         static const double age_bounds_s[] = {1, 2.5, 5, 10, 15, 20, 30, 45, 60, 120, 300};
         static const struct metrics_bounds age_bounds = {age_bounds_s, ARRAY_LEN(age_bounds_s)};
 
-        writer->sample_age = metrics_histogram(metrics, "plimsoll_sample_age_seconds",
-                                               "Age of a node's newest sample when it is written.",
-                                               NULL, &age_bounds);
+        writer->sample_age = metrics_histogram(
+                metrics, "plimsoll_sample_age_seconds",
+                "Age of a node's newest sample when its annotations are written.", NULL,
+                &age_bounds);
         writer->waiting = metrics_gauge(metrics, "plimsoll_patches_waiting",
-                                        "Nodes whose annotations wait for their patch.", NULL);
+                                        "Nodes that wait for a patch of their annotations.", NULL);
         writer->patch_keys = metrics_counter(metrics, "plimsoll_patch_keys_total",
-                                             "Annotations carried by patches.", NULL);
+                                             "Annotations in patches.", NULL);
         writer->unchanged = metrics_counter(metrics, "plimsoll_syncs_unchanged_total",
-                                            "Turns of nodes at which there was nothing to write.",
-                                            NULL);
-        writer->budget = metrics_gauge(metrics, "plimsoll_patch_budget_nodes",
-                                       "Nodes that --patch-qps carries at one patch per node and "
-                                       "shortest period.",
-                                       NULL);
+                                            "Turns of nodes without anything to write.", NULL);
+        writer->budget = metrics_gauge(
+                metrics, "plimsoll_patch_budget_nodes",
+                "Nodes that --patch-qps is enough for, at one patch per node in "
+                "the shortest period of the policy.",
+                NULL);
 }
 
 struct writer *writer_new(const struct writer_options *options,

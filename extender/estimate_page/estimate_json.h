@@ -1,7 +1,7 @@
 /*
  * The state of an extender's estimate as JSON, for people and for estimate_import.h. Keys are the
  * same as on /decisions, numbers without a unit are ratios, "...Load" is in cores or bytes, and
- * unknown values are null. docs/troubleshooting.md has an example.
+ * unknown values are null. docs/http-api.md has an example.
  */
 #pragma once
 

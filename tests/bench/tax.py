@@ -56,9 +56,9 @@ COLUMNS = {
 }
 
 
-def policy_text(extra=""):
-    """The recommended policy, with readings that outlive the bench; `extra`: of spec.extender."""
-    text = (TOP / "policy" / "policy.yaml").read_text(encoding="utf-8")
+def policy_text(name="policy", extra=""):
+    """A policy of this tree, with readings that outlive the bench; `extra`: of spec.extender."""
+    text = (TOP / "policy" / f"{name}.yaml").read_text(encoding="utf-8")
     text = re.sub(r"period: \w+", "period: 3h", text)
     return text.replace("scoring: estimate\n", f"scoring: estimate\n{extra}")
 
@@ -67,7 +67,8 @@ def policy_text(extra=""):
 PEERS = {
     "none": (None, None),
     "ours": ("plimsoll-extender", policy_text()),
-    "ours, no shortlist": ("plimsoll-extender", policy_text("    shortlist: 0\n")),
+    "ours, no shortlist": ("plimsoll-extender", policy_text(extra="    shortlist: 0\n")),
+    "ours, crane's policy": ("plimsoll-extender", policy_text("crane")),
     "Go": ("go-extender", None),
 }
 

@@ -466,6 +466,7 @@ def test_install_upgrade_rollback_uninstall(bare, exporters, figure):
         for kind, namespace, name in by_name(kustomize(DEPLOY))
     }
     assert made <= objects(bare)
+    assert "default" in follow(bare, block("docs/install.md", "helm-policy")).splitlines()[-1]
     follow(bare, block("docs/install.md", "helm-upgrade"))
     history = json.loads(helm("history", "plimsoll", "--output=json"))
     assert [row["status"] for row in history] == ["superseded", "superseded", "deployed"]

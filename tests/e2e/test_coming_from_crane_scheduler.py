@@ -138,6 +138,13 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
         assert f"{names[2]}: rejected: {METRIC} above 0.65" in explained, explained
         follow(bare, block(PAGE, "scheduler"))
         assert extender.is_running()
+        generation = metrics(extender)["plimsoll_policy_generation"]
+        assert "in place of DynamicSchedulerPolicy default" in follow(
+            bare, block(PAGE, "recommended")
+        )
+        wait_until(
+            lambda: metrics(extender)["plimsoll_policy_generation"] > generation, 60, "the policy"
+        )
 
         # And back: crane's controller writes again, and nothing of ours is left but its annotations.
         controller.stop()

@@ -224,6 +224,10 @@ def test_there_and_back(bare, agents, log_dir, run, binary, background, figure):
     # From the first verdict to the last, whatever came and went.
     assert len(answers) > 5 and set(answers) == {passing}, set(answers)
 
+    # Later than on the page: until here the verdicts must not change.
+    shown = follow(bare, block(PAGE, "recommended"))
+    assert f"in place of DynamicSchedulerPolicy default, {len(names)} nodes" in shown, shown
+
     first, rest = block(PAGE, "leave").split("kubectl -n kube-system wait", 1)
     assert controller["process"].stop() == 0
     follow(bare, first)

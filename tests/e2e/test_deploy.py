@@ -284,7 +284,6 @@ def test_doctor_may_only_look(plane):
         "nodes": {"list"},
         "pods": {"list"},
         "configmaps": {"list"},
-        "leases of their own": {"get"},
         "policies": {"get"},
     }
     try:
@@ -467,7 +466,7 @@ OFFERS = {
     "no longer one": offer(None),
     "none before and after": offer(None),
 }
-ONLY_OFFERS = "may not change status but for plimsoll.io/idle-milli-cpu"
+ONLY_OFFERS = "may not change status except for plimsoll.io/idle-milli-cpu"
 SAME = "must be the same in capacity and allocatable"
 WHOLE = "must be a whole number, from 0 to 1000 for each CPU of the node"
 NO_OFFERS = {

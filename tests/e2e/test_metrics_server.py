@@ -183,7 +183,7 @@ def test_metrics_server_dies_and_comes_back(
     # Two of them decide; the rest is for a machine that is slow to look.
     assert failed <= 6, f"{failed} rounds until the exporters served"
 
-    # What is written goes on, and says the same: the exporters' windows are warm.
+    # What is written goes on, and says the same.
     def all_new():
         now = {name: fleet.annotations(name) for name in names}
         return all(now[name].get(CPU) != before[name][CPU] for name in names)

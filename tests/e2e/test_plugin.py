@@ -118,6 +118,17 @@ def test_plugin(bare, installed, plimsoll_verb, figure):
     )
 
 
+def test_changing_a_limit(bare, installed, tmp_path):
+    """By the commands of docs/policy.md."""
+    os.symlink(TOP / "policy", tmp_path / "policy")
+    shown = follow(bare, block("docs/policy.md", "change"), tmp_path)
+    assert f"in place of DynamicSchedulerPolicy default, {len(installed)} nodes" in shown, shown
+    policy = json.loads(bare.kubectl("get", "dsp", "default", "-ojson"))
+    assert policy["spec"]["predicate"][0]["maxLimitPecent"] == 0.7
+    (condition,) = [c for c in policy["status"]["conditions"] if c["type"] == "InForce"]
+    assert condition["observedGeneration"] == policy["metadata"]["generation"]
+
+
 def check_every_verb(bare, node, plimsoll_verb, somebody, give):
     """`give` gives this user what the page says: it is enough, and is needed."""
     bare.kubectl("run", "probe", "--image=probe")

@@ -149,13 +149,13 @@ def expect_placed_by_us(namespace, extender, scheduler=None):
 
 @pytest.fixture
 def start_extender(plane, plimsoll, tmp_path):
-    """The one that an example asks: over TLS with the certificates of docs/install.md."""
+    """The one that an example asks: over TLS with the certificates of docs/tls.md."""
 
     def start(example, *flags):
         policy = plimsoll.write_policy(fast_policy())
         if "enableHTTPS" not in example:
             return plimsoll.extender(policy, *flags)
-        follow(plane, block("docs/install.md", "certificates"), tmp_path)
+        follow(plane, block("docs/tls.md", "certificates"), tmp_path)
         flags += (
             f"--tls-cert-file={tmp_path}/tls.crt",
             f"--tls-private-key-file={tmp_path}/tls.key",

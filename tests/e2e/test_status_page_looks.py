@@ -142,7 +142,7 @@ def test_charts_say_how_far_they_reach(browser, site, steps, name):
     assert set(browser.evaluate(drawn)) == {100}
     browser.evaluate("document.querySelector('tr.row button').click()")
     detail = browser.evaluate("document.getElementById('detail').textContent")
-    assert f"cpu, {name}, 0 to 100 %" in detail
+    assert f"cpu, {name}, 0 to 100%" in detail
 
 
 def test_no_chart_of_nothing(browser, site):
@@ -185,9 +185,9 @@ def test_limits_of_a_pool(browser, site):
     browser.evaluate("document.querySelector('tr.row button').click()")
     browser.wait("document.getElementById('detail').open", "the node in full")
     detail = browser.evaluate("document.getElementById('detail').textContent")
-    assert " · pool 1" in detail and "20 %" in detail and "80 %" not in detail
+    assert " · pool 1" in detail and "20%" in detail and "80%" not in detail
     told = browser.evaluate("document.getElementById('policy-body').textContent")
-    assert "1pool=batch, zone=bcpu avg 5m 20 %" in told
+    assert "1pool=batch, zone=bcpu avg 5m 20%" in told
 
 
 def test_a_node_that_comes_last(browser, site):
@@ -272,6 +272,6 @@ def test_trouble_is_told(browser, site):
     browser.wait("!document.getElementById('trouble').hidden", "the notice")
     assert site.asked == asked + 1
     said = browser.evaluate("document.getElementById('trouble').textContent")
-    assert said == "Cannot read status.json: HTTP 503. What is shown is older."
+    assert said == "Cannot read status.json: HTTP 503. The page shows older data."
     assert browser.evaluate("document.querySelectorAll('tr.row').length") == 3
     assert flaws(browser) == []

@@ -22,8 +22,9 @@ from programs import complete, find_program
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 REFERENCE = "docs/policy.md"
+METRICS = "docs/policy-metrics.md"
 BLOCK = re.compile(
-    r"(?:^ *<!-- (?P<mark>\w+): (?P<name>[\w-]+) -->\n+)?"
+    r"(?:^ *<!-- (?P<mark>\w+): (?P<name>[\w -]+) -->\n+)?"
     r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=indent)```$",
     re.M | re.S,
 )
@@ -77,7 +78,6 @@ def shown_policies():
     without a syncPolicy get that of the recommended one, since the CRD demands it."""
     policy = yaml.safe_load(block(REFERENCE, "recommended"))
     specs = (
-        block(REFERENCE, "sync-policy"),
         block(REFERENCE, "predicate"),
         block(REFERENCE, "over-limit"),
         block(REFERENCE, "priority"),
@@ -85,14 +85,13 @@ def shown_policies():
         block(REFERENCE, "pools"),
         block(REFERENCE, "rules"),
         block(REFERENCE, "hot-value"),
-        block(REFERENCE, "scoring"),
         block(REFERENCE, "estimate"),
         block(REFERENCE, "when-all-over"),
         block(REFERENCE, "taints"),
         block(REFERENCE, "idle"),
         block(REFERENCE, "shortlist"),
-        block(REFERENCE, "own-metrics"),
-        block(REFERENCE, "own-counter"),
+        block(METRICS, "own-metrics"),
+        block(METRICS, "own-counter"),
     )
     syncs = {"syncPolicy": policy["spec"]["syncPolicy"]}
     shown = (yaml.safe_load(spec)["spec"] for spec in specs)

@@ -23,7 +23,6 @@ CRD_NAME = "dynamicschedulerpolicies.scheduler.policy.crane.io"
 CRD_PATH = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD_NAME}"
 REVIEWS_PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/kube-system/deployments"
-LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller"
 REQUESTS_PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 SCHEDULERS_PATH = f"{SYSTEM}/pods?labelSelector=component%3Dkube-scheduler"
 CLUSTER_IP = "10.96.0.10"
@@ -166,13 +165,6 @@ def healthy(version):
             *(pod(name, controller) for name in CONTROLLERS),
             *(pod(name, extender) for name in EXTENDERS),
         ],
-        LEASE_PATH: {
-            "spec": {
-                "holderIdentity": CONTROLLERS[0],
-                "renewTime": ago().replace("Z", ".000000Z"),
-                "leaseDurationSeconds": 15,
-            }
-        },
         f"{SYSTEM}/configmaps": [
             {"metadata": {"name": "scheduler"}, "data": {"config.yaml": config}},
             {"metadata": {"name": "other"}, "data": {"KubeSchedulerConfiguration": "{"}},
@@ -230,6 +222,9 @@ class Answering(Handler):
             self.answer(200, found)
 
     def do_POST(self):  # pylint: disable=invalid-name
+        if self.path.endswith("/eviction"):
+            self.evict(json.loads(self.body()))
+            return
         review = json.loads(self.body())
         status = self.server.objects.get(REVIEWS_PATH)
         if self.path != REVIEWS_PATH or isinstance(status, int):
@@ -241,15 +236,28 @@ class Answering(Handler):
         denied = (account, wanted["verb"], resource) in self.server.denied
         self.answer(201, {**review, "status": {"allowed": not denied}})
 
+    def evict(self, eviction):
+        path = self.path.removesuffix("/eviction")
+        pod = self.server.objects.get(path)
+        if path in self.server.budgets:
+            self.fail(429)
+        elif pod and pod["metadata"]["uid"] == eviction["deleteOptions"]["preconditions"]["uid"]:
+            del self.server.objects[path]
+            self.answer(201, {"kind": "Status", "status": "Success"})
+        else:
+            self.fail(409 if pod else 404)
+
 
 class PaperCluster:
     """`objects` is what healthy() returns, to be changed as the test likes; `denied` holds
-    (account, verb, resource) of what an account may not do, a subresource as in nodes/status."""
+    (account, verb, resource) of what an account may not do, a subresource as in nodes/status;
+    `budgets` has the paths of pods that may not be evicted."""
 
     def __init__(self, version="0"):
         self.server = LocalServer(Answering)
         self.server.objects = self.objects = healthy(version)
         self.server.denied = self.denied = set()
+        self.server.budgets = self.budgets = set()
         self.url, self.close = self.server.url, self.server.close
 
     def nodes(self):

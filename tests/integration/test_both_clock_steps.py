@@ -167,5 +167,5 @@ def test_a_clock_that_differs_from_the_api_servers(start_replica, tmp_path):
     text = fetch(f"{controller.url}/readyz").text
     assert " s behind the API server's: annotations expire too soon" in text
     clock.set(0)
-    controller.process.wait_log("this machine's clock is the API server's again")
+    controller.process.wait_log("this machine's clock agrees with the API server's again")
     controller.wait_ready()

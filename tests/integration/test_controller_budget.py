@@ -25,4 +25,4 @@ def test_short_budget(start_standin, start_exporters, start_controller):
     assert controller.metric("plimsoll_patch_budget_nodes") == 10
     is_ready, text = controller.ready()
     assert is_ready, text
-    assert f"patch budget carries 10 of {NODES} nodes" in text
+    assert f"--patch-qps is enough for 10 of {NODES} nodes" in text

@@ -4,8 +4,9 @@
 import pytest
 
 from controller_kit import policy
+from pages import TOP, block
 from policies import node_names, write_policy
-from programs import complete
+from programs import complete, find_program
 
 NODES = 3
 OWN = ("psi_cpu_usage_avg_5m", "load_usage_avg_5m")
@@ -25,6 +26,24 @@ def once(exporters, tmp_path):
         return complete("plimsoll-controller", *flags, status=status, timeout=240).stderr
 
     return run_once
+
+
+def test_the_page(start_standin, exporters):
+    """What docs/troubleshooting.md runs in the controller's container shows every node's windows."""
+    program = "/usr/bin/plimsoll-controller"
+    assert f'ENTRYPOINT ["{program}"]' in (TOP / "deploy" / "Dockerfile").read_text("utf-8")
+    standin = start_standin("--nodes", NODES)
+    command = block("docs/troubleshooting.md", "dry-run")
+    in_the_container = "kubectl -n kube-system exec deployment/plimsoll-controller -- "
+    command = command.replace(in_the_container + program, find_program("plimsoll-controller"))
+    env = {
+        "PLIMSOLL_KUBECONFIG": standin.kubeconfig,
+        "PLIMSOLL_TARGET_URL_TEMPLATE": f"http://{{address}}:{exporters.port}/metrics",
+        "PLIMSOLL_SCRAPE_INTERVAL": "1s",
+    }
+    shown = complete("/bin/bash", "-ec", command, env=env).stdout
+    assert all(name in shown for name in node_names(NODES)) and "cpu avg_5m" in shown
+    assert not standin.patches()
 
 
 def test_a_node_that_is_deleted_meanwhile_is_no_failure(once, start_standin):

@@ -102,7 +102,7 @@ def test_devices_without_a_speed(start_exporters, tmp_path):
 
 
 def test_gpu_utilisation(start_standin, start_exporters, start_controller):
-    """The example of docs/policy.md: the DCGM exporter's page, and nodes that have none."""
+    """The example of docs/policy-metrics.md: the DCGM exporter's page, and nodes that have none."""
     standin, exporters = start_standin("--nodes", 2), start_exporters()
     exporters.set([TARGET], load={"gpu": 0.8})
     exporters.set(["127.1.0.2"], has_gpus=False)

@@ -325,7 +325,7 @@ def test_asked_only_where_no_exporter_serves(
     assert kubelet.asked == []
     exporters.trouble("all", "status")
     wait_until(served_by("kubelet"), 30, "the kubelet to serve")
-    line = log_lines(controller.process, "a source that measures in its own way serves from now on")
+    line = log_lines(controller.process, "this source measures differently from node_exporter")
     assert len(line) == 1 and "source=kubelet" in line[0]
     asked_of(kubelet, 3)
     exporters.well()

@@ -9,6 +9,7 @@ from harness import NIGHTLY, wait_until
 from policies import node_names, write_policy
 
 CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
+SHORT = "mem_usage_avg_10s"  # which is soon that of another source
 RULES = policy({CPU: "1s", MEM: "1s"})
 PATH = "/apis/metrics.k8s.io/v1beta1/nodes"
 FLAGS = ("--metrics-source=metrics-server",)
@@ -144,7 +145,7 @@ def test_nothing_is_asked_that_no_policy_wants(
     standin = start_standin("--nodes", 2)
     path = tmp_path / "policy"
     write_policy(path, RULES)
-    flags = (*FLAGS, "--metrics-source=node-exporter,metrics-server")
+    flags = (*FLAGS, "--metrics-source=metrics-server,node-exporter")
     controller = start_controller(standin, exporters, *flags, content=str(path))
     wait_until(lambda: log_lines(controller.process, NO_LIST), what="a list in vain")
     write_policy(path, policy({"load_usage_avg_5m": "1s"}))
@@ -258,23 +259,22 @@ def test_the_next_source_takes_over_and_gives_back(
         exporters,
         "--metrics-source=metrics-server,node-exporter",
         *FLAGS[1:],
-        content=RULES,
+        content=policy({SHORT: "1s"}),
     )
     names = node_names(2)
-    wait_values(standin, MEM, dict.fromkeys(names, 0.25))
+    wait_values(standin, SHORT, dict.fromkeys(names, 0.25))
     serve(standin, available=False)
-    wait_values(standin, MEM, dict.fromkeys(names, 0.6))
+    wait_values(standin, SHORT, dict.fromkeys(names, 0.6))
     wait_until(
         lambda: controller.metric("plimsoll_nodes_served", source="node-exporter") == 2,
         what="both to be served by their exporters",
     )
     assert controller.ready()[0]
     serve(standin, available=True)
-    # Of the five minutes, what metrics-server said before and after.
-    wait_values(standin, MEM, dict.fromkeys(names, 0.25))
+    wait_values(standin, SHORT, dict.fromkeys(names, 0.25))
     # Only one node.
     serve(standin, change={"node-0001": None})
-    wait_values(standin, MEM, {"node-0000": 0.25, "node-0001": 0.6})
+    wait_values(standin, SHORT, {"node-0000": 0.25, "node-0001": 0.6})
     # No instant was written twice with different values.
     said = {}
     for row in standin.patches():

@@ -86,7 +86,7 @@ def test_hint_at_the_unit(pretended, start_asking):
     pretended.recorded[CPU] = [({"instance": f"127.1.0.{i}"}, 0.3 * i) for i in (1, 2, 3)]
     controller, standin = start_asking(pretended)
     expect(standin, node(0), CPU, 0.003)
-    controller.process.wait_log("set unit: ratio of the source")
+    controller.process.wait_log("set unit: ratio for the source")
     rounds = pretended.count()
     wait_until(lambda: pretended.count() >= rounds + 4, what="two rounds")
     assert controller.process.text().count("set unit: ratio") == 1
@@ -119,7 +119,7 @@ def test_series_that_contradict(pretended, start_asking):
     rounds = pretended.count()
     wait_until(lambda: pretended.count() >= rounds + 3, what="more rounds")
     assert reading(standin, node(0), CPU) is None
-    said = "Prometheus has series for one node that contradict each other; see match of the source"
+    said = "Prometheus has contradicting series for one node; set match for the source"
     (line,) = log_lines(controller.process, said)
     assert f"metric={CPU} node={node(0)} " in line and "least=0.2" in line and "most=0.9" in line
     (line,) = log_lines(controller.process, "node is failing")

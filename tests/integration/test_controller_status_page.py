@@ -144,6 +144,28 @@ def test_the_sample_is_true(fleet):
     assert shape(real) == shape(made)
 
 
+def members(value):
+    """The names of all members at any depth, but for those that the cluster makes up."""
+    if isinstance(value, list):
+        return set().union(*map(members, value))
+    if not isinstance(value, dict):
+        return set()
+    free = {"labels", "missing", "nodeSelector", "verdicts"}
+    return set(value).union(*(members(part) for key, part in value.items() if key not in free))
+
+
+def test_every_member_is_documented():
+    """docs/http-api.md explains what there is, and nothing else."""
+    page = (TOP / "docs" / "http-api.md").read_text("utf-8")
+    section = page.partition("\n## /status.json\n")[2].partition("\n## ")[0]
+    found = members(sample(200, hostile=True))
+    assert found <= set(re.findall(r"`(\w+)`", section))
+    rows = re.findall(r"^\| (`.*?) \| ", section, re.M)
+    explained = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    # The sample's nodes are in no pool.
+    assert explained - found == {"pool"}
+
+
 def test_a_new_policy_is_shown(fleet):
     settled(fleet)
     changed = policy(predicate={"cpu_usage_avg_5m": 0.95})

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from harness import fetch, wait_until  # noqa: F401, for the example
 from pages import TOP, block, shown_policies
-from programs import PROGRAMS, complete
+from programs import PROGRAMS, complete, find_program
 from prometheus_kit import CRANE_RULES
 
 
@@ -28,8 +28,39 @@ def test_explained_node():
     node = json.dumps(yaml.safe_load(block("docs/annotations.md", "annotations")))
     flags = ("--now=2026-07-23T11:26:30Z", "-f", f"{TOP}/policy/crane.yaml")
     shown = complete("kubectl-plimsoll", "explain", "-", *flags, input=node).stdout
-    assert shown == block("docs/troubleshooting.md", "explained")
-    assert flags[0] in (TOP / "docs/troubleshooting.md").read_text("utf-8")
+    assert shown == block("docs/kubectl/explain.md", "explained")
+    assert flags[0] in (TOP / "docs/kubectl/explain.md").read_text("utf-8")
+
+
+def test_images_of_kustomize():
+    """The page shows the component's file, with names for the images."""
+    shown = yaml.safe_load(block("docs/install.md", "images"))
+    ours = yaml.safe_load((TOP / "deploy/images/kustomization.yaml").read_text("utf-8"))
+    named = [{**row, "newName": f"REGISTRY/{row['name']}"} for row in ours["images"]]
+    assert shown["images"] == named
+
+
+def test_installing_the_plugin(tmp_path):
+    """Its files are where the page copies them from, once `make build` has made them."""
+    make, install = block("docs/install.md", "plugin").splitlines()
+    assert make == "make build"
+    (program,) = re.findall(r"build/\S+", install)
+    commands = install.replace("sudo ", "").replace("/usr/local/bin/", str(tmp_path))
+    complete(
+        "bash", "-euc", commands.replace(program, str(find_program("kubectl-plimsoll"))), cwd=TOP
+    )
+    assert {path.name for path in tmp_path.iterdir()} == {
+        program.rpartition("/")[2],
+        "kubectl_complete-plimsoll",
+    }
+
+
+def test_checking_a_configuration():
+    """The page's command, with the program where this build has it."""
+    command = block("docs/configuration.md", "check-config")
+    program = "plimsoll-controller"
+    command = command.replace(f"build/controller/{program}", str(find_program(program)))
+    assert "maxLimitPecent" in complete("bash", "-euc", command, cwd=TOP).stdout
 
 
 # -- other people's tools: that what is shown fits what deploy/ has ---------------------------------
@@ -41,7 +72,7 @@ def test_gitops():
     kind, (version,) = crd["names"]["kind"], [row["name"] for row in crd["versions"]]
     assert '"InForce"' in (TOP / "policy/live/policy_status.c").read_text("utf-8")
 
-    shown = yaml.safe_load(block("docs/install.md", "gitops"))
+    shown = yaml.safe_load(block("docs/gitops.md", "gitops"))
     url, folder, tag = re.fullmatch(r"(https.*)//(\w+)\?ref=v(.*)", shown["resources"][0]).groups()
     assert url.endswith("/plimsoll") and (TOP / folder / "kustomization.yaml").exists()
     assert f"version: '{tag}'," in (TOP / "meson.build").read_text("utf-8")
@@ -49,11 +80,11 @@ def test_gitops():
     for image in shown["images"]:
         assert f"image: {image['name']}" in manifests
 
-    (key,) = yaml.safe_load(block("docs/install.md", "argocd"))
+    (key,) = yaml.safe_load(block("docs/gitops.md", "argocd"))
     assert key == f"resource.customizations.health.{crd['group']}_{kind}"
-    assert 'condition.type == "InForce"' in block("docs/install.md", "argocd")
+    assert 'condition.type == "InForce"' in block("docs/gitops.md", "argocd")
 
-    first, second = yaml.safe_load_all(block("docs/install.md", "flux"))
+    first, second = yaml.safe_load_all(block("docs/gitops.md", "flux"))
     assert second["spec"]["dependsOn"] == [{"name": first["metadata"]["name"]}]
     (check,) = second["spec"]["healthCheckExprs"]
     assert (check["apiVersion"], check["kind"]) == (f"{crd['group']}/{version}", kind)

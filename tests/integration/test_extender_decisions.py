@@ -245,14 +245,14 @@ def shape(value):
 
 
 def test_the_documented_examples(cluster, start):
-    """docs/troubleshooting.md shows the keys as they are, in their order."""
+    """docs/http-api.md shows the keys as they are, in their order."""
     extender = start(cluster)
     asked = pod()
     with extender.scheduler() as scheduler:
         scheduler.filter([IDLE, HALF, HOT], asked)
         scheduler.prioritize([IDLE, HALF], asked)
-    listed = json.loads(block("docs/troubleshooting.md", "decisions"))
-    whole = json.loads(block("docs/troubleshooting.md", "decision"))
+    listed = json.loads(block("docs/http-api.md", "decisions"))
+    whole = json.loads(block("docs/http-api.md", "decision"))
     ours = {"decisions": decisions(extender)}
     assert json.dumps(shape(ours)) == json.dumps(shape(listed))
     assert json.dumps(shape(decision(extender, "default/web-0"))) == json.dumps(shape(whole))

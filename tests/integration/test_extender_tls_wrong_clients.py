@@ -124,7 +124,7 @@ def test_allowed_names(start_standin, start_extender, ours, tmp_path):
     for name in ("kube-schedule", "kube-scheduler-2", "KUBE-SCHEDULER", "somebody"):
         with pytest.raises(REFUSED):
             ask(extender, client(ours, ours.client(name)))
-    extender.process.wait_log("common name is not one that may connect")
+    extender.process.wait_log("common name is not allowed")
 
 
 def test_allowed_names_need_a_ca():

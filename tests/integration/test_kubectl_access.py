@@ -38,7 +38,8 @@ def test_errors_are_kubectls(cluster, plimsoll):
     said = plimsoll("top", *server, env={"KUBECTL": "/proc/none"}, status=2)
     assert said.startswith("kubectl plimsoll top: cannot run kubectl: ")
     said = plimsoll("top", "-s", "http://127.0.0.1:9", status=2)
-    assert "500 dial tcp 127.0.0.1:9: connect: connection refused\n" in said.splitlines(True)[-1]
+    refused = "500 dial tcp 127.0.0.1:9: connect: connection refused"
+    assert said.endswith(f"{refused}; are the API server's host and port right?\n")
 
 
 def test_kubectl_is_named(cluster, plimsoll, tmp_path):

@@ -137,9 +137,9 @@ def test_idle_cpu(cluster, doctor):
     bare(cluster)
     found = findings(doctor("-o", "json", status=1))
     assert set(found) == {"annotations", "idle-offers", "idle-pods", "idle-source"}
-    said = "2 of 4 nodes offer no idle CPU, though the policy has spec.idle"
+    said = "2 of 4 nodes offer no idle CPU, although the policy has spec.idle"
     assert found["idle-offers"][1] == f"{said}: node-0, node-3"
-    assert found["idle-pods"][1] == "1 pod with CPU and idle CPU among the requests: shop/batch-0"
+    assert found["idle-pods"][1] == "1 pod with requests for both CPU and idle CPU: shop/batch-0"
     deny("plimsoll-controller", "patch", "nodes/status")(cluster)
     cluster.objects["/api/v1/pods"] = 403
     found = findings(doctor("-o", "json", status=2))
@@ -188,11 +188,11 @@ def test_a_cluster_without_plimsoll(cluster, doctor):
         "extender",
     }
     assert found["policy-definition"][0] == "warning"
-    assert found["extender-called"] == ("unknown", "no pod of it runs in the namespace")
+    assert found["extender-called"] == ("unknown", "no pod of the program runs in the namespace")
 
 
 def test_a_fact_that_is_no_fault(cluster, doctor):
-    fact = "scheduler-batching       an extender switches opportunistic batching off\n"
+    fact = "scheduler-batching       an extender disables opportunistic batching\n"
     assert fact in doctor("-owide", status=0).stdout
     put("/version", "minor", to="34")(cluster)
     assert fact not in doctor("-owide", status=0).stdout
@@ -222,7 +222,7 @@ def test_table(cluster, doctor):
     assert "\x1b" not in table
     lines = table.splitlines()
     assert lines[0] == "error    controller-permissions   it may not patch nodes"
-    assert lines[1].startswith("         why:  ") and lines[2].startswith("         mend: kubectl ")
+    assert lines[1].startswith("         why:  ") and lines[2].startswith("         fix:  kubectl ")
     assert "kubectl -n kube-system logs deploy/plimsoll-controller" in table
     assert lines[-1].endswith("0 unknown, 1 warning, 2 errors")
     doctor("--fail-on=error", status=2)
@@ -285,7 +285,7 @@ def test_flags(cluster, doctor, tmp_path):
     }
     assert findings(doctor("-ojson", f"--scheduler-config={path}", status=0)) == {}
     path.write_text(template)
-    why = f"{path}: urlPrefix has CLUSTER_IP, which stands for the Service's address"
+    why = f"{path}: urlPrefix has the placeholder CLUSTER_IP instead of the Service's address"
     found = findings(doctor("-ojson", f"--scheduler-config={path}", status=2))
     assert found == {"scheduler-url": ("error", why)}
     bad = tmp_path / "bad.yaml"
@@ -307,14 +307,14 @@ def test_flags_are_the_programs():
 
 
 def test_the_page(cluster, doctor):
-    """docs/kubectl-plugin.md has a row for every check, and its commands run."""
-    page_text = (TOP / "docs" / "kubectl-plugin.md").read_text("utf-8")
+    """docs/kubectl/doctor.md has a row for every check, and its commands run."""
+    page_text = (TOP / "docs/kubectl/doctor.md").read_text("utf-8")
     ids = {row["id"] for row in json.loads(doctor("-o", "json").stdout)["checks"]}
     rows = page_text.partition("<!-- checks -->")[2].partition("\n\n## ")[0].splitlines()
     named = [name for row in rows for name in re.findall(r"`([a-z-]+)`", row.split(" | ")[0])]
     assert sorted(named) == sorted(ids)
     env = {"PLIMSOLL_SERVER": cluster.url}
-    run_commands(block("docs/kubectl-plugin.md", "doctor"), env=env)
+    run_commands(block("docs/kubectl/doctor.md", "doctor"), env=env)
     deny("plimsoll-controller", "patch", "nodes")(cluster)
     bare(cluster)
-    assert doctor(status=2).stdout == block("docs/kubectl-plugin.md", "doctor-picture")
+    assert doctor(status=2).stdout == block("docs/kubectl/doctor.md", "doctor-picture")

@@ -238,7 +238,7 @@ def odd(cluster):
     [
         (every_page(404), "404 "),
         (every_page(403), "403 "),
-        (every_page("[1]"), "the answer is no JSON object"),
+        (every_page("[1]"), "the answer is not a JSON object"),
         (every_page({}), "scoring: expected a string"),
         (every_page({"scoring": "spread"}), "the policy of the extender has scoring: spread"),
         (cut, "GET "),
@@ -279,10 +279,10 @@ def test_no_extender_tells(cluster, tell, plimsoll, tmp_path, fault, why):
 def test_several_extenders(cluster, tell, plimsoll):
     """The first that answers is named."""
     told = tell()
-    first = f"{EXTENDERS[0]}, the first that answers of 2 extenders, at {told['at']}"
-    assert f"scores by what is known to {first}\n" in plimsoll("top")
+    first = f"{EXTENDERS[0]} at {told['at']}, the first of 2 extenders that answered"
+    assert f"scores by the estimate of {first}\n" in plimsoll("top")
     cluster.objects[proxy(EXTENDERS[1])] = cluster.objects.pop(proxy(EXTENDERS[0]))
-    assert f"scores by what is known to {EXTENDERS[1]}, the first " in plimsoll("explain", "nodes")
+    assert f"scores by the estimate of {EXTENDERS[1]} at " in plimsoll("explain", "nodes")
     assert json.loads(plimsoll("workloads", "-ojson"))["from"].startswith(EXTENDERS[1])
 
 
@@ -316,12 +316,12 @@ def test_the_page_of_top(cluster, start_standin, start_extender, plimsoll, tmp_p
     cluster.objects["/api/v1/pods"] = []
     cluster.objects[proxy(EXTENDERS[0])] = json.loads(extender.page("/estimate").text)
     write_policy(tmp_path / "policy.yaml", content)
-    commands = block("docs/kubectl-plugin.md", "top")
+    commands = block("docs/kubectl/top.md", "top")
     run_commands(commands, f"-s {cluster.url}", cwd=tmp_path)
     argv = [binary("kubectl-plimsoll"), "top", "-f", "policy.yaml", "-s", cluster.url]
     env = {"NO_COLOR": "1", "KUBECONFIG": "/none"}
     shown = on_terminal(argv, 100, env=env, cwd=tmp_path).replace("\r\n", "\n")
-    picture = block("docs/kubectl-plugin.md", "top-picture")
+    picture = block("docs/kubectl/top.md", "top-picture")
 
     def timeless(text):
         return re.sub(r"at 20\S+Z", "at TIME", re.sub(r" +\d+s", " AGE", text))
@@ -440,8 +440,8 @@ def test_workloads(cluster, workloads, plimsoll):
 def test_the_page_of_workloads(cluster, workloads):
     """Its commands run, and its picture is what they print."""
     assert workloads()["workloads"]
-    picture = block("docs/kubectl-plugin.md", "workloads-picture")
-    shown = run_commands(block("docs/kubectl-plugin.md", "workloads"), f"-s {cluster.url}")
+    picture = block("docs/kubectl/workloads.md", "workloads-picture")
+    shown = run_commands(block("docs/kubectl/workloads.md", "workloads"), f"-s {cluster.url}")
     assert shown.startswith(picture)
 
 
@@ -456,7 +456,7 @@ def test_the_page_in_the_docs(extender, source, cluster, plimsoll):
     """Its keys are the page's, and it is read as one."""
     source.add_pods(3, nodes=NODES[:1], phase="Running")
     wait_until(lambda: extender.metric("plimsoll_extender_pods") == 3, what="the pods")
-    shown = json.loads(block("docs/troubleshooting.md", "estimate"))
+    shown = json.loads(block("docs/http-api.md", "estimate"))
     assert keys(shown) == keys(json.loads(extender.page_of_now("/estimate").text))
     for resource in (shown["nodes"][0]["cpu"], shown["nodes"][0]["mem"]):
         parts = resource["baseLoad"] + resource["podsLoad"]

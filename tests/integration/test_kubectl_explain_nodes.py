@@ -414,12 +414,12 @@ def test_rules(explain):
         return row["rejectedBy"], [limit["rejects"] for limit in row["predicates"]]
 
     calm = node("calm", cpu_usage_avg_5m=f"0.1,{NOW}", mem_usage_avg_5m=f"0.3,{NOW}")
-    said = "rule 1 of the policy holds for the pod: no limit rejects it"
+    said = "rule 1 of the policy applies to the pod: no limit rejects it"
     assert explained(said, {}, labels={"app": "web"}) == ("", [False, False])
-    said = "rule 2 of the policy holds for the pod: more limits"
+    said = "rule 2 of the policy applies to the pod: it adds limits"
     assert explained(said, calm) == ("mem_usage_avg_5m", [False, False, True])
     owner = {"kind": "DaemonSet", "name": "d", "controller": True}
-    said = "the pod is a DaemonSet's: no limit rejects it"
+    said = "the pod belongs to a DaemonSet: no limit rejects it"
     assert explained(said, {}, ownerReferences=[owner]) == ("", [False, False])
 
 

@@ -79,7 +79,7 @@ def test_what_extenders_answered(cluster, explain, start_standin, start_extender
 
     lines = explain("shop/web-0").splitlines()
     assert lines[0] == "shop/web-0: on node-1, Running"
-    assert lines[1] == "its node is the best that the extender ranked"
+    assert lines[1] == "its node is the best node of the extender"
     assert lines[2].endswith(": 3 candidates, 2 passed, 1 rejected")
     assert lines[3] == f"  1 over {CPU} above 65.0 %"
     assert lines[4] == f"  node-2: rejected: {CPU} is 70.0 of 65.0 %"
@@ -106,12 +106,12 @@ def test_the_replicas_answers_are_put_together(cluster, explain):
     cluster.objects[proxy(EXTENDERS[0])] = decision("filter")
     cluster.objects[proxy(EXTENDERS[1])] = decision(node="node-0")
     shown = explain("shop/web-0")
-    assert "its node is not among the best" in shown and "other plugins have a say" in shown
+    assert "its node is not among the best" in shown and "other plugins of the scheduler" in shown
     assert shown.count(": 3 candidates") == 2
     cluster.objects[proxy(EXTENDERS[1])] = 403
     shown = explain("shop/web-0")
     assert "not every extender answered: GET " in shown and ": 403 " in shown
-    assert "prioritize: was not asked" in shown
+    assert "prioritize: no call" in shown
 
 
 def test_names(cluster, explain, tmp_path):
@@ -146,7 +146,7 @@ def test_names(cluster, explain, tmp_path):
         assert "expected NAMESPACE/NAME" in explain(name, status=2)
     # It is gone, and an extender still knows it.
     cluster.objects[WEB] = 404
-    assert explain("shop/web-0").startswith("shop/web-0: it is not known where it is: GET /api/v1/")
+    assert explain("shop/web-0").startswith("shop/web-0: its node is unknown: GET /api/v1/")
 
 
 def mutual_tls(cluster):
@@ -175,11 +175,11 @@ def every_page(content):
 @pytest.mark.parametrize(
     "fault, reason",
     [
-        (lambda cluster: None, "has not asked about it lately"),
+        (lambda cluster: None, "has not called the extender for it recently"),
         (every_page(404), "404 "),
         (every_page(403), "403 "),
         (every_page("{"), "GET "),
-        (every_page("[1]"), "the answer is no JSON object"),
+        (every_page("[1]"), "the answer is not a JSON object"),
         (mutual_tls, "it answers only clients with a certificate"),
         (loopback, "listens on the loopback"),
         (lambda cluster: cluster.objects.update({PODS: []}), "no pod of plimsoll-extender runs"),
@@ -192,7 +192,7 @@ def test_no_extender_tells(cluster, explain, fault, reason):
     lines = explain("shop/web-0").splitlines()
     assert lines[0] == "shop/web-0: on node-1, Running"
     assert lines[1].startswith("no decision: ") and reason in lines[1]
-    assert lines[2] == "the nodes as they are now, by their annotations:"
+    assert lines[2] == "the nodes now, by their annotations:"
     nodes = [line.split(":")[0] for line in lines if line.startswith("node-")]
     assert nodes == ["node-1", "node-0", "node-2", "node-3"]
     assert any(line.startswith("no scores: ") for line in lines), "nobody tells the estimate"
@@ -210,7 +210,7 @@ def test_what_a_policy_asks_of_a_pod_without_a_decision(cluster, explain):
     page["cluster"] = {what: {"usageToRequest": 1, "base": 0.1} for what in ("cpu", "mem")}
     for name in EXTENDERS:
         cluster.objects[f"{PODS}/{name}:8010/proxy/estimate"] = page
-    assert "rule 2 of the policy holds for the pod: no limit rejects it" in explain("shop/web-0")
+    assert "rule 2 of the policy applies to the pod: no limit rejects it" in explain("shop/web-0")
     shown = json.loads(explain("shop/web-0", "-ojson"))
     assert shown["rule"] == 2
     assert shown["expected"]["loadCores"] > 0 and "learnedCores" not in shown["expected"]
@@ -239,17 +239,17 @@ def test_a_pod_counts_once_on_its_own_node(cluster, explain):
 def test_a_pod_that_waits(cluster, explain):
     cluster.objects[WEB] = web(node=None)
     shown = explain("shop/web-0")
-    assert shown.startswith("shop/web-0: waits: 0/4 nodes are available\n")
+    assert shown.startswith("shop/web-0: pending: 0/4 nodes are available\n")
     assert json.loads(explain("shop/web-0", "-ojson"))["condition"]["status"] == "False"
 
 
 def test_the_page(cluster):
-    """Its commands run, and print the decision of the troubleshooting page as the picture is."""
-    answer = json.loads(block("docs/troubleshooting.md", "decision"))
+    """Its commands run, and print the decision of docs/http-api.md as the picture is."""
+    answer = json.loads(block("docs/http-api.md", "decision"))
     cluster.objects[WEB] = web(node="node-a")
     cluster.objects[WEB]["metadata"]["uid"] = answer["uid"]
     cluster.objects[proxy(EXTENDERS[0])] = answer
-    picture = block("docs/kubectl-plugin.md", "explain-pod-picture")
-    shown = run_commands(block("docs/kubectl-plugin.md", "explain-pod"), f"-s {cluster.url}")
+    picture = block("docs/kubectl/explain.md", "explain-pod-picture")
+    shown = run_commands(block("docs/kubectl/explain.md", "explain-pod"), f"-s {cluster.url}")
     assert shown.startswith(picture * 2)
     assert json.loads(shown[2 * len(picture) :])["decision"] == answer

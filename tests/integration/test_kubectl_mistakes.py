@@ -1,4 +1,4 @@
-"""The mistakes of new users, as docs/mistakes.md lists them: each is made in an installation of real programs, and each
+"""The common mistakes, as docs/troubleshooting.md lists them: each is made in an installation of real programs, and each
 tool says of it what the page says that it does, and no other check of doctor fires."""
 
 import contextlib
@@ -21,17 +21,16 @@ from paper_cluster import (
     CONTROLLERS,
     DEPLOYMENTS,
     EXTENDERS,
-    LEASE_PATH,
     POLICY_PATH,
     SYSTEM,
     PaperCluster,
     documents,
 )
-from policies import IDLE, ago, node_names
+from policies import IDLE, node_names
 from programs import complete, find_program
 from wall_clock import WallClock
 
-PAGE = "docs/mistakes.md"
+PAGE = "docs/troubleshooting.md"
 QUIET = "—"
 # As many as patches that fail in a row are told of.
 NODES = node_names(4)
@@ -50,11 +49,6 @@ def relay(url):
         return 503, {"kind": "Status", "message": REFUSED}
 
 
-def renewed(lease):
-    lease["spec"]["renewTime"] = ago().replace("Z", ".000000Z")
-    return lease
-
-
 class Installation:
     """Nodes in a stand-in API server, a controller and an extender. A cluster on paper has what is
     around them, and asks them."""
@@ -70,7 +64,6 @@ class Installation:
         objects[f"{SYSTEM}/pods"] = objects[f"{SYSTEM}/pods"][::2]
         for path in ("/api/v1/nodes", "/api/v1/pods", POLICY_PATH):
             objects[path] = lambda path: relay(standin.url + path)
-        objects[LEASE_PATH] = lambda _, found=objects[LEASE_PATH]: renewed(found)
         for name in ("controller", "extender"):
             path = f"{DEPLOYMENTS}/plimsoll-{name}"
             found = objects[path]
@@ -178,6 +171,7 @@ QUIETLY = {
 def rows():
     """{mistake: {tool: what the page says that it says}}"""
     text = (TOP / PAGE).read_text("utf-8")
+    text = text.partition("<!-- mistakes -->")[2].partition("<!-- end -->")[0]
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     cells = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines]
     titles, _, *found = cells
@@ -332,28 +326,30 @@ def requests_both(installation):
 
 SERVICE = "plimsoll-extender.kube-system.svc"
 UNDONE = {
-    "a metric misspelt in every list": applied(misspell),
-    "a limit on a metric that is not in `syncPolicy`": applied(
+    "a metric is misspelt in every list": applied(misspell),
+    "a limit is on a metric that is not in `syncPolicy`": applied(
         lambda spec: spec["predicate"][0].update(name="cpu_usage_avg5m")
     ),
-    "`maxLimitPecent: 80`, which is no mistake": applied(
+    "`maxLimitPecent: 80`, which is not a mistake: 80%": applied(
         lambda spec: spec["predicate"][0].update(maxLimitPecent=80)
     ),
     "`maxLimitPecent: 800`": applied(lambda spec: spec["predicate"][0].update(maxLimitPecent=800)),
-    "`urlPrefix` as it stands in deploy/scheduler": configured("", ""),
-    "`urlPrefix` with the Service's name": configured("CLUSTER_IP", SERVICE),
-    "`urlPrefix` with https": configured("http:", "https:"),
-    "`urlPrefix` with another port": configured(":8010", ":8011"),
-    "`urlPrefix` with another host": configured("CLUSTER_IP", "10.0.0.99"),
-    "another verb": configured("filterVerb: filter", "filterVerb: predicates"),
-    "your kubeconfig is another cluster's": own_kubeconfig,
-    "two policies: a file for the extender, an object for the controller": two_policies,
+    "`urlPrefix` still has the placeholder of deploy/scheduler": configured("", ""),
+    "`urlPrefix` has the Service's name": configured("CLUSTER_IP", SERVICE),
+    "`urlPrefix` has https instead of http": configured("http:", "https:"),
+    "`urlPrefix` has another port": configured(":8010", ":8011"),
+    "`urlPrefix` has another host": configured("CLUSTER_IP", "10.0.0.99"),
+    "`filterVerb` is not the extender's": configured(
+        "filterVerb: filter", "filterVerb: predicates"
+    ),
+    "your kubeconfig is for another cluster": own_kubeconfig,
+    "the extender uses a file as its policy, the controller the object": two_policies,
     "the policy object is deleted": deleted,
     "the extender does not run": extender_refuses,
-    "the extender is behind a black hole": extender_is_silent,
-    "kube-scheduler runs without its configuration": not_configured,
+    "packets to the extender are dropped": extender_is_silent,
+    "kube-scheduler does not use the configuration with the extender": not_configured,
     "`spec.idle` without deploy/idle, with the default sources": no_right_to_offer,
-    "a batch pod that requests CPU, too": requests_both,
+    "a batch pod also requests CPU": requests_both,
 }
 
 
@@ -411,7 +407,7 @@ def clock_off(seconds):
 
 
 AT_THE_START = {
-    "the controller's kubeconfig is another cluster's": controller_kubeconfig,
+    "the controller's kubeconfig is for another cluster": controller_kubeconfig,
     "the controller may not patch nodes": no_right_to_patch,
     "the exporters' port is closed": exporters_closed,
     "the controller's clock is ten minutes ahead": clock_off(600),

@@ -172,7 +172,8 @@ def test_names_that_are_offered(cluster, plimsoll):
     cluster.objects["/api/v1/namespaces/shop/pods?limit=500"] = named("web-1", "db-0")
     assert offered("pod", "") == ["web-0", ":4"]
     assert offered("pod", "shop/w") == ["shop/web-1", ":4"]
-    assert offered("nodes", "") == offered("node", "node-1", "") == [":4"]
+    assert offered("nodes", "o") == offered("no", "o") == ["other", ":4"]
+    assert offered("node", "node-1", "") == [":4"]
     for lost in (403, "[", []):
         cluster.objects[nodes] = lost
         assert offered("node", "") == [":4"], lost
@@ -180,4 +181,6 @@ def test_names_that_are_offered(cluster, plimsoll):
 
 def test_words_that_are_no_verb():
     refused = complete("kubectl-plimsoll", "quite-something-else", status=2)
-    assert refused.stderr.endswith("See 'kubectl plimsoll --help'.\n")
+    assert refused.stderr.endswith(
+        "unknown verb quite-something-else\nSee 'kubectl plimsoll --help'.\n"
+    )

@@ -78,7 +78,9 @@ def test_explanations_that_lack_something(cluster, plimsoll):
     for _ in range(40):
         cluster.spec()["priority"] = [cluster.spec()["priority"]]
     deep = plimsoll("explain", "nodes", status=2)
-    assert "since DynamicSchedulerPolicy default is refused: nested deeper than 32 levels\n" in deep
+    assert (
+        "because DynamicSchedulerPolicy default is invalid: nested deeper than 32 levels\n" in deep
+    )
     cluster.objects[POLICY_PATH] = 403
     assert f": GET {POLICY_PATH}: 403 " in plimsoll("explain", "nodes", status=2)
 
@@ -93,19 +95,19 @@ def test_nodes_of_the_input_by_the_policy_of_the_cluster(cluster, plimsoll):
 
 def test_a_policy_that_is_refused(cluster, plimsoll, tmp_path):
     """What the controllers keep is in force, and each verb that judges says why."""
-    why = "is refused: spec.predicate[0].name: expected a name of spec.syncPolicy"
+    why = "is invalid: spec.predicate[0].name: expected a name of spec.syncPolicy"
     cluster.objects[POLICY_PATH] = {**policy({CPU: 0.5}, {CPU: 1}), "metadata": {"name": "default"}}
     cluster.spec()["predicate"][0]["name"] = "cpu_usage_max_1h"
     kept = yaml.safe_dump(policy({CPU: 0.2}, {CPU: 1}))
     for name in CONTROLLERS:
         page = f"{SYSTEM}/pods/{name}:8090/proxy/status.json"
         cluster.objects[page] = {"policy": {"yaml": kept}}
-    source = f"the policy of {CONTROLLERS[0]}, since DynamicSchedulerPolicy default {why}"
+    source = f"the policy of {CONTROLLERS[0]}, because DynamicSchedulerPolicy default {why}"
     assert json.loads(plimsoll("top", "-ojson"))["policy"]["from"].startswith(source)
     listed = json.dumps({"items": [{"kind": "Node", **node("here")}]})
     explained = plimsoll("explain", "-", input=listed, status=None)
     assert explained.stdout.startswith(f"here: rejected: {CPU} above 0.2\n")
-    assert explained.stderr.startswith(f"kubectl plimsoll explain: by {source}")
+    assert explained.stderr.startswith(f"kubectl plimsoll explain: using {source}")
     path = written(tmp_path, policy({CPU: 0.9}, {CPU: 1}))
     simulated = json.loads(plimsoll("simulate", "-f", path, "-ojson"))
     assert simulated["policy"]["inForce"].startswith(source)

@@ -184,7 +184,7 @@ def test_saved_nodes(cluster, plimsoll, tmp_path):
     for flags, said in (
         (("--estimate=x",), "--estimate: expected with --nodes"),
         (("--now=2100-01-01T00:00:00Z",), "--now: expected with --nodes"),
-        (("--nodes=-", "--in-force=-"), "standard input can be only one of the files"),
+        (("--nodes=-", "--in-force=-"), "only one of the files can be standard input"),
         (("--nodes=nodes.json", "--now=noon"), "--now: 'noon': expected "),
         (("--nodes=none.json", "--in-force=old.yaml"), "none.json: "),
     ):
@@ -236,7 +236,7 @@ def test_the_page(cluster, tmp_path):
     write(tmp_path / "policy.yaml", STRICT)
     flags = f"-s {cluster.url} || test $? = 1"
     (tmp_path / "saved").write_text(json.dumps({"items": cluster.nodes()}))
-    commands = block("docs/kubectl-plugin.md", "simulate")
+    commands = block("docs/kubectl/simulate.md", "simulate")
     commands = commands.replace("kubectl get nodes -o json", "cat saved")
     shown = run_commands(commands, flags, cwd=tmp_path)
-    assert shown.startswith(block("docs/kubectl-plugin.md", "simulate-picture")), shown
+    assert shown.startswith(block("docs/kubectl/simulate.md", "simulate-picture")), shown

@@ -124,7 +124,7 @@ def test_explain(plimsoll, cluster, tmp_path):
     of_input = json.loads(plimsoll(*argv, input=text, env={"KUBECONFIG": "/none"}))
     assert [timeless(row) for row in of_input] == wanted
     assert "there is no node 'node-9'" in plimsoll("explain", "node", "node-9", status=2)
-    for words in ([], ["node"], ["pod"], ["nodes", "node-0001"]):
+    for words in ([], ["pod"], ["pods"], ["nodes", "node-0001", "node-0002"]):
         assert "expected `node NAME`" in plimsoll("explain", *words, status=2)
 
 
@@ -169,7 +169,7 @@ def timeless(row):
 def test_the_page_of_explain(cluster, tmp_path):
     shutil.copy(TOP / "policy" / "policy.yaml", tmp_path / "policy.yaml")
     (tmp_path / "nodes.json").write_text(json.dumps(cluster.get("/api/v1/nodes")))
-    commands = block("docs/kubectl-plugin.md", "explain")
+    commands = block("docs/kubectl/explain.md", "explain")
     commands = commands.replace("kubectl get nodes -o json", "cat nodes.json")
     shown = run_commands(commands, env={"KUBECONFIG": cluster.kubeconfig}, cwd=tmp_path)
     assert shown.startswith("node-0001: rejected") and "node-0003: passes" in shown
@@ -306,10 +306,35 @@ def test_who_may_not_list(plimsoll, cluster):
 
 
 def test_refused_words(plimsoll, cluster, tmp_path):
-    assert "'--nothing': expected a verb" in plimsoll("--nothing", "top", status=2)
-    assert "'-n': expected a verb" in plimsoll("-n", status=2)
-    assert "--output" in plimsoll("top", "-o", "xml", status=2)
-    assert "'node-0000': expected nothing but flags" in plimsoll("top", "node-0000", status=2)
+    """They are reported before a missing kubeconfig, and the last line names the help to read."""
+    for words, said in {
+        "--nothing top": "unknown flag --nothing",
+        "-n": "expected a verb",
+        "tip": "unknown verb tip; did you mean top?",
+    }.items():
+        lines = plimsoll(*words.split(), status=2).splitlines()
+        assert lines == [f"kubectl plimsoll: {said}", "See 'kubectl plimsoll --help'."]
+    for words, said in {
+        "top --nothing": "unknown flag --nothing",
+        "top -o xml": "--output: 'xml': ",
+        "top node-0000": "'node-0000': expected nothing but flags",
+        "top --watch -o json": "--watch: expected with -o table or wide",
+        "top --requests --sort-by=age": "--sort-by: 'age': with --requests expected name, cpu or mem",
+        "top --request-timeout=x": "--request-timeout: 'x': ",
+        "top --annotation-timezone=x": "--annotation-timezone: ",
+        "explain": "expected `node NAME`, ",
+        "explain node a --now=then": "--now: expected with `-`",
+        "explain - --now=then": "--now: 'then': expected ",
+        "workloads --limit=-1": "--limit: '-1': expected ",
+        "doctor --plimsoll-namespace=A": "--plimsoll-namespace: 'A' is not ",
+        "simulate": "--filename: expected the policy to simulate",
+        "completion csh": "expected one of bash, zsh, fish",
+    }.items():
+        verb = words.split()[0]
+        lines = plimsoll(*words.split(), status=2, env={"KUBECONFIG": "/none"}).splitlines()
+        assert lines[0].startswith(f"kubectl plimsoll {verb}: {said}"), lines
+        assert lines[1:] == [f"See 'kubectl plimsoll {verb} --help'."]
+    assert "See" not in plimsoll("explain", "node", "node-9", status=2), "no flag would help"
     bad = tmp_path / "policy.yaml"
     bad.write_text("kind: Pod")
     assert str(bad) in plimsoll("top", "-f", str(bad), status=2)
@@ -334,11 +359,15 @@ def test_names_are_completed(plimsoll, cluster):
 
 
 def test_kubectls_forms(plimsoll, cluster):
-    """pod/NAME and node/NAME; the variable of a namespace is that of the installation."""
-    said = [plimsoll("explain", *words) for words in (["node/node-0000"], ["node", "node-0000"])]
-    first, second = (re.sub(r"\d+s old", "old", text) for text in said)
-    assert first == second
-    assert "pods/nobody" in plimsoll("explain", "pod/shop/nobody", status=2)
+    """The names of kinds and TYPE/NAME; the variable of a namespace names the installation's."""
+    forms = (["node", "node-0000"], ["node/node-0000"], ["nodes", "node-0000"], ["no/node-0000"])
+    said = {re.sub(r"\d+s old", "old", plimsoll("explain", *words)) for words in forms}
+    assert len(said) == 1 and said.pop().startswith("node-0000: ")
+    assert plimsoll("explain", "node").count("node-000") == plimsoll("explain", "nodes").count(
+        "node-000"
+    )
+    for words in (["pod/shop/nobody"], ["pods", "shop/nobody"], ["po", "nobody", "-n", "shop"]):
+        assert "/shop/pods/nobody" in plimsoll("explain", *words, status=2)
     said = plimsoll("explain", "pod/nobody", status=2, env={"PLIMSOLL_NAMESPACE": "shop"})
     assert "/namespaces/default/pods/nobody" in said, said
     assert "expected `node NAME`" in plimsoll("explain", "thing/name", status=2)
@@ -350,7 +379,6 @@ def test_verbs(plimsoll, binary, tmp_path):
         verb = line.split()[0]
         assert plimsoll(verb, "--help").startswith(f"Usage: kubectl plimsoll {verb}")
         assert "unknown flag --nonsense" in plimsoll(verb, "--nonsense", status=2)
-    assert "did you mean top?" in plimsoll("tip", status=2)
     assert plimsoll("--version") == plimsoll("version") == plimsoll("top", "--version")
     assert plimsoll("-h") == plimsoll("help") == listed
     assert plimsoll("__complete") == ""
@@ -360,7 +388,7 @@ def test_verbs(plimsoll, binary, tmp_path):
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     said = complete(TOP / "cli" / "kubectl_complete-plimsoll", "top", "-o", "", env=path)
     assert said.stdout == "table\nwide\njson\nyaml\n:4\n"
-    script = block("docs/kubectl-plugin.md", "completion") + (
+    script = block("docs/kubectl/completion.md", "completion") + (
         "COMP_WORDS=(kubectl-plimsoll top --sor); COMP_CWORD=2; _kubectl_plimsoll\n"
         'echo "${COMPREPLY[@]}"\n'
     )

@@ -1,4 +1,4 @@
-"""docs/placement.md and the bounds of `make check`: how figures of draws are compared, and that neither can
+"""docs/placement.md, its appendix, and the bounds of `make check`: how figures of draws are compared, and that neither can
 be stale."""
 
 import json
@@ -28,7 +28,7 @@ import traces
 BUILD = pathlib.Path(os.environ["PLIMSOLL_RELEASE_DIR"])
 
 
-def left(scenario="loop", **hot):
+def left(scenario="loop", family="", **hot):
     """What algorithms have left in a scenario; `hot` has {algorithm: node-minutes of each seed}."""
     rows = {
         name: {
@@ -39,7 +39,7 @@ def left(scenario="loop", **hot):
         }
         for name, seeds in hot.items()
     }
-    return ratios.Left(scenario, rows)
+    return ratios.Left(scenario, rows, family)
 
 
 def test_sets_of_seeds_do_not_overlap():
@@ -96,6 +96,25 @@ def test_means_over_scenarios():
     # Nothing counts as a hundredth.
     geometric = ratios.geometric(lefts, "estimate")
     assert geometric.value == pytest.approx((0.1 * 0.4 * 0.01) ** (1 / 3)) and geometric.error == 0
+
+
+def test_a_family_counts_once():
+    similar = [left(family="bursts", default=[10, 10], estimate=[4, 4]) for _ in range(5)]
+    alone = left(family="memory", default=[10, 10], estimate=[1, 1])
+    mean = ratios.families([*similar, alone], "estimate")
+    assert mean.value == pytest.approx((0.4 * 0.1) ** 0.5) and mean.error == 0
+
+
+def test_sums_of_a_family_are_pooled():
+    """One that has nothing of a measure does not decide what is left of it."""
+    lefts = [left(default=[0, 0], estimate=[1, 1]), left(default=[30, 30], estimate=[14, 14])]
+    assert ratios.pooled(lefts, "estimate", "throttledCoreSeconds").value == pytest.approx(0.5)
+    assert ratios.pooled(lefts, "estimate", "pendingPods") is None
+
+
+def test_every_situation_has_a_family_that_is_described():
+    families = {experiments.family_of(path) for path in runs.scenarios()}
+    assert families == set(tables.FAMILIES)
 
 
 def test_factor_beyond_chance():
@@ -160,12 +179,11 @@ def test_side_by_side_is_as_one_after_the_other():
 
 
 def test_page_has_a_place_for_each_table_and_each_is_written():
-    text = fingerprint.PAGE.read_text(encoding="utf-8")
-    assert re.findall(r"<!-- placement: ([\w-]+) -->", text) == list(
-        dict.fromkeys(re.findall(r"<!-- placement: ([\w-]+) -->", text))
-    )
-    assert set(re.findall(r"<!-- placement: ([\w-]+) -->", text)) == {*tables.PLACES, idle.PLACE}
-    assert all(block.strip() for block in fingerprint.BLOCK.findall(text))
+    texts = [page.read_text(encoding="utf-8") for page in fingerprint.PAGES]
+    places = [re.findall(r"<!-- placement: ([\w-]+) -->", text) for text in texts]
+    assert sorted(places[0]) == sorted(tables.PAGE_PLACES)
+    assert sorted(places[1]) == sorted([*tables.APPENDIX_PLACES, idle.PLACE])
+    assert all(block.strip() for text in texts for block in fingerprint.BLOCK.findall(text))
 
 
 def laid(*done, throttled=0.0):

@@ -25,6 +25,9 @@ REPACKED = {
     "bitbrains-rnd-2013-7-cpu-mem-5min.csv.xz": "# head\n"
     "1,cpu,2,5852,1372629600,15,5,\n1,mem,8388608,1372629600,1010,448,\n"
     "2,cpu,0,0,1372629600,0,0,0\n2,mem,0,1372629600,0,0,0\n",
+    "bitbrains-rnd-2013-8-cpu-mem-5min.csv.xz": "# head\n"
+    "1,cpu,2,5852,1375308176,15,5,\n1,mem,8388608,1375308176,1010,448,\n",
+    "azure-2017-vm-cpu-5min.csv.xz": "# head\nmicr-1,445,,479\n",
     "surf-2022-week-jobs-cpu-30s.csv.xz": "# head\n9,60,100,16,100000,1000x3,20\n",
     "google-2011-jobs-cpu-mem-5min.csv.xz": "# head\n7,1,cpu,6.76,15,15\n7,1,mem,5.1,5,5\n",
 }
@@ -45,9 +48,11 @@ def written(folder, name):
 def test_repacked(folder):
     for name, text in REPACKED.items():
         (folder / name).write_bytes(lzma.compress(text.encode()))
-    assert traces.available() == ["planetlab", "bitbrains", "surf", "google"]
+    assert traces.available() == list(traces.SOURCES)
     assert written(folder, "planetlab") == PLANETLAB
     assert written(folder, "bitbrains") == BITBRAINS
+    assert written(folder, "bitbrains_august") == BITBRAINS
+    assert written(folder, "azure") == ["workload=micr-1 request=1000 step=300 cpu=445x2,479\n"]
     assert written(folder, "surf") == [
         "workload=job-9 request=16000 step=30 arrives=60 lasts=100 cpu=16000x3,320\n"
     ]

@@ -265,7 +265,7 @@ def test_the_owner_gets_a_name(tmp_path):
         for path in (*pages(), *manifests)
         if re.search(r"\bOWNER\b", (TOP / path).read_text("utf-8"))
     }
-    filled = {"docs/install.md", "deploy/monitoring/rules.yaml"}
+    filled = {"docs/gitops.md", "docs/install.md", "deploy/monitoring/rules.yaml"}
     # The chart's files are links to the manifests.
     assert {(TOP / path).resolve() for path in waiting} == {
         TOP / path for path in (*filled, "docs/releasing.md")

@@ -16,6 +16,7 @@ enum algorithm_policy {
 };
 
 struct algorithm;
+struct evictor;
 
 struct situation {
         const struct algorithm *algorithm;
@@ -55,12 +56,14 @@ struct algorithm {
         /** estimated_ratio() - what the last decide() took the CPU usage of one of its candidates
          * for, before the pod is added; NAN: not known. NULL: it takes it for nothing */
         double (*estimated_ratio)(const void *self, uint32_t node);
+        const struct evictor *evictor; /* evicts pods beside it; NULL: nobody does */
 };
 
 extern const struct algorithm algorithm_default, algorithm_crane, algorithm_koordinator,
-        algorithm_koordinator_0, algorithm_koordinator_p95, algorithm_tlp, algorithm_tlp_tuned,
-        algorithm_tlp_prometheus, algorithm_lvrb, algorithm_estimate, algorithm_workloads,
-        algorithm_oracle;
+        algorithm_koordinator_0, algorithm_koordinator_p95, algorithm_koordinator_3,
+        algorithm_koordinator_p95_3, algorithm_tlp, algorithm_tlp_tuned, algorithm_tlp_prometheus,
+        algorithm_lvrb, algorithm_estimate, algorithm_workloads, algorithm_oracle,
+        algorithm_estimate_rebalance;
 /* The estimate without one of its parts, see algorithm_estimate.c. */
 extern const struct algorithm algorithm_estimate_parts[];
 extern const size_t algorithm_estimate_part_count;

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithm_estimate.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "extender.h"
+#include "evictor.h"
 
 /* Parts that are left out, or other than in the product. */
 struct parts {
@@ -306,20 +307,31 @@ static void decide(void *self, const struct pod *pod, const uint32_t *candidates
                 reserve_whole(estimate, extender_estimator(replica->answering), facts.id, &load);
 }
 
+struct extender *estimate_extender(void *self) {
+        const struct estimate *estimate = self;
+
+        return estimate->replicas[estimate->answering].answering;
+}
+
+struct pod_facts estimate_facts(const void *self, const struct pod *pod) {
+        return see(self, pod);
+}
+
 static double estimated_ratio(const void *self, uint32_t node) {
         const struct estimate *estimate = self;
 
         return extender_estimated_ratio(estimate->answered, node);
 }
 
-#define ESTIMATE(name_, about_, ...)                                                               \
+#define ESTIMATE(name_, about_, ...) ESTIMATE_WITH(NULL, name_, about_, __VA_ARGS__)
+#define ESTIMATE_WITH(evictor_, name_, about_, ...)                                                \
         {                                                                                          \
                 .name = (name_), .about = (about_), .needs = ALGORITHM_NEEDS_MEANS,                \
                 .is_fed_by_ours = true, .weight = 3,                                               \
                 .options = &(const struct parts){__VA_ARGS__}, .new = new, .free = free_estimate,  \
                 .on_written = on_written, .on_bound = on_bound, .on_started = on_bound,            \
                 .on_ended = on_ended, .on_second = on_second, .decide = decide,                    \
-                .estimated_ratio = estimated_ratio,                                                \
+                .estimated_ratio = estimated_ratio, .evictor = (evictor_),                         \
         }
 
 const struct algorithm algorithm_estimate = ESTIMATE("estimate", "Plimsoll's recommended policy",
@@ -328,6 +340,10 @@ const struct algorithm algorithm_estimate = ESTIMATE("estimate", "Plimsoll's rec
 const struct algorithm algorithm_workloads = ESTIMATE(
         "workloads", "the estimate, told the true mean load of each workload to begin with",
         .has_true_means = true);
+
+const struct algorithm algorithm_estimate_rebalance = ESTIMATE_WITH(
+        &evictor_rebalance, "rebalance", "the estimate, and kubectl plimsoll rebalance beside it",
+        .own_load = 0);
 
 const struct algorithm algorithm_estimate_parts[] = {
         ESTIMATE("no-compensation", "readings alone: no pod counts on its node",

@@ -1,11 +1,11 @@
 /*
  * Koordinator's LoadAwareScheduling, by its documentation:
  * https://koordinator.sh/docs/designs/load-aware-scheduling
- * A node is scored by what was measured and an estimate of the pod (85 % of the CPU and 70 % of the
+ * A node is scored by what was measured and an estimate of the pod (85% of the CPU and 70% of the
  * memory that it requests, 250m and 200 MiB without a request). Of each pod that was bound less
  * than a reporting interval before the report, or has no usage in it, the estimate is added, too.
- * The score is the mean of what that leaves of CPU and memory. A node where it is above 65 % of the
- * CPU or 95 % of the memory is filtered out: thresholds of the code and of the Helm chart; others
+ * The score is the mean of what that leaves of CPU and memory. A node where it is above 65% of the
+ * CPU or 95% of the memory is filtered out: thresholds of the code and of the Helm chart; others
  * ship with 0, which is none. It can use a percentile of the usage in place of the mean.
  *
  * What commit a7a1b76b did in a cluster with the arguments of its Helm chart, where the
@@ -182,19 +182,25 @@ static void decide(void *self, const struct pod *pod, const uint32_t *candidates
                 ret_scores[i] = score_of(self, pod, candidates[i]);
 }
 
-#define KOORDINATOR(name_, about_, ...)                                                            \
+#define KOORDINATOR(name_, about_, weight_, ...)                                                   \
         {                                                                                          \
-                .name = (name_), .about = (about_), .weight = 1, .is_filter = true,                \
+                .name = (name_), .about = (about_), .weight = (weight_), .is_filter = true,        \
                 .options = &(const struct koordinator_options){__VA_ARGS__}, .new = new,           \
                 .free = free_koordinator, .on_chosen = on_chosen, .on_ended = on_ended,            \
                 .on_second = on_second, .decide = decide,                                          \
         }
 
 const struct algorithm algorithm_koordinator = KOORDINATOR(
-        "koordinator", "Koordinator's LoadAwareScheduling: rejects above 65 % CPU or 95 % memory",
+        "koordinator", "Koordinator's LoadAwareScheduling: rejects above 65% CPU or 95% memory", 1,
         METERS_KOORDLET, false);
 const struct algorithm algorithm_koordinator_0 = KOORDINATOR(
-        "koordinator-0", "the same with thresholds of 0: rejects no node", METERS_KOORDLET, true);
+        "koordinator-0", "the same with thresholds of 0: rejects no node", 1, METERS_KOORDLET,
+        true);
 const struct algorithm algorithm_koordinator_p95 = KOORDINATOR(
-        "koordinator-p95", "LoadAwareScheduling by the 95th percentile of 5 minutes",
+        "koordinator-p95", "LoadAwareScheduling by the 95th percentile of 5 minutes", 1,
         METERS_KOORDLET_P95, false);
+const struct algorithm algorithm_koordinator_3 = KOORDINATOR(
+        "koordinator-3", "LoadAwareScheduling with a weight of 3", 3, METERS_KOORDLET, false);
+const struct algorithm algorithm_koordinator_p95_3 = KOORDINATOR(
+        "koordinator-p95-3", "the same by the 95th percentile of 5 minutes", 3, METERS_KOORDLET_P95,
+        false);

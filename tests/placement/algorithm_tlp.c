@@ -151,11 +151,11 @@ static void decide(void *self, const struct pod *pod, const uint32_t *candidates
         }
 
 const struct algorithm algorithm_tlp = TLP(
-        "tlp-ms", "Trimaran's TargetLoadPacking with metrics-server: packs up to 40 % of CPU",
+        "tlp-ms", "Trimaran's TargetLoadPacking with metrics-server: packs up to 40% of CPU",
         METERS_METRICS_SERVER, 40);
 const struct algorithm algorithm_tlp_tuned = TLP(
         "tlp-ms-tuned", "the same, up to 10 points above the cluster's mean", METERS_METRICS_SERVER,
         0);
 const struct algorithm algorithm_tlp_prometheus = TLP(
-        "tlp-prom", "TargetLoadPacking up to 40 %, with Prometheus' mean of 15 minutes",
+        "tlp-prom", "TargetLoadPacking up to 40%, with Prometheus' mean of 15 minutes",
         METERS_PROMETHEUS, 40);

@@ -32,6 +32,7 @@ struct pod {
         int64_t bound_s; /* -1: not yet, though it may have its node: its gang is not complete */
         int64_t starts_s, ends_s;
         bool has_ended;
+        bool is_renewed;             /* it takes the place of one that was evicted */
         double now_cores, now_bytes; /* in its node's demand at present */
 };
 

@@ -7,15 +7,18 @@ seeds, so that a variant's rows stand beside those of the scenario's peers.
 import dataclasses
 import json
 import pathlib
+import re
 
 import runs
-import traces
 
 TOP = runs.HERE.parents[1]
+# Recordings that came when the estimate was complete: nothing was chosen by them.
+HELD_OUT = ("replay-azure", "replay-bitbrains-august", "replay-bitbrains-august-50")
 PARTS = (
     *("no-compensation", "constant-factor", "one-factor", "no-own-load", "own-load-once"),
     *("no-reservations", "best-alone", "two-replicas", "from-binding"),
 )
+PART_SEEDS = 12
 # What a part is worth, over situations in which it could matter.
 PART_SCENARIOS = (
     *("steadyP", "manyown", "rollout", "burst100", "burst-hetero", "bursts", "loop", "batch"),
@@ -26,6 +29,18 @@ LAG_VARIANTS = ("no-reservations", "two-replicas")
 WINDOW_SCENARIOS = ("batch", "loop", "steady")
 # Windows and period of the CPU means, as in a policy.
 WINDOWS = ((("5m", "2m"), "3m"), (("5m",), "3m"), (("2m",), "3m"), (("5m", "2m"), "1m"))
+# Recorded load scaled to other means of the cluster: what the scenario's own is, as a share of its CPUs.
+# (replay-bitbrains would need more than the 110 pods that a node may have.)
+LOAD_OF = {"replay-planetlab": 0.444, "replay-bitbrains-august": 0.693, "replay-azure": 0.45}
+LOADS, LOAD_SEEDS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75), 6
+LOAD_ALGORITHMS = (runs.BASELINE, "tlp-ms", runs.OURS, "oracle")
+# How often annotations are written, by the period of all means.
+OTHER_PERIOD = "other-period"
+PERIODS, PERIOD_SEEDS = ("1m", "2m", "3m", "5m", "8m"), 8
+PERIOD_SCENARIOS = (
+    *("steadyP", "rollout", "burst-hetero", "bursts", "clumps", "batch", "loop", "noon"),
+    *("noreq", "autoscaling", "stale", "hetero", "replay-planetlab", "replay-azure"),
+)
 # What plays them in clusters.
 CLOSED = (runs.BASELINE, "crane", runs.OURS)
 # Crane's arithmetic as tests/e2e/test_closed_loop.py plays it: without maxima.
@@ -54,20 +69,35 @@ def path_of(scenario):
     return runs.HERE / "scenarios" / f"{scenario}.yaml"
 
 
-def of_peers(build, seeds):
+def family_of(path):
+    return re.search(r"^family: (\w+)$", path.read_text(encoding="utf-8"), re.M)[1]
+
+
+def of_situations(build, seeds):
     names = tuple(runs.of_kind(build, "peer", "variant"))
     for path in runs.scenarios():
-        group = "recorded" if traces.needed(path) else "peers"
-        if traces.missing(path):
-            print(f"  left out, {path.stem}: {traces.missing(path)}", flush=True)
-        else:
-            yield Experiment(group, path.stem, runs.Run(path, seeds, names))
+        yield Experiment("situations", path.stem, runs.Run(path, seeds, names))
 
 
-def of_variants(seeds):
-    """Of these the estimate and the default scheduler are among the peers."""
+def of_parts(seeds):
+    """The estimate and the default scheduler are in the situations."""
     for scenario in PART_SCENARIOS:
         yield Experiment("parts", scenario, runs.Run(path_of(scenario), seeds, PARTS))
+
+
+def of_loads(seeds, folder):
+    for scenario in LOAD_OF:
+        text = path_of(scenario).read_text(encoding="utf-8")
+        (overcommit,) = re.findall(r"overcommit: ([\d.]+)", text)
+        for load in LOADS:
+            path = folder / f"placement-{scenario}-{load}.yaml"
+            scaled = float(overcommit) * load / LOAD_OF[scenario]
+            path.write_text(
+                text.replace(f"overcommit: {overcommit}", f"overcommit: {scaled:.3f}"),
+                encoding="utf-8",
+            )
+            run = runs.Run(path, seeds, LOAD_ALGORITHMS)
+            yield Experiment("loads", f"{scenario}, {load}", run)
 
 
 def of_lags(seeds):
@@ -108,10 +138,29 @@ def of_closed_loop(build, seeds, folder):
         yield Experiment("played", path.stem, played)
 
 
-def with_peers(groups):
-    """Variants beside what they are variants of."""
-    for label, rows in groups["parts"].items():
-        groups["parts"][label] = {**groups["peers"][label], **rows}
+def of_periods(seeds, folder):
+    for period in PERIODS:
+        policy = folder / f"placement-period-{period}.yaml"
+        policy.write_text(policy_with(("5m", "2m"), period), encoding="utf-8")
+        for scenario in PERIOD_SCENARIOS:
+            run = runs.Run(path_of(scenario), seeds, (runs.OURS,), ("--policy", str(policy)))
+            yield Experiment("periods", f"{scenario}, {period}", run)
+
+
+def first_seeds(rows, count):
+    return {
+        name: {metric: seeds[:count] for metric, seeds in row.items()} for name, row in rows.items()
+    }
+
+
+def beside_situations(groups):
+    """Variants, with what they are variants of and the default scheduler: of the same seeds."""
+    for rows in groups["periods"].values():
+        rows[OTHER_PERIOD] = rows.pop(runs.OURS)
+    for group, count in (("parts", PART_SEEDS), ("periods", PERIOD_SEEDS)):
+        for label, rows in groups[group].items():
+            beside = first_seeds(groups["situations"][label.partition(",")[0]], count)
+            groups[group][label] = {**beside, **rows}
     return groups
 
 
@@ -119,10 +168,12 @@ def measure(build, seeds):
     """All of them, and what they were measured with."""
     folder = pathlib.Path(build)
     experiments = [
-        *of_peers(build, seeds),
-        *of_variants(seeds),
-        *of_lags(seeds),
-        *of_windows(seeds, folder),
+        *of_situations(build, seeds),
+        *of_parts(seeds[:PART_SEEDS]),
+        *of_loads(seeds[:LOAD_SEEDS], folder),
+        *of_periods(seeds[:PERIOD_SEEDS], folder),
+        *of_lags(seeds[:PART_SEEDS]),
+        *of_windows(seeds[:PART_SEEDS], folder),
         *of_closed_loop(build, seeds, folder),
     ]
     groups = {experiment.group: {} for experiment in experiments}
@@ -134,5 +185,6 @@ def measure(build, seeds):
         "seeds": list(seeds),
         "algorithms": runs.algorithms(build),
         "libm": runs.libm(),
-        "groups": with_peers(groups),
+        "families": {path.stem: family_of(path) for path in runs.scenarios()},
+        "groups": beside_situations(groups),
     }

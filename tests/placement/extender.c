@@ -115,6 +115,17 @@ static void take_snapshot(struct extender *extender) {
         extender->snapshot = node_table_acquire(extender->table);
 }
 
+const struct judge_nodes *extender_nodes(struct extender *extender) {
+        take_snapshot(extender);
+        return &extender->snapshot->nodes;
+}
+
+uint32_t extender_row(const struct extender *extender, size_t node) {
+        const char *name = extender->situation.world->nodes[node].name;
+
+        return node_names_find(extender->snapshot->names, name, strlen(name));
+}
+
 /* As the product's parser would: of a node the judge needs no more than its name. */
 static void add_candidate(struct extender *extender, uint32_t n) {
         const char *name = extender->situation.world->nodes[n].name;

@@ -24,6 +24,11 @@ void extender_read(struct extender *extender, size_t node);
 /** extender_estimator() - borrowed, to tell it of pods; NULL if the policy's scoring is another */
 struct estimator *extender_estimator(const struct extender *extender);
 
+/** extender_nodes() - the judge's nodes as they are now; borrowed until the next call */
+const struct judge_nodes *extender_nodes(struct extender *extender);
+/** extender_row() - the row of a node after extender_nodes(); JUDGE_UNKNOWN: it has none */
+uint32_t extender_row(const struct extender *extender, size_t node);
+
 /** extender_filter() - @ret_scores: SCORE_REJECTED for candidates that are rejected or left out of
  * the shortlist, else 0 */
 void extender_filter(struct extender *extender, const struct pod_facts *pod,

@@ -6,7 +6,7 @@ The check simulates just these, and compares exactly. So a refactoring passes, a
 placement, a load or a figure does not.
 
 A line is a scenario, an algorithm, its hot node-minutes, and a digest of all its figures. The line
-`page` has a digest of what is made on the page, so that no table is mended by hand. The line `libm`
+`page` has a digest of what is made on the page and its appendix, so that no table is mended by hand. The line `libm`
 tells how this machine's mathematical functions round: on another one the last digit of a load may
 differ, and with it everything that follows. Recorded load is left out, since a recording may come in
 one form or another.
@@ -19,7 +19,7 @@ import runs
 import traces
 
 PATH = runs.HERE / "fingerprint.txt"
-PAGE = experiments.TOP / "docs" / "placement.md"
+PAGES = [experiments.TOP / "docs" / f"{name}.md" for name in ("placement", "placement-appendix")]
 QUICK = ("loop", "stale")  # every peer
 QUICK_PARTS = ("loop", "stale", "clumps")
 STALE = "docs/placement.md is stale: run `make placement`, which writes it anew"
@@ -29,7 +29,8 @@ BLOCK = re.compile(r"<!-- placement: (?!idle )[\w-]+ -->\n(.*?)<!-- end -->", re
 
 
 def page_digest():
-    return runs.digest_of("".join(BLOCK.findall(PAGE.read_text(encoding="utf-8"))))
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    return runs.digest_of("".join(block for text in texts for block in BLOCK.findall(text)))
 
 
 def wanted(build):
@@ -55,7 +56,7 @@ def write(build, measured):
     lines = [f"libm {measured['libm']}", f"page {page_digest()}"]
     for path, names in wanted(build):
         rows = {}
-        for group in ("peers", "parts"):
+        for group in ("situations", "parts"):
             rows.update(groups[group].get(path.stem, {}))
         lines += [line_of(path.stem, name, rows[name]) for name in names]
     PATH.write_text("\n".join([*lines, ""]), encoding="utf-8")

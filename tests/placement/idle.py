@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Simulates batch work on the CPU that services leave idle, and writes what docs/placement.md says of it.
+"""Simulates batch work on the CPU that services leave idle, and writes what docs/placement-appendix.md says of it.
 
     idle.py BUILD    minutes; what was simulated before is not simulated again
 
@@ -129,7 +129,7 @@ def best(situations):
 
 def span(situations, figure):
     values = [100 * figure(situation).value for situation in situations]
-    return f"{min(values):.1f} to {max(values):.1f} %"
+    return f"{min(values):.1f} to {max(values):.1f}%"
 
 
 def costs(situations, offers):
@@ -161,7 +161,7 @@ def verdict(situations):
         )
     if seldom:
         text += f" It is met by {', '.join(seldom)}."
-    text += f" Batch throttles services by at most {100 * worst:.3f} % of their use, whatever is offered."
+    text += f" Batch throttles services by at most {100 * worst:.3f}% of their use, whatever is offered."
     text += costs(situations, always or situations[0].offers)
     text += (
         f" There are {len(runs.IDLE)} draws of each situation, with the seeds {runs.IDLE[0]} to "
@@ -208,8 +208,8 @@ def main():
         return 0
     situations = measure(pathlib.Path(sys.argv[1]).resolve())
     content = "\n".join([verdict(situations), services(), table(situations)])
-    text = page.replace(page.PAGE.read_text(encoding="utf-8"), PLACE, content)
-    page.PAGE.write_text(text, encoding="utf-8")
+    text = page.replace(page.APPENDIX.read_text(encoding="utf-8"), PLACE, content)
+    page.APPENDIX.write_text(text, encoding="utf-8")
     (page.PAGE.with_suffix("") / "idle.svg").write_text(drawing(situations), encoding="utf-8")
     return 0
 

@@ -24,9 +24,13 @@ static const struct algorithm *const peers[] = {
 };
 /* Other settings of peers. */
 static const struct algorithm *const variants[] = {
+        &algorithm_koordinator_3,
         &algorithm_koordinator_p95,
+        &algorithm_koordinator_p95_3,
         &algorithm_tlp_prometheus,
 };
+/* With somebody who evicts pods. */
+static const struct algorithm *const evicting[] = {&algorithm_estimate_rebalance};
 
 struct job {
         const char *scenarios[MAX_SCENARIOS];
@@ -72,6 +76,9 @@ static void print_help(void) {
         (void)printf("\nPeers with other settings:\n");
         for (size_t i = 0; i < ARRAY_LEN(variants); i++)
                 print_algorithm(variants[i]);
+        (void)printf("\nWith evictions:\n");
+        for (size_t i = 0; i < ARRAY_LEN(evicting); i++)
+                print_algorithm(evicting[i]);
         (void)printf("\nThe estimate without a part of it:\n");
         for (size_t i = 0; i < algorithm_estimate_part_count; i++)
                 print_algorithm(&algorithm_estimate_parts[i]);
@@ -87,6 +94,8 @@ static void list_algorithms(void) {
                 list_algorithm(peers[i], "peer");
         for (size_t i = 0; i < ARRAY_LEN(variants); i++)
                 list_algorithm(variants[i], "variant");
+        for (size_t i = 0; i < ARRAY_LEN(evicting); i++)
+                list_algorithm(evicting[i], "evicting");
         for (size_t i = 0; i < algorithm_estimate_part_count; i++)
                 list_algorithm(&algorithm_estimate_parts[i], "part");
         (void)printf("]\n");
@@ -99,6 +108,9 @@ static const struct algorithm *find_algorithm(const char *name) {
         for (size_t i = 0; i < ARRAY_LEN(variants); i++)
                 if (strcmp(variants[i]->name, name) == 0)
                         return variants[i];
+        for (size_t i = 0; i < ARRAY_LEN(evicting); i++)
+                if (strcmp(evicting[i]->name, name) == 0)
+                        return evicting[i];
         for (size_t i = 0; i < algorithm_estimate_part_count; i++)
                 if (strcmp(algorithm_estimate_parts[i].name, name) == 0)
                         return &algorithm_estimate_parts[i];

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Simulates every scenario, and writes all figures and plots of docs/placement.md from what comes out (but for
-those of idle.py), and the README's one figure.
+"""Simulates every scenario, and writes all figures and plots of docs/placement.md and its appendix from what comes
+out (but for those of idle.py), and the README's line.
 
     page.py BUILD              half an hour on two processors; one that was stopped goes on
     page.py BUILD --again      write the page from what the last run measured
-    page.py BUILD --quick OUT  few seeds of everything, and the page into the folder OUT: to try this
+    page.py BUILD --quick OUT  few seeds of everything, and the pages into the folder OUT: to try this
 
-What is made stands between `<!-- placement: NAME -->` and `<!-- end -->`; all else there is written
+It needs every recording (traces.md). What is made stands between `<!-- placement: NAME -->` and `<!-- end -->`; all else there is written
 by hand, and has no figure of the simulator. It also writes fingerprint.txt (fingerprint.py), by which
 `make check` sees that the page is not of today's code.
 """
@@ -21,10 +21,13 @@ import time
 import experiments
 import fingerprint
 import plot
+import ratios
 import runs
 import tables
+import traces
 
 PAGE = experiments.TOP / "docs" / "placement.md"
+APPENDIX = experiments.TOP / "docs" / "placement-appendix.md"
 README = experiments.TOP / "README.md"
 QUICK_SEEDS = 2
 PLACE = r"(<!-- placement: {} -->\n).*?(<!-- end -->)"
@@ -36,31 +39,53 @@ def replace(text, name, content):
     return found.sub(lambda match: f"{match[1]}\n{content}\n{match[2]}", text)
 
 
-def write_page(page, results, places=tables.PLACES):
+def write_page(page, results, places):
     text = page.read_text(encoding="utf-8")
     for name, make in places.items():
-        if name == "recorded" and not tables.recorded_load(results):
-            print("  no recordings: their table stays as it was, all else is without", flush=True)
-            continue
         text = replace(text, name, make(results))
     page.write_text(text, encoding="utf-8")
 
 
 def write_plots(folder, results):
     folder.mkdir(exist_ok=True)
-    ideals = [name for name in runs.IDEALS]
-    rows = {}
-    for group, title in (("peers", "situations"), ("recorded", "recorded load")):
-        if group in results.lefts:
-            rows[title] = {}
-            for left in results.of(group):
-                rows[left.scenario] = {name: left.measured(name) for name in results.main()}
-    svg = plot.dots("Left of the default scheduler's hot node-minutes", rows, runs.OURS, ideals)
-    (folder / "hot.svg").write_text(svg, encoding="utf-8")
-    svg = plot.bars(
-        "Hot node-minutes without a part, relative to all of them", tables.part_factors(results)
-    )
-    (folder / "parts.svg").write_text(svg, encoding="utf-8")
+    lefts, ideals = results.of("situations"), runs.IDEALS
+    shown = [*tables.SHOWN, runs.OURS, "oracle"]
+    families = {
+        f"{tables.FAMILIES[family]}": {name: ratios.geometric(group, name) for name in shown}
+        for family, group in ratios.by_family(lefts).items()
+    }
+    title = "Hot minutes, relative to the default scheduler's"
+    plots = {
+        "families": plot.dots(title, families, runs.OURS, ideals),
+        "situations": plot.dots(
+            title,
+            {
+                left.scenario: {name: left.measured(name) for name in results.main()}
+                for left in lefts
+            },
+            runs.OURS,
+            ideals,
+        ),
+        "loads": plot.curves(
+            f"{title}, by the cluster's mean CPU usage",
+            tables.load_curves(results),
+            ((30, 40, 50, 60, 70, 80), (0, 0.25, 0.5, 0.75, 1, 1.25), "{:.0f}%"),
+            runs.OURS,
+            ideals,
+        ),
+        "periods": plot.curves(
+            f"{title}, by patches per node and minute",
+            {"patches per node and minute": {runs.OURS: tables.period_points(results)}},
+            ((0, 0.2, 0.4, 0.6), (0, 0.1, 0.2, 0.3), "{:g}"),
+            runs.OURS,
+            ideals,
+        ),
+        "parts": plot.bars(
+            "Hot node-minutes without a part, relative to all of them", tables.part_factors(results)
+        ),
+    }
+    for name, svg in plots.items():
+        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 
 def measured_by(build, seeds, kept):
@@ -74,16 +99,18 @@ def quick_page(build, out):
     out.mkdir(exist_ok=True)
     kept = build / "placement-quick.json"
     results = tables.Results(measured_by(build, runs.TUNING[:QUICK_SEEDS], kept))
-    page = pathlib.Path(shutil.copy(PAGE, out))
-    write_page(page, results)
+    pages = [pathlib.Path(shutil.copy(page, out)) for page in (PAGE, APPENDIX)]
+    write_page(pages[0], results, tables.PAGE_PLACES)
+    write_page(pages[1], results, tables.APPENDIX_PLACES)
     write_plots(out / "placement", results)
-    return page
+    return pages[0]
 
 
 def whole_page(build, is_again):
     measured = measured_by(build, None if is_again else runs.PAGE, build / "placement.json")
     results = tables.Results(measured)
-    write_page(PAGE, results)
+    write_page(PAGE, results, tables.PAGE_PLACES)
+    write_page(APPENDIX, results, tables.APPENDIX_PLACES)
     write_page(README, results, tables.README_PLACES)
     write_plots(PAGE.with_suffix(""), results)
     fingerprint.write(build, measured)
@@ -95,6 +122,10 @@ def main():
     if not arguments or arguments[1:] not in ([], ["--again"], ["--quick", arguments[-1]]):
         print(__doc__)
         return 2
+    lacking = [traces.missing(path) for path in runs.scenarios() if traces.missing(path)]
+    if lacking:
+        print(f"  {lacking[0]}", file=sys.stderr)
+        return 1
     started_s = time.monotonic()
     build = pathlib.Path(arguments[0]).resolve()
     if "--quick" in arguments:

@@ -16,13 +16,15 @@ text { font: 12px sans-serif; fill: #57606a; }
 .c0 { fill: #8b949e; stroke: #8b949e; } .c1 { fill: #bf8700; stroke: #bf8700; }
 .c2 { fill: #8250df; stroke: #8250df; } .c3 { fill: #0969da; stroke: #0969da; }
 .c4 { fill: #1f883d; stroke: #1f883d; } .c5 { fill: #bf3989; stroke: #bf3989; }
+.line { fill: none; stroke-width: 1.5; }
 @media (prefers-color-scheme: dark) {
 text { fill: #adbac7; }
 .c2 { fill: #b083f0; stroke: #b083f0; } .c3 { fill: #539bf5; stroke: #539bf5; }
 .c4 { fill: #57ab5a; stroke: #57ab5a; } .ours { stroke: #f47067; }
 }
 </style>"""
-LEFT, ROW, TOP, WIDTH, RIGHT = 170, 22, 56, 860, 20
+PANEL_WIDTH, PANEL_HEIGHT, PANEL_GAP = 400, 250, 30
+LEFT, ROW, TOP, WIDTH, RIGHT = 190, 22, 56, 880, 20
 COLOURS = 6
 
 
@@ -74,8 +76,17 @@ class Plot:
 def marks(names, ours, ideals):
     """{name: (class, radius)}"""
     others = [name for name in names if name != ours and name not in ideals]
-    kinds = {name: (f"c{number % COLOURS}", 3.5) for number, name in enumerate(others)}
+    kinds = {name: (f"c{(number + 1) % COLOURS}", 3.5) for number, name in enumerate(others)}
     return kinds | {name: ("ideal", 4) for name in ideals} | {ours: ("ours", 5)}
+
+
+def legend(plot, kinds, names):
+    wide = [30 + 7 * len(name) for name in names]
+    x = min(LEFT, WIDTH - sum(wide))
+    for name, width in zip(names, wide, strict=True):
+        plot.dot(*kinds[name], x, 26)
+        plot.out.append(f'<text x="{x + 9}" y="30">{name}</text>')
+        x += width
 
 
 def dots(title, rows, ours, ideals):
@@ -83,12 +94,7 @@ def dots(title, rows, ours, ideals):
     names = list(next(values for values in rows.values() if values))
     kinds = marks(names, ours, ideals)
     plot = Plot(title, len(rows), 0.01, 5, (0.01, 0.03, 0.1, 0.3, 1, 3))
-    wide = [30 + 7 * len(name) for name in names]
-    x = min(LEFT, WIDTH - sum(wide))
-    for name, width in zip(names, wide, strict=True):
-        plot.dot(*kinds[name], x, 26)
-        plot.out.append(f'<text x="{x + 9}" y="30">{name}</text>')
-        x += width
+    legend(plot, kinds, names)
     for label, values in rows.items():
         y = plot.begin_row(label, None if values else "head")
         if values:
@@ -116,4 +122,86 @@ def bars(title, rows):
         plot.bar_of_error("grid", measured, y)
         x = max(plot.at(measured.value + measured.error), plot.at(1)) + 6
         plot.out.append(f'<text x="{x:.1f}" y="{y + 4:.0f}">{measured}</text>')
+    return plot.text()
+
+
+class Panels(Plot):
+    """Side by side, two in a row, each with the same linear axes."""
+
+    def __init__(self, title, count, x_ticks, y_ticks):
+        super().__init__(title, 0, 0.1, 1, ())
+        self.x_ticks, self.y_ticks, self.corner = x_ticks, y_ticks, (0, 0)
+        rows = (count + 1) // 2
+        self.height = TOP + rows * (PANEL_HEIGHT + PANEL_GAP)
+        self.out[0] = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height}" '
+            f'width="{WIDTH}" height="{self.height}" role="img">'
+        )
+
+    def place(self, x, y):
+        shares = [
+            (value - ticks[0]) / (ticks[-1] - ticks[0])
+            for value, ticks in ((x, self.x_ticks), (y, self.y_ticks))
+        ]
+        shares[1] = min(max(shares[1], 0), 1)
+        return (
+            self.corner[0] + 40 + shares[0] * (PANEL_WIDTH - 60),
+            self.corner[1] + 20 + (1 - shares[1]) * (PANEL_HEIGHT - 50),
+        )
+
+    def begin(self, number, label, x_form):
+        self.corner = (
+            10 + (number % 2) * (PANEL_WIDTH + PANEL_GAP),
+            TOP + number // 2 * (PANEL_HEIGHT + PANEL_GAP) - 10,
+        )
+        left, right = self.x_ticks[0], self.x_ticks[-1]
+        low, high = self.y_ticks[0], self.y_ticks[-1]
+        self.out.append(
+            f'<text class="head" x="{self.corner[0] + 40}" y="{self.corner[1] + 10}">{label}</text>'
+        )
+        for tick in self.x_ticks:
+            x, y = self.place(tick, low)
+            self.out.append(
+                f'<path class="grid" d="M{x:.1f} {y:.1f}V{self.place(tick, high)[1]:.1f}"/>'
+            )
+            self.out.append(
+                f'<text x="{x:.1f}" y="{y + 18:.1f}" text-anchor="middle">{x_form.format(tick)}</text>'
+            )
+        for tick in self.y_ticks:
+            x, y = self.place(left, tick)
+            kind = "one" if tick == 1 else "grid"
+            self.out.append(
+                f'<path class="{kind}" d="M{x:.1f} {y:.1f}H{self.place(right, tick)[0]:.1f}"/>'
+            )
+            self.out.append(
+                f'<text x="{x - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>'
+            )
+
+    def curve(self, kind, radius, points):
+        """[(x, measured, label)]"""
+        places = [self.place(x, measured.value) for x, measured, _ in points]
+        steps = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        self.out.append(
+            f'<g class="line"><path class="{kind}" style="fill: none" d="M{steps}"/></g>'
+        )
+        for number, ((x, y), (at, measured, label)) in enumerate(zip(places, points, strict=True)):
+            ends = [self.place(at, measured.value + sign * measured.error)[1] for sign in (-1, 1)]
+            self.out.append(f'<path class="{kind}" d="M{x:.1f} {ends[0]:.1f}V{ends[1]:.1f}"/>')
+            self.dot(kind, radius, x, y)
+            if label:
+                above = y + (18 if number % 2 else -10)
+                self.out.append(f'<text x="{x + 6:.1f}" y="{above:.1f}">{label}</text>')
+
+
+def curves(title, panels, axes, ours, ideals):
+    """A panel for each of {label: {name: [(x, measured, label)]}}; @axes: ticks of x and y, form of x"""
+    names = list(dict.fromkeys(name for rows in panels.values() for name in rows))
+    kinds = marks(names, ours, ideals)
+    plot = Panels(title, len(panels), *axes[:2])
+    if len(names) > 1:
+        legend(plot, kinds, names)
+    for number, (label, rows) in enumerate(panels.items()):
+        plot.begin(number, label, axes[2])
+        for name in sorted(rows, key=lambda name: (name == ours, name in ideals)):
+            plot.curve(*kinds[name], rows[name])
     return plot.text()

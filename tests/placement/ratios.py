@@ -49,8 +49,8 @@ def mean(seeds, without=None):
 class Left:
     """What algorithms leave of the baseline's figure in one scenario."""
 
-    def __init__(self, scenario, rows):
-        self.scenario, self.rows = scenario, rows
+    def __init__(self, scenario, rows, family=""):
+        self.scenario, self.rows, self.family = scenario, rows, family
         self.metric = runs.metric_of(scenario)
         self.count = len(rows[runs.BASELINE][self.metric])
 
@@ -92,6 +92,38 @@ def over_scenarios(mean_of, lefts, figure):
 
 def geometric(lefts, algorithm):
     return over_scenarios(geometric_of, lefts, lambda left, without: left.ratio(algorithm, without))
+
+
+def by_family(lefts):
+    """{family: its lefts}, in the order of their names"""
+    families = sorted({left.family for left in lefts})
+    return {family: [left for left in lefts if left.family == family] for family in families}
+
+
+def families(lefts, algorithm):
+    """The geometric mean over families, each of which is the geometric mean of its scenarios."""
+    groups = by_family(lefts).values()
+    return jackknife(
+        lambda without: geometric_of(
+            [geometric_of([left.ratio(algorithm, without) for left in group]) for group in groups]
+        ),
+        min(left.count for left in lefts),
+    )
+
+
+def pooled(lefts, algorithm, metric):
+    """The sum of a metric over scenarios, relative to that of the baseline; None where it has none"""
+    if not sum(total(left.rows[runs.BASELINE][metric]) for left in lefts):
+        return None
+
+    def figure(without):
+        sums = (
+            math.fsum(total(left.rows[name][metric], without) for left in lefts)
+            for name in (algorithm, runs.BASELINE)
+        )
+        return next(sums) / (next(sums) or math.inf)
+
+    return jackknife(figure, min(left.count for left in lefts))
 
 
 def arithmetic(lefts, algorithm):

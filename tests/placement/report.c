@@ -11,6 +11,7 @@ static const struct {
         int decimals;
 } metrics[] = {
         [HOT_NODE_MINUTES] = {"hotNodeMinutes", "hot>65%", 1},
+        [HOT_CORE_MINUTES] = {"hotCoreMinutes", "cores", 0},
         [VERY_HOT_NODE_MINUTES] = {"veryHotNodeMinutes", ">80%", 1},
         [THROTTLED_CORE_S] = {"throttledCoreSeconds", "throttled", 0},
         [FULL_NODE_MINUTES] = {"fullNodeMinutes", "mem>90%", 1},
@@ -20,6 +21,8 @@ static const struct {
         [PENDING_PODS] = {"pendingPods", "pending", 0},
         [PATCHES_PER_NODE_MINUTE] = {"patchesPerNodeMinute", "patches", 2},
         [ESTIMATE_ERROR_PERCENT] = {"estimateErrorPercent", "est. err", 2},
+        [EVICTIONS_PER_1000_POD_HOURS] = {"evictionsPer1000PodHours", "evicted", 2},
+        [REPEATED_EVICTIONS_RATIO] = {"repeatedEvictionsRatio", "again", 2},
 };
 
 static const char *const idle_metrics[] = {

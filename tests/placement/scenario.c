@@ -83,6 +83,7 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
         };
         const struct field fields[] = {
                 {"name", FIELD_OTHER, NULL, 0},
+                {"family", FIELD_OTHER, NULL, 0},
                 {"nodes", FIELD_OTHER, NULL, 0},
                 {"pods", FIELD_OTHER, NULL, 0},
                 {"base", FIELD_MAP, base, ARRAY_LEN(base)},
@@ -112,11 +113,16 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
                 return r;
         ret->shape_count = nodes->count;
         for (size_t i = 0; i < nodes->count; i++) {
+                struct field busy[] = {
+                        {"ratio", FIELD_NUMBER, &ret->shapes[i].busy_ratio, 0},
+                        {"for", FIELD_SECONDS, &ret->shapes[i].busy_s, 0},
+                };
                 const struct field shape[] = {
                         {"speed", FIELD_NUMBER, &ret->shapes[i].speed, 0},
                         {"joins", FIELD_SECONDS, &ret->shapes[i].joins_s, 0},
                         {"leaves", FIELD_SECONDS, &ret->shapes[i].leaves_s, 0},
                         {"exporter", FIELD_SECONDS, &ret->shapes[i].exporter_s, 0},
+                        {"busy", FIELD_MAP, busy, ARRAY_LEN(busy)},
                         {"zone", FIELD_COUNT, &ret->shapes[i].zone, 0},
                         {"count", FIELD_COUNT, &ret->shapes[i].count, 0},
                         {"cores", FIELD_NUMBER, &ret->shapes[i].cores, 0},

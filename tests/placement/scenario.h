@@ -32,7 +32,9 @@ struct scenario {
                 double joins_s;    /* from the beginning of the warm-up */
                 double leaves_s;   /* likewise; its pods are evicted; 0: never */
                 double exporter_s; /* from joining until its exporter answers */
-                size_t zone;       /* below WORLD_MAX_ZONES */
+                double busy_ratio; /* used beside the pods, for so long after joining */
+                double busy_s;
+                size_t zone; /* below WORLD_MAX_ZONES */
         } shapes[WORLD_MAX_SHAPES];
         size_t shape_count;
         bool has_zones;            /* nodes have a label that says theirs */

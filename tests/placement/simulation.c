@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "evictor.h"
 #include "kube_scheduler.h"
 
 enum { PODS_PER_S = 50, RETRY_S = 30 };
@@ -24,6 +25,7 @@ struct simulation {
         struct kube_scheduler *scheduler;
         const struct algorithm *algorithm;
         void *self;
+        const struct situation *situation;
         struct demand *demand; /* NULL: not recorded */
         double clock_s;        /* within the second */
         uint32_t *candidates;
@@ -37,6 +39,8 @@ struct simulation {
         double node_minutes;    /* of the nodes that were there */
         double estimate_errors; /* of so many decisions: ESTIMATE_ERROR_PERCENT */
         size_t estimates;
+        double pod_hours; /* with the evictor's evictions, since the warm-up */
+        size_t evictions, repeats;
 };
 
 static void show(struct simulation *s, const struct late *late) {
@@ -178,7 +182,7 @@ static void take_arrivals(struct simulation *s) {
 
 static void measure(struct simulation *s, struct outcome *sum) {
         const struct world *world = s->world;
-        double mean = 0, squares = 0, used = 0, cores = 0, busiest = 0, count = 0;
+        double mean = 0, squares = 0, used = 0, cores = 0, busiest = 0, count = 0, pods = 0;
 
         for (size_t n = 0; n < world->node_count; n++) {
                 const struct node *node = &world->nodes[n];
@@ -191,13 +195,16 @@ static void measure(struct simulation *s, struct outcome *sum) {
                 cores += node->cores;
                 busiest = fmax(busiest, ratio);
                 count++;
+                pods += node->pod_count;
                 sum->of[HOT_NODE_MINUTES] += ratio > HOT_RATIO ? 1.0 / 60 : 0;
+                sum->of[HOT_CORE_MINUTES] += ratio > HOT_RATIO ? node->cores / 60 : 0;
                 sum->of[VERY_HOT_NODE_MINUTES] += ratio > VERY_HOT_RATIO ? 1.0 / 60 : 0;
                 sum->of[FULL_NODE_MINUTES] += world_memory_ratio(world, n) > FULL_RATIO ? 1.0 / 60
                                                                                         : 0;
                 sum->of[THROTTLED_CORE_S] += fmax(0, demand - 1) * node->cores;
         }
         s->node_minutes += count / 60;
+        s->pod_hours += pods / 3600;
         mean /= count;
         sum->of[USAGE_STDDEV] += sqrt(fmax(0, squares / count - mean * mean));
         sum->of[MEAN_UTILISATION] += used / cores;
@@ -221,12 +228,32 @@ static void finish_measuring(const struct simulation *s, struct outcome *outcome
         outcome->of[ESTIMATE_ERROR_PERCENT] = s->estimates > 0
                                                       ? s->estimate_errors / (double)s->estimates
                                                       : NAN;
+        outcome->of[EVICTIONS_PER_1000_POD_HOURS] =
+                s->algorithm->evictor ? 1000 * (double)s->evictions / s->pod_hours : NAN;
+        outcome->of[REPEATED_EVICTIONS_RATIO] = s->evictions > 0
+                                                        ? (double)s->repeats / (double)s->evictions
+                                                        : outcome->of[EVICTIONS_PER_1000_POD_HOURS];
         outcome->of[BUSIEST_P99] = s->busiest[(s->measured - 1) * 99 / 100];
 }
 
 static void kill_exporters(const struct simulation *s) {
         for (size_t n = 0; n < s->world->node_count; n++)
                 s->world->nodes[n].is_exporter_dead = world_loses_exporter(s->world, n);
+}
+
+static void evict(struct simulation *s) {
+        const struct evictor *evictor = s->algorithm->evictor;
+        struct pod *pods[EVICTOR_MAX];
+
+        if (!evictor || s->world->now_s % evictor->every_s != 0)
+                return;
+        size_t count = evictor->choose(s->situation, s->self, pods);
+        for (size_t i = 0; i < count; i++) {
+                if (!world_evict(s->world, pods[i]))
+                        return;
+                s->evictions++;
+                s->repeats += pods[i]->is_renewed;
+        }
 }
 
 static void step(struct simulation *s) {
@@ -237,6 +264,7 @@ static void step(struct simulation *s) {
                 published_step(s->published, on_written, s);
         if (s->algorithm->on_second)
                 s->algorithm->on_second(s->self);
+        evict(s);
         take_arrivals(s);
         schedule_queue(s);
 }
@@ -248,6 +276,7 @@ static void run(struct simulation *s, struct outcome *outcome) {
         while (s->world->now_s < scenario->warm_up_s + scenario->measured_s) {
                 if (s->world->now_s == scenario->warm_up_s) {
                         kill_exporters(s);
+                        s->evictions = s->repeats = 0;
                         patches = s->published ? published_patches(s->published) : 0;
                 }
                 bool is_measured = s->world->now_s >= scenario->warm_up_s;
@@ -272,6 +301,7 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
         if (algorithm->needs != ALGORITHM_NEEDS_NOTHING)
                 s.published = published_new(s.world, policy, algorithm->is_fed_by_ours);
         struct situation situation = {algorithm, s.world, s.published, policy};
+        s.situation = &situation;
         s.self = algorithm->new ? algorithm->new (&situation) : &situation;
         s.candidates = xcalloc(nodes, sizeof(*s.candidates));
         s.scores = xcalloc(nodes, sizeof(*s.scores));

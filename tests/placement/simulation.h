@@ -11,6 +11,7 @@
 
 enum metric {
         HOT_NODE_MINUTES,      /* above 65 % of CPU */
+        HOT_CORE_MINUTES,      /* each hot node counted by its cores */
         VERY_HOT_NODE_MINUTES, /* above 80 % */
         THROTTLED_CORE_S,
         FULL_NODE_MINUTES, /* above 90 % of memory */
@@ -23,6 +24,8 @@ enum metric {
          * what is in use on average), mean over decisions: what is wrong by the same everywhere
          * misleads nobody. Far less noisy than hot minutes. */
         ESTIMATE_ERROR_PERCENT,
+        EVICTIONS_PER_1000_POD_HOURS, /* by an evictor */
+        REPEATED_EVICTIONS_RATIO,     /* of those: of pods that took the place of an evicted one */
         METRIC_KINDS,
 };
 

@@ -1,4 +1,4 @@
-"""What docs/placement.md says of results, as Markdown: each function is a place of the page.
+"""What docs/placement.md and its appendix say of results, as Markdown: each function is a place of a page.
 
 Figures stand in tables and in sentences that are made here, so that none of them grows old.
 """
@@ -10,9 +10,36 @@ import ratios
 import runs
 
 NAMED_MAX = 6
+HELPS_RATIO, MOST_ERROR = 0.75, 0.3
+REPLAY = "replay-"
+OTHER = experiments.OTHER_PERIOD
+FAMILIES = {
+    "blind": "missing data",
+    "bursts": "bursts of unknown pods",
+    "capacity": "nodes that join and leave",
+    "changes": "load that changes",
+    "cold": "cold start and restarts",
+    "full": "busy clusters",
+    "jobs": "batch jobs",
+    "memory": "memory",
+    "nodes": "unequal nodes and zones",
+    "recorded": "recorded load",
+    "requests": "requests that say little",
+    "rollouts": "rollouts and slow starts",
+    "services": "steady services",
+}
+# Of the others, those with the settings that suit them best.
+SHOWN = ("crane", "koordinator", "koordinator-3", "koordinator-p95-3", "tlp-ms", "lvrb")
+MEASURES = [
+    ("hotNodeMinutes", "hot minutes"),
+    ("hotCoreMinutes", "hot core-minutes"),
+    ("veryHotNodeMinutes", "minutes above 80%"),
+    ("throttledCoreSeconds", "throttled CPU-seconds"),
+]
 FIGURES = [
-    ("veryHotNodeMinutes", "> 80 %, node-minutes", "{:,.0f}"),
-    ("fullNodeMinutes", "memory > 90 %, node-minutes", "{:,.0f}"),
+    ("hotCoreMinutes", "hot core-minutes", "{:,.0f}"),
+    ("veryHotNodeMinutes", "> 80%, node-minutes", "{:,.0f}"),
+    ("fullNodeMinutes", "memory > 90%, node-minutes", "{:,.0f}"),
     ("throttledCoreSeconds", "throttled, CPU-seconds", "{:,.0f}"),
     ("usageStddev", "stddev", "{:.3f}"),
     ("busiestP99", "busiest node, p99", "{:.2f}"),
@@ -32,9 +59,11 @@ class Results:
         self.rivals = [
             name for name in self.peers if name not in (runs.BASELINE, runs.OURS, *runs.IDEALS)
         ]
+        families = measured["families"]
         self.lefts = {
             group: {
-                label: ratios.Left(label.partition(",")[0], rows) for label, rows in found.items()
+                label: ratios.Left(name := label.partition(",")[0], rows, families.get(name))
+                for label, rows in found.items()
             }
             for group, found in measured["groups"].items()
         }
@@ -45,6 +74,13 @@ class Results:
     def main(self):
         """Columns of the tables."""
         return [name for name in self.peers if name != runs.BASELINE]
+
+    def held_out(self):
+        """Recordings that nothing was chosen by."""
+        return [self.lefts["situations"][name] for name in experiments.HELD_OUT]
+
+    def recorded(self):
+        return [left for left in self.of("situations") if left.family == "recorded"]
 
 
 def table(head, rows):
@@ -82,54 +118,201 @@ def counted(found, word, count):
     return f"{word} in {len(names) or 'none'}{f' of {count}' if names else ''}{few}"
 
 
-def conclusion(results, group, over):
-    lefts = results.of(group)
+def is_better_in(lefts):
     found = standings(lefts, runs.BASELINE)
-    means = [mean(lefts, runs.OURS) for mean in (ratios.geometric, ratios.arithmetic)]
-    counts = [counted(found, word, len(lefts)) for word in found]
-    ideals = [
-        f"{ratios.geometric(lefts, name)} for `{name}` ({results.about[name]})"
-        for name in runs.IDEALS
-    ]
-    return paragraph(
-        f"* **{over}** the recommended policy leaves **{means[0]}** of what kube-scheduler alone has "
-        f"(geometric mean; arithmetic {means[1]}). It is {counts[0]}, {counts[1]}, and {counts[2]}. "
-        f"What could be left at best: {', and '.join(ideals)}.",
-        indent="  ",
-    )
+    counts = [counted(found, word, len(lefts)) for word in found if found[word] or word == "better"]
+    return f"{', '.join(counts[:-1])} and {counts[-1]}" if len(counts) > 1 else counts[0]
 
 
-def recorded_load(results):
-    return "recorded" in results.lefts
+def beside(mean, names):
+    return ", ".join(f"`{name}` {mean(name)}" for name in names)
+
+
+def usage_percent(left):
+    """Of the cluster's CPUs, under the default scheduler."""
+    return 100 * ratios.mean(left.rows[runs.BASELINE]["meanUtilisation"])
+
+
+def each_unseen(results):
+    """With the least busy cluster first."""
+    lefts = sorted(results.held_out(), key=usage_percent)
+    return [f"**{left.measured(runs.OURS)}** at {usage_percent(left):.0f}%" for left in lefts]
 
 
 def conclusions(results):
-    lefts = results.of("peers")
-    text = conclusion(results, "peers", f"Over the {len(lefts)} situations below")
-    if recorded_load(results):
-        count = len(results.of("recorded"))
-        text += conclusion(results, "recorded", f"With recorded load ({count} recordings)")
+    lefts, unseen = results.of("situations"), results.held_out()
+    count = len(ratios.by_family(lefts))
+    rivals = ("koordinator-3", "koordinator-p95-3", "tlp-ms", "oracle")
+    bullets = [
+        f"**Recordings that nothing was tuned on**, by the cluster's mean CPU usage: {', '.join(each_unseen(results))}; "
+        f"geometric mean {ratios.geometric(unseen, runs.OURS)}. Our models of others: "
+        f"{beside(lambda name: ratios.geometric(unseen, name), rivals)}.",
+        f"**{count} families** of situations, each counted once: **{ratios.families(lefts, runs.OURS)}**. "
+        f"Our models of others: {beside(lambda name: ratios.families(lefts, name), rivals)}.",
+        f"**{len(lefts)} situations**, each counted once: **{ratios.geometric(lefts, runs.OURS)}** (arithmetic "
+        f"mean {ratios.arithmetic(lefts, runs.OURS)}). Compared with kube-scheduler alone, the recommended policy is "
+        f"{is_better_in(lefts)}.",
+    ]
+    return "".join(paragraph(f"* {text}", indent="  ") for text in bullets)
+
+
+def family_table(results):
+    lefts = results.of("situations")
+    columns = [*SHOWN, runs.OURS, "oracle"]
+    rows = []
+    for family, group in ratios.by_family(lefts).items():
+        cells = [str(ratios.geometric(group, name)) for name in columns]
+        rows.append([FAMILIES[family], f"{len(group)}", *cells])
+    means = [f"**{ratios.families(lefts, name)}**" for name in columns]
+    return table(["family", "situations", *columns], [*rows, ["geometric mean", "", *means]])
+
+
+def pooled_text(lefts, metric):
+    """Nothing where the default scheduler has next to none."""
+    measured = ratios.pooled(lefts, runs.OURS, metric)
+    return str(measured) if measured and measured.error < MOST_ERROR else ""
+
+
+def measure_table(results):
+    lefts = results.of("situations")
+
+    def row(title, group):
+        return [title, *(pooled_text(group, metric) for metric, _ in MEASURES)]
+
+    rows = [row(FAMILIES[family], group) for family, group in ratios.by_family(lefts).items()]
+    return table(["family", *(head for _, head in MEASURES)], rows)
+
+
+def standing_table(results):
+    lefts, unseen = results.of("situations"), results.held_out()
     rows = []
     for name in [*results.rivals, *results.variants, *runs.IDEALS]:
         found = standings(lefts, name)
-        cells = [name, *(str(mean(lefts, name)) for mean in (ratios.geometric, ratios.arithmetic))]
         worse = f"{len(found['worse'])}" + (
             f": {listed(found['worse'])}" if 0 < len(found["worse"]) <= NAMED_MAX else ""
         )
-        rows.append([*cells, f"{len(found['better'])}", f"{len(found['level'])}", worse])
-    ours = [str(mean(lefts, runs.OURS)) for mean in (ratios.geometric, ratios.arithmetic)]
-    heads = ["what it leaves", "geometric mean", "arithmetic mean"]
+        means = (ratios.families(lefts, name), ratios.geometric(unseen, name))
+        cells = [f"{len(found['better'])}", f"{len(found['level'])}", worse]
+        rows.append([name, results.about[name], *map(str, means), *cells])
+    ours = [str(ratios.families(lefts, runs.OURS)), str(ratios.geometric(unseen, runs.OURS))]
+    heads = ["scheduler", "what it is", "over families", "unseen recordings"]
     heads += [f"estimate is {word} in" for word in ("better", "level", "worse")]
-    return text + "\n" + table(heads, [[f"**{runs.OURS}**", *ours, "", "", ""], *rows])
+    return table(heads, [[f"**{runs.OURS}**", results.about[runs.OURS], *ours, "", "", ""], *rows])
+
+
+def recorded_table(results):
+    rows = []
+    for left in results.recorded():
+        columns = ("koordinator-3", "tlp-ms", runs.OURS, "oracle")
+        name = left.scenario.removeprefix(REPLAY)
+        unseen = "yes" if left.scenario in experiments.HELD_OUT else ""
+        rows.append(
+            [
+                name,
+                unseen,
+                f"{usage_percent(left):.0f}%",
+                *(str(left.measured(of)) for of in columns),
+            ]
+        )
+    return table(["recording", "unseen", "mean CPU", *columns], rows)
+
+
+# ---- Curves
+
+
+def at_load(results, load):
+    return [results.lefts["loads"][f"{scenario}, {load}"] for scenario in experiments.LOAD_OF]
+
+
+def load_curves(results):
+    """{recording: {algorithm: [(mean CPU in %, what is left, "")]}}"""
+    panels = {}
+    for load in experiments.LOADS:
+        for left in at_load(results, load):
+            panel = panels.setdefault(left.scenario.removeprefix(REPLAY), {})
+            for name in experiments.LOAD_ALGORITHMS[1:]:
+                panel.setdefault(name, []).append((usage_percent(left), left.measured(name), ""))
+    return panels
+
+
+def load_table(results):
+    rows = []
+    for load in experiments.LOADS:
+        lefts = at_load(results, load)
+        means = [str(ratios.geometric(lefts, name)) for name in (runs.OURS, "tlp-ms", "oracle")]
+        throttled = pooled_text(lefts, "throttledCoreSeconds")
+        points = [str(left.measured(runs.OURS)) for left in lefts]
+        rows.append([f"{100 * load:.0f}%", *points, *means, throttled])
+    heads = ["mean", "mean of tlp-ms", "mean of oracle", "throttled"]
+    names = [name.removeprefix(REPLAY) for name in experiments.LOAD_OF]
+    return table(["mean CPU", *names, *heads], rows)
+
+
+def load_rule(results):
+    means = {
+        load: ratios.geometric(at_load(results, load), runs.OURS) for load in experiments.LOADS
+    }
+    helps = [load for load, mean in means.items() if mean.value <= HELPS_RATIO]
+    level = [load for load, mean in means.items() if mean.value >= 1 - ratios.LEVEL_RATIO]
+    text = ""
+    if helps:
+        text = (
+            f"**Up to {100 * max(helps):.0f}% mean CPU** it leaves at most {max(means[load].value for load in helps):.2f} "
+            "of the hot minutes, averaged over the recordings."
+        )
+    if level:
+        busy = [
+            left
+            for load in experiments.LOADS
+            if load >= min(level)
+            for left in at_load(results, load)
+        ]
+        throttled = ratios.pooled(busy, runs.OURS, "throttledCoreSeconds")
+        text += (
+            f" **From {100 * min(level):.0f}% on it gains nothing** in hot minutes: the more evenly such a load is spread, "
+            f"the more nodes are above 65%. At {100 * max(means):.0f}% mean CPU it has {means[max(means)].value:.2f} of the "
+            f"default scheduler's hot minutes. It throttles pods less even then: {throttled.value:.2f} of the CPU-seconds."
+        )
+    return paragraph(text.strip())
+
+
+def at_period(results, period):
+    return [results.lefts["periods"][f"{name}, {period}"] for name in experiments.PERIOD_SCENARIOS]
+
+
+def period_points(results):
+    """[(patches, what is left, period)]"""
+    points = []
+    for period in experiments.PERIODS:
+        lefts = at_period(results, period)
+        patches = [ratios.mean(left.rows[OTHER]["patchesPerNodeMinute"]) for left in lefts]
+        points.append((ratios.arithmetic_of(patches), ratios.geometric(lefts, OTHER), period))
+    return points
+
+
+def period_table(results):
+    rows = [
+        [
+            period,
+            f"{patches:.2f}",
+            f"{5000 * patches / 60:.0f}",
+            str(left),
+            str(ratios.estimate_error_over(at_period(results, period), OTHER)),
+        ]
+        for patches, left, period in period_points(results)
+    ]
+    heads = ["period", "patches per node and minute", "patches a second, 5,000 nodes"]
+    return table([*heads, "hot minutes", "estimate's error, %"], rows)
 
 
 def worth(results):
-    """The README's: one figure."""
-    lefts = results.of("peers")
+    """The README's line."""
+    lefts = results.of("situations")
     return paragraph(
-        f"- **What it is worth.** In {len(lefts)} simulated situations nodes spend **{ratios.geometric(lefts, runs.OURS)}** "
-        "(geometric mean) of the minutes above 65 % CPU that they spend under kube-scheduler alone "
-        "([what one may conclude](docs/placement.md#what-one-may-conclude)).",
+        "- **What it is worth.** Minutes that nodes spend above 65% CPU, relative to kube-scheduler alone: on recordings "
+        f"that it was not tuned on {', '.join(each_unseen(results))} mean CPU; over {len(ratios.by_family(lefts))} families "
+        f"of simulated situations **{ratios.families(lefts, runs.OURS)}** ([when it helps, and when it does "
+        "not](docs/placement.md)).",
         indent="  ",
     )
 
@@ -144,13 +327,9 @@ def method(results):
         f"other. Two that differ by less than {ratios.LEVEL_RATIO:.2f}, or by less than "
         f"{ratios.LEVEL_ERRORS} standard errors of their difference, are called level. A figure is "
         "**bold** only where it is better than that of every other scheduler that one could use, by "
-        "more than both."
+        f"more than both. Runs without a part, of lags and of windows have the first {experiments.PART_SEEDS} draws, "
+        f"runs of other periods {experiments.PERIOD_SEEDS}, and of other loads {experiments.LOAD_SEEDS}."
     )
-
-
-def schedulers(results):
-    rows = [[name, results.about[name]] for name in [*results.peers, *results.variants]]
-    return table(["scheduler", "what it is"], rows)
 
 
 # ---- Tables
@@ -158,11 +337,11 @@ def schedulers(results):
 
 def scenarios(results):
     rows = [
-        [path.stem, runs.sentence(path)]
+        [path.stem, FAMILIES[left.family], runs.sentence(path)]
         for path in runs.scenarios()
-        if path.stem in results.lefts["peers"]
+        for left in [results.lefts["situations"][path.stem]]
     ]
-    return table(["situation", "what happens"], rows)
+    return table(["situation", "family", "what happens"], rows)
 
 
 def best_alone(left, name, names):
@@ -187,14 +366,15 @@ def mean_rows(lefts, columns):
     return [
         [title, "", *(str(mean(lefts, name)) for name in columns)]
         for title, mean in (
+            ("geometric mean over families", ratios.families),
             ("geometric mean", ratios.geometric),
             ("arithmetic mean", ratios.arithmetic),
         )
     ]
 
 
-def result_table(results, group, columns):
-    lefts = results.of(group)
+def result_table(results, columns):
+    lefts = results.of("situations")
     rows = [result_row(results, left, columns) for left in lefts]
     return table(
         ["situation", "default, node-minutes", *columns], [*rows, *mean_rows(lefts, columns)]
@@ -202,20 +382,16 @@ def result_table(results, group, columns):
 
 
 def result(results):
-    return result_table(results, "peers", results.main())
+    return result_table(results, results.main())
 
 
 def variants(results):
-    return result_table(results, "peers", [*results.variants, runs.OURS])
-
-
-def recorded(results):
-    return result_table(results, "recorded", results.main())
+    return result_table(results, [*results.variants, runs.OURS])
 
 
 def figures(results):
     rows = []
-    for left in [*results.of("peers"), *(results.of("recorded") if recorded_load(results) else [])]:
+    for left in results.of("situations"):
         cells = [left.scenario]
         for key, _, form in FIGURES:
             values = [
@@ -226,7 +402,7 @@ def figures(results):
         cells.append(f"{ratios.mean(left.rows[runs.OURS]['patchesPerNodeMinute']):.2f}")
         cells.append(str(ratios.estimate_error(left, runs.OURS)))
         rows.append(cells)
-    mean = str(ratios.estimate_error_over(results.of("peers"), runs.OURS))
+    mean = str(ratios.estimate_error_over(results.of("situations"), runs.OURS))
     rows.append(["geometric mean", *[""] * (len(FIGURES) + 1), mean])
     heads = [head for _, head, _ in FIGURES]
     return table(["situation", *heads, "patches", "estimate's error, %"], rows)
@@ -264,10 +440,13 @@ def part_verdicts(results):
     helps = [part for part in clear if factors[part].value > 1]
     harms = [part for part in clear if factors[part].value < 1]
     others = [part for part in experiments.PARTS if part not in clear]
-    text = f"Without {listed(helps)} it is worse by more than chance." if helps else ""
-    text += f" Without {listed(harms)} it is better by more than chance." if harms else ""
-    text += f" Without {listed(others)} it is level on this mean." if others else ""
-    return paragraph(text.strip())
+    found = [("Worse", helps), ("Better", harms), ("Level", others)]
+    sentences = [
+        f"{word}{' beyond chance' if names is not others else ''}: {listed(names)}."
+        for word, names in found
+        if names
+    ]
+    return paragraph(" ".join(sentences))
 
 
 def plain_table(results, group, head, columns):
@@ -320,14 +499,21 @@ def plugins(results):
     return table(["simulated", *(left.scenario for left in lefts)], rows)
 
 
-PLACES = {
+PAGE_PLACES = {
     "conclusions": conclusions,
+    "recorded": recorded_table,
+    "loads": load_table,
+    "load-rule": load_rule,
+    "families": family_table,
+    "measures": measure_table,
+    "standings": standing_table,
+    "periods": period_table,
+}
+APPENDIX_PLACES = {
     "method": method,
-    "schedulers": schedulers,
     "situations": scenarios,
     "results": result,
     "variants": variants,
-    "recorded": recorded,
     "figures": figures,
     "part-verdicts": part_verdicts,
     "parts": parts,

@@ -237,6 +237,23 @@ TEST(nodes_that_are_not_read) {
         assert_false(world_has_exporter(world, 0));
 }
 
+TEST(a_node_is_busy_while_it_joins) {
+        struct scenario scenario = paper_scenario(
+                1, 4,
+                "{kind: burst, workloads: 1, requests: [1], life: {from: 1h, to: 1h}, usage: "
+                "{share: 1}, burst: {pods: 1}}");
+        scenario.base_from = scenario.base_to = 0.1;
+        scenario.shapes[0].joins_s = 60;
+        scenario.shapes[0].busy_s = 30;
+        scenario.shapes[0].busy_ratio = 0.5;
+        _cleanup_(world_freep) struct world *world = world_new(&scenario, 1);
+
+        pass(world, 89);
+        assert_float_equal(world_base_ratio(world, 0), 0.6, 1e-9);
+        pass(world, 90);
+        assert_float_equal(world_base_ratio(world, 0), 0.1, 1e-9);
+}
+
 /* Nodes leave after 1, 2 and 3 minutes, and the pod's place is taken each time. */
 TEST(evicted_again_and_again) {
         struct scenario scenario = paper_scenario(

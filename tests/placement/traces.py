@@ -123,6 +123,12 @@ def google(path):
             yield line(f"job-{job}", UNIT_MILLICORES, STEP_S, cpu)
 
 
+def azure(path):
+    """vm, tenths of a percent"""
+    for name, *tenths in repacked(path):
+        yield line(name, UNIT_MILLICORES, STEP_S, filled(tenths))
+
+
 # Name of the trace: where it may stand in the folder, and what reads it there.
 SOURCES = {
     "planetlab": [("planetlab-2011-cpu-5min.csv.xz", planetlab), ("planetlab", planetlab_files)],
@@ -130,6 +136,11 @@ SOURCES = {
         ("bitbrains-rnd-2013-7-cpu-mem-5min.csv.xz", bitbrains),
         ("bitbrains", bitbrains_files),
     ],
+    "bitbrains_august": [
+        ("bitbrains-rnd-2013-8-cpu-mem-5min.csv.xz", bitbrains),
+        ("bitbrains-august", bitbrains_files),
+    ],
+    "azure": [("azure-2017-vm-cpu-5min.csv.xz", azure)],
     "surf": [("surf-2022-week-jobs-cpu-30s.csv.xz", surf)],
     "google": [("google-2011-jobs-cpu-mem-5min.csv.xz", google)],
 }

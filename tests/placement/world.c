@@ -40,9 +40,10 @@ static void gather_gangs(struct world *world) {
         }
 }
 
-/* Each time that nodes leave, a pod or the one that took its place may be evicted. */
+/* Each time that nodes leave, a pod or the one that took its place may be evicted; an evictor may
+ * evict as many. */
 static size_t most_renewed(const struct world *world) {
-        size_t times = 0;
+        size_t times = 1;
 
         for (size_t i = 0; i < world->scenario->shape_count; i++)
                 times += world->scenario->shapes[i].leaves_s > 0;
@@ -78,6 +79,9 @@ struct world *world_new(const struct scenario *scenario, uint64_t seed) {
                                 .zone = scenario->shapes[i].zone,
                                 .exporter_s = (int64_t)(scenario->shapes[i].joins_s +
                                                         scenario->shapes[i].exporter_s),
+                                .busy_until_s = (int64_t)(scenario->shapes[i].joins_s +
+                                                          scenario->shapes[i].busy_s),
+                                .busy_ratio = scenario->shapes[i].busy_ratio,
                                 .used_bytes = scenario->base_gib * BYTES_PER_GIB,
                                 .mean_bytes = scenario->base_gib * BYTES_PER_GIB,
                         };
@@ -180,9 +184,20 @@ static void renew(struct world *world, const struct pod *evicted) {
         pod->node = -1;
         pod->bound_s = -1;
         pod->has_ended = false;
+        pod->is_renewed = true;
 }
 
-static void evict_all(struct world *world) {
+bool world_evict(struct world *world, struct pod *pod) {
+        assert(pod->gang == 0);
+        if (world->evicted == world->pod_count)
+                return false;
+        world->evicted++;
+        end_pod(world, pod);
+        renew(world, pod);
+        return true;
+}
+
+static void evict_leaving(struct world *world) {
         size_t count = world->pod_count + world->renewed;
 
         for (size_t i = 0; i < count; i++) {
@@ -223,7 +238,7 @@ void world_step(struct world *world) {
                 if (!pod->has_ended)
                         change(world, pod);
         if (is_any_leaving(world))
-                evict_all(world);
+                evict_leaving(world);
         while (world->arrived < world->pod_count &&
                world->pods[world->arrived].arrives_s <= world->now_s)
                 world->arrived++;
@@ -252,11 +267,11 @@ bool world_loses_exporter(const struct world *world, size_t at) {
 double world_base_ratio(const struct world *world, size_t at) {
         const struct node *node = &world->nodes[at];
         double wave = world->scenario->base_wave;
+        double busy = world->now_s < node->busy_until_s ? node->busy_ratio : 0;
 
-        if (wave <= 0)
-                return node->base_ratio;
-        return node->base_ratio *
-               (1 + wave * sin(2 * M_PI * ((double)world->now_s / DAY_S + node->phase)));
+        if (wave > 0)
+                wave *= sin(2 * M_PI * ((double)world->now_s / DAY_S + node->phase));
+        return busy + node->base_ratio * (1 + wave);
 }
 
 double world_demand_ratio(const struct world *world, size_t at) {

@@ -22,7 +22,8 @@ struct node {
         double cores, bytes, speed;
         int64_t joins_s, leaves_s; /* leaves_s 0: never */
         int64_t exporter_s;        /* when its exporter begins to answer */
-        double base_ratio, phase;
+        int64_t busy_until_s;
+        double base_ratio, busy_ratio, phase;
         struct pod_request allocatable, requested, counted;
         uint32_t pod_count;
         double demand_cores, mean_cores, used_bytes, mean_bytes;
@@ -54,6 +55,7 @@ struct world {
         struct pod *pods; /* in order of arrival */
         size_t pod_count, arrived;
         size_t renewed; /* in place of evicted ones: they stand behind the pod_count others */
+        size_t evicted; /* by world_evict(); at most pod_count */
         size_t workload_count, set_count;
         /* Pods to look at in a second, by their time: an ending or another load. */
         struct agenda agenda;
@@ -69,6 +71,9 @@ DEFINE_FREEP(struct world, world_free);
 void world_step(struct world *world);
 /** world_place() - @pod has its node, and is bound to it at once, or when its whole gang has one */
 void world_place(struct world *world, struct pod *pod, size_t node);
+/** world_evict() - @pod, which is in no gang, ends, and another of its workload arrives. Return:
+ * false: too many were evicted */
+bool world_evict(struct world *world, struct pod *pod);
 /** world_is_running() - it is bound and has not ended; it may have yet to start */
 bool world_is_running(const struct world *world, const struct pod *pod);
 /** world_has_node() - it has joined and not left */

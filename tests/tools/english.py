@@ -17,6 +17,22 @@ WORDS = {
     r"in vain": "without success",
     r"many an? \w+": "many ...s",
     r"comes? new": "is added",
+    r"for ever": "forever, permanently",
+    r"mend(s|ed|ing)?": "fix",
+    r"lately": "recently",
+    r"load lines?": "load, limit",
+    r"who(so)?ever": "the client that, anybody who",
+    r"(is|are) believed to": "is estimated to",
+    r"holes?": "vulnerability, gap",
+    r"the night": "every night",
+    r"counts? as none": "is ignored",
+    r"upon": "on, after",
+    r"shall": "must, should",
+    r"meanwhile": "until then, in the meantime",
+    r"but for": "except for",
+    r"as ever": "as before",
+    r"once more": "again",
+    r"by then": "before that",
 }
 MIN_WORDS = 100  # of a page that is rated
 HARDEST = 5
@@ -71,7 +87,7 @@ def main():
     breaches = 0
     for name, text in texts():
         for pattern, instead in WORDS.items():
-            for match in re.finditer(rf"\b(?:{pattern})", text, re.I):
+            for match in re.finditer(rf"\b(?:{pattern})\b", text, re.I):
                 around = text[max(0, match.start() - 30) : match.end() + 30].strip()
                 print(f"{name}: {' '.join(around.split())!r}: write {instead!r}")
                 breaches += 1

@@ -28,6 +28,7 @@ MAY_USE = {
     "policy/estimate": ["base", "policy"],
     "policy/pods": [*("base", "codec", "metrics", "net", "kube"), "policy/estimate"],
     "policy/judge": ["base", "codec", "policy", "policy/estimate", "policy/pods"],
+    "policy/rebalance": ["base", "policy", "policy/estimate", "policy/judge", "policy/pods"],
     "policy/live": [*COMMON, "policy"],
     "controller/window": ["base", "policy"],
     "controller/exposition": ["base", "policy", "controller/window"],
@@ -140,13 +141,18 @@ MAY_USE = {
         *("base", "program", "extender/table", "cli/explanation"),
         *("cli/cluster", "cli/verb", "cli/nodes"),
     ],
+    "cli/rebalance": [
+        *("base", "codec", "kube", "program", "policy", "policy/estimate", "policy/judge"),
+        *("policy/pods", "policy/rebalance", "extender/estimator", "extender/table"),
+        *("cli/cluster", "cli/explanation", "cli/nodes", "cli/verb"),
+    ],
     "cli/workloads": [
         *("base", "codec", "program", "policy/estimate", "extender/estimate_page", "cli/cluster"),
         *("cli/verb", "cli/nodes"),
     ],
     "cli": [
         *("base", "program", "cli/cluster", "cli/verb"),
-        *("cli/top", "cli/explain", "cli/doctor", "cli/simulate"),
+        *("cli/top", "cli/explain", "cli/doctor", "cli/simulate", "cli/rebalance"),
         "cli/workloads",
     ],
 }

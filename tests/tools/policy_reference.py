@@ -35,10 +35,12 @@ spec:
 HEAD = """\
 # Policy reference
 
-Every field of a `DynamicSchedulerPolicy`, generated from the schema of [deploy/base/crd.yaml](../deploy/base/crd.yaml)
-by `tests/tools/readme.py`. [policy.md](policy.md) explains what they are for, with examples. What this page does not
-allow is refused by the API server and by `--check-config`; only a file may be without `syncPolicy`. In a cluster,
-`kubectl explain dsp.spec.priority` and the like show the same.
+Every field of a `DynamicSchedulerPolicy`. [policy.md](policy.md) explains what the fields are for, with examples. In a
+cluster, `kubectl explain dsp.spec.priority` shows the same.
+
+The API server and `--check-config` refuse what this page does not allow. Only a file may omit `syncPolicy`.
+
+This page is generated from the schema in [deploy/base/crd.yaml](../deploy/base/crd.yaml).
 """
 
 

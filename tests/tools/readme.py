@@ -4,8 +4,8 @@
     readme.py BUILD            fail with a diff when one differs
     readme.py BUILD --apply    rewrite the marked places
 
-A marked place begins with `<!-- flags: PROGRAM -->` or `<!-- metrics: PROGRAM -->` and ends with
-`<!-- end -->`. Metrics are those that a program has from its start, before its first peer answers.
+A marked place begins with `<!-- flags: PROGRAM [VERB] -->` or `<!-- metrics: PROGRAM -->` and ends
+with `<!-- end -->`. Metrics are those that a program has from its start, before its first peer answers.
 Built-in resources are the rows of policy/metric_resource.h, the chart's values those of its values.yaml.
 docs/policy-reference.md is made of the CRD (policy_reference.py).
 """
@@ -25,8 +25,18 @@ sys.path.insert(0, str(TOP / "tests" / "integration"))
 import policy_reference  # noqa: E402
 from harness import Process, fetch, wait_until  # noqa: E402
 
-READMES = [TOP / "controller" / "README.md", TOP / "extender" / "README.md"]
-RESOURCE_PAGE = TOP / "docs" / "policy.md"
+# How many marked places each has.
+PAGES = {
+    "controller/README.md": 1,
+    "extender/README.md": 1,
+    "docs/metrics.md": 2,
+    "docs/kubectl-plugin.md": 1,
+    **{
+        f"docs/kubectl/{verb}.md": 1
+        for verb in ("doctor", "explain", "simulate", "top", "workloads")
+    },
+}
+RESOURCE_PAGE = TOP / "docs" / "policy-metrics.md"
 RESOURCE_ROWS = TOP / "policy" / "metric_resource.h"
 CRD = TOP / "deploy" / "base" / "crd.yaml"
 CHART = TOP / "deploy" / "chart"
@@ -34,7 +44,7 @@ VALUES_PLACE = re.compile(r"<!-- values -->\n.*?<!-- end -->", re.DOTALL)
 ROW = re.compile(r'\bROW\(\w+, \.name = "(\w+)",\s*\.what = ((?:"[^"]*"\s*)+),')
 RESOURCE_PLACE = re.compile(r"<!-- resources -->\n.*?<!-- end -->", re.DOTALL)
 RESERVED_NAMES = re.compile(r"( +)!\(self in \[[^]]*\]\)")
-PLACE = re.compile(r"<!-- (flags|metrics): ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
+PLACE = re.compile(r"<!-- (flags|metrics): ([\w -]+) -->\n.*?<!-- end -->", re.DOTALL)
 PORT_FLAGS = {
     "plimsoll-controller": [
         "--health-port=0",
@@ -64,13 +74,14 @@ users: [{name: none, user: {}}]
 
 
 def program_path(build, program):
-    return pathlib.Path(build) / program.removeprefix("plimsoll-") / program
+    folder = "cli" if program == "kubectl-plimsoll" else program.removeprefix("plimsoll-")
+    return pathlib.Path(build) / folder / program
 
 
-def flags(build, program):
-    said = subprocess.run(
-        [program_path(build, program), "--help"], capture_output=True, text=True, check=True
-    )
+def flags(build, command):
+    program, *verb = command.split()
+    argv = [program_path(build, program), *verb, "--help"]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True)
     return f"```\n{said.stdout.strip()}\n```\n"
 
 
@@ -102,8 +113,9 @@ def metrics(build, program):
     return "\n".join(rows) + "\n"
 
 
-def bring_up_to_date(build, path, is_applied):
-    """Rewrite or compare one file; false when it differs."""
+def bring_up_to_date(build, page, is_applied):
+    """Rewrite or compare one page; false when it differs."""
+    path = TOP / page
     makers = {"flags": flags, "metrics": metrics}
     old = path.read_text(encoding="utf-8")
 
@@ -113,8 +125,8 @@ def bring_up_to_date(build, path, is_applied):
         return f"<!-- {kind}: {program} -->\n\n{made}\n<!-- end -->"
 
     new, places = PLACE.subn(fill, old)
-    if places != 2:
-        print(f"{path.relative_to(TOP)} has {places} marked places, expected 2")
+    if places != PAGES[page]:
+        print(f"{page} has {places} marked places, expected {PAGES[page]}")
         return False
     return write_or_compare(path, old, new, is_applied)
 
@@ -128,7 +140,7 @@ def resources():
 
 
 def bring_resources_up_to_date(is_applied):
-    """The table in docs/policy.md, and the names that the CRD reserves."""
+    """The table in docs/policy-metrics.md, and the names that the CRD reserves."""
     rows = [f"| `{name}` | {what} |" for name, what in resources()]
     table = "\n".join(["| resource | usage |", "| --- | --- |", *rows])
     names = ", ".join(f"'{name}'" for name, _ in resources())
@@ -203,7 +215,7 @@ def write_or_compare(path, old, new, is_applied):
 def main():
     build = sys.argv[1]
     is_applied = "--apply" in sys.argv
-    is_same = [bring_up_to_date(build, path, is_applied) for path in READMES]
+    is_same = [bring_up_to_date(build, page, is_applied) for page in PAGES]
     is_same += [bring_resources_up_to_date(is_applied), bring_values_up_to_date(is_applied)]
     is_same.append(bring_reference_up_to_date(build, is_applied))
     return 0 if all(is_same) else 1

@@ -1,13 +1,12 @@
 /*
- * Parses a NodeMetricsList of metrics.k8s.io/v1beta1 item by item. metrics-server serves it, and so
- * do adapters of Prometheus. Pure.
+ * Parses a NodeMetricsList of metrics.k8s.io/v1beta1 item by item. metrics-server and adapters of
+ * Prometheus serve it. Pure.
  *
- *     {"kind": "NodeMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "metadata": {}, "items":
- * [
- *       {"metadata": {"name": "node-a"}, "timestamp": "2026-07-23T11:25:54Z", "window": "20.05s",
- *        "usage": {"cpu": "134876214n", "memory": "3293194Ki"}}, ...]}
+ *     {"kind": "NodeMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "metadata": {},
+ *      "items": [{"metadata": {"name": "node-a"}, "timestamp": "2026-07-23T11:25:54Z",
+ *        "window": "20.05s", "usage": {"cpu": "134876214n", "memory": "3293194Ki"}}, ...]}
  *
- * `cpu` is the mean over the `window` that ends at `timestamp`, in CPUs; `memory` is the working
+ * `cpu` is the mean over the `window` that ends at `timestamp`, in CPUs. `memory` is the working
  * set at `timestamp`, in bytes. A running node uses more than 0 of both, so an amount of 0 is not
  * usable: it would make a node without measurements look idle. The list has no pages and no
  * resourceVersion, and cannot be watched.
@@ -36,15 +35,15 @@ struct metrics_api_item {
 /**
  * metrics_api_item_fn: called for each item that names a node
  * @node:    borrowed for the call
- * @metrics: NULL when the item has no timestamp, or neither amount
+ * @metrics: NULL if the item has no timestamp, or neither amount
  */
 typedef void metrics_api_item_fn(void *userdata, const char *node,
                                  const struct metrics_api_item *metrics);
 
 /**
  * metrics_api_list_parse() - decode a list
- * @fn: on failure it may have been called for the items before the error
- * Return: 0; -EBADMSG when @text is not JSON, or not a list
+ * @fn: called for each item, also before an error
+ * Return: 0; -EBADMSG if @text is not JSON, or not a list
  */
 _must_check_ int metrics_api_list_parse(const char *text, size_t len, metrics_api_item_fn *fn,
                                         void *userdata, struct error *err);

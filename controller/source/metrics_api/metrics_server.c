@@ -11,7 +11,7 @@
 enum {
         INTERVAL_MS = 15000,
         FIRST_ROUND_MS = 1000, /* after the first node: nodes are listed page by page */
-        /* Of a list. An item has 300 bytes, with the node's labels up to 2 kB. */
+        /* Of a list. An item has 300 bytes, or up to 2 kB with the node's labels. */
         MAX_BODY_BYTES = 64 << 20,
 };
 
@@ -32,30 +32,30 @@ struct entry {
 };
 
 struct metrics_server {
-        struct source source;
-        struct loop *loop;
-        struct kube_api *api;
-        int64_t interval_ms;
-        struct source_sink sink;
+        struct source head;
         struct strmap entries; /* node's name: struct entry */
         struct loop_timer timer;
         struct kube_call *call;
         int64_t begun_mono_ms; /* the round */
         uint32_t round;        /* from 1 on */
         const char *trouble;   /* why the last list failed, static text; NULL: it did not */
-        bool is_idle;          /* the policy wants nothing of it */
+        bool is_idle;          /* the policy needs nothing from this source */
         struct metrics_series *items_new, *items_repeated, *items_unknown;
-        struct metrics_series *listed, *nodes_failing;
+        struct metrics_series *listed;
 };
 
 static struct metrics_server *metrics_server_of(struct source *source) {
         return (struct metrics_server *)(void *)source;
 }
 
+static int64_t interval_of(const struct metrics_server *s) {
+        return s->head.spec->traits.interval_ms;
+}
+
 static struct metrics_api_sample_time sample_time(const struct metrics_server *s) {
-        return (struct metrics_api_sample_time){.now_mono_ms = loop_now_mono_ms(s->loop),
-                                                .now_unix_ms = loop_now_unix_ms(s->loop),
-                                                .interval_ms = s->interval_ms};
+        return (struct metrics_api_sample_time){.now_mono_ms = loop_now_mono_ms(s->head.loop),
+                                                .now_unix_ms = loop_now_unix_ms(s->head.loop),
+                                                .interval_ms = interval_of(s)};
 }
 
 /* A node's reading. */
@@ -80,7 +80,7 @@ static struct sample_reading read_sample(const struct metrics_server *s,
                                          const struct entry *entry) {
         const struct metrics_api_item *metrics = &entry->sample.metrics;
         const struct node *node = entry->node;
-        struct sample_reading reading = {.step.at_mono_ms = loop_now_mono_ms(s->loop)};
+        struct sample_reading reading = {.step.at_mono_ms = loop_now_mono_ms(s->head.loop)};
 
         add_gauge(&reading, METRIC_CPU, metrics->has_cpu, metrics->cpu_cores,
                   node->allocatable_cpu_cores);
@@ -91,13 +91,13 @@ static struct sample_reading read_sample(const struct metrics_server *s,
 
 /* Outcomes */
 
-/* When the list failed, every node did. */
+/* If the list failed, every node failed. */
 static void show_failing(struct metrics_server *s) {
-        metrics_set(s->nodes_failing,
-                    (double)(s->trouble ? s->entries.len : s->source.outages.failing));
+        metrics_set(s->head.failing,
+                    (double)(s->trouble ? s->entries.len : s->head.outages.failing));
 }
 
-/* The node's sample of this round; returns why it has none, or NULL. */
+/* Read the node's sample of this round. Return: NULL, or why it has none. */
 static const char *read_entry(struct metrics_server *s, struct entry *entry,
                               struct sample_reading *ret) {
         const struct metrics_api_sample_time time = sample_time(s);
@@ -115,25 +115,25 @@ static const char *read_entry(struct metrics_server *s, struct entry *entry,
 }
 
 static void deliver_sample(struct metrics_server *s, struct entry *entry) {
-        struct outage_log *outages = &s->source.outages;
+        struct outage_log *outages = &s->head.outages;
         struct sample_reading reading;
         const char *failure = read_entry(s, entry, &reading);
 
         if (failure && !entry->is_failing)
-                outage_log_failed(outages, loop_now_mono_ms(s->loop), entry->node->name, NULL,
+                outage_log_failed(outages, loop_now_mono_ms(s->head.loop), entry->node->name, NULL,
                                   failure, "see kubectl get --raw " LIST_PATH);
         else if (!failure && entry->is_failing)
-                outage_log_recovered(outages, loop_now_mono_ms(s->loop), entry->node->name);
+                outage_log_recovered(outages, loop_now_mono_ms(s->head.loop), entry->node->name);
         entry->is_failing = failure != NULL;
         if (failure)
-                s->sink.on_failure(&s->sink, entry->node, failure);
+                s->head.sink.on_failure(&s->head.sink, entry->node, failure);
         else
-                s->sink.on_reading(
-                        &s->sink, entry->node,
+                s->head.sink.on_reading(
+                        &s->head.sink, entry->node,
                         &(struct source_reading){.step = &reading.step, .why = reading.why});
 }
 
-/* What the reader of the log should check. */
+/* What to check. */
 static const char *advice(enum kube_outcome outcome) {
         if (outcome == KUBE_FORBIDDEN)
                 return "the ClusterRole needs " RBAC_RULE;
@@ -142,7 +142,6 @@ static const char *advice(enum kube_outcome outcome) {
         return "does metrics-server run? " APISERVICE;
 }
 
-/* The list of this round has failed. */
 static void fail_round(struct metrics_server *s, enum kube_outcome outcome,
                        const struct error *cause) {
         const char *reason = kube_outcome_name(outcome);
@@ -157,7 +156,7 @@ static void fail_round(struct metrics_server *s, enum kube_outcome outcome,
         show_failing(s);
         STRMAP_FOREACH (found, &s->entries) {
                 const struct entry *entry = found->value;
-                s->sink.on_failure(&s->sink, entry->node, reason);
+                s->head.sink.on_failure(&s->head.sink, entry->node, reason);
         }
 }
 
@@ -178,7 +177,7 @@ static void end_list_round(struct metrics_server *s) {
 
 static void begin_list_round(void *userdata);
 
-/* Nothing is handed in before the end of the list: it may be incomplete. */
+/* Readings wait for the end of the list, which may be incomplete. */
 static void on_node_metrics(void *userdata, const char *node,
                             const struct metrics_api_item *metrics) {
         struct metrics_server *s = userdata;
@@ -197,7 +196,8 @@ static void on_list(void *userdata, const struct kube_answer *answer) {
         struct error err = ERROR_NULL;
 
         s->call = NULL;
-        loop_timer_arm(s->loop, &s->timer, s->begun_mono_ms + s->interval_ms, begin_list_round, s);
+        loop_timer_arm(s->head.loop, &s->timer, s->begun_mono_ms + interval_of(s), begin_list_round,
+                       s);
         if (answer->outcome != KUBE_OK)
                 fail_round(s, answer->outcome, &answer->err);
         else if (metrics_api_list_parse(answer->body, answer->body_bytes, on_node_metrics, s,
@@ -207,7 +207,7 @@ static void on_list(void *userdata, const struct kube_answer *answer) {
                 end_list_round(s);
 }
 
-/* Nobody looks any more. */
+/* Nodes are not read any more. */
 static void forget_failures(struct metrics_server *s) {
         struct strmap_entry *found;
 
@@ -215,7 +215,7 @@ static void forget_failures(struct metrics_server *s) {
         STRMAP_FOREACH (found, &s->entries) {
                 struct entry *entry = found->value;
                 if (entry->is_failing)
-                        outage_log_gone(&s->source.outages);
+                        outage_log_gone(&s->head.outages);
                 entry->is_failing = false;
         }
         show_failing(s);
@@ -224,31 +224,30 @@ static void forget_failures(struct metrics_server *s) {
 static void begin_list_round(void *userdata) {
         struct metrics_server *s = userdata;
 
-        s->begun_mono_ms = loop_now_mono_ms(s->loop);
+        s->begun_mono_ms = loop_now_mono_ms(s->head.loop);
         s->round++;
-        if (s->is_idle || !s->sink.is_needed(&s->sink, NULL)) {
+        if (s->is_idle || !s->head.sink.is_needed(&s->head.sink, NULL)) {
                 forget_failures(s);
-                loop_timer_arm(s->loop, &s->timer, s->begun_mono_ms + s->interval_ms,
+                loop_timer_arm(s->head.loop, &s->timer, s->begun_mono_ms + interval_of(s),
                                begin_list_round, s);
                 return;
         }
-        s->call = kube_start(s->api, &(struct kube_request){
-                                             .method = "GET",
-                                             .path = LIST_PATH,
-                                             .resource = RESOURCE,
-                                             .timeout_ms = source_timeout_ms(s->interval_ms),
-                                             .max_body_bytes = MAX_BODY_BYTES,
-                                             .wants_gzip = true,
-                                             .on_done = on_list,
-                                             .userdata = s,
-                                     });
+        s->call = kube_start(s->head.api, &(struct kube_request){
+                                                  .method = "GET",
+                                                  .path = LIST_PATH,
+                                                  .resource = RESOURCE,
+                                                  .timeout_ms = source_timeout_ms(&s->head),
+                                                  .max_body_bytes = MAX_BODY_BYTES,
+                                                  .wants_gzip = true,
+                                                  .on_done = on_list,
+                                                  .userdata = s,
+                                          });
 }
 
 /* The source */
 
-/* A list has both resources, whichever the policy needs. */
 static void metrics_server_set_policy(struct source *base, const struct policy *policy) {
-        metrics_server_of(base)->is_idle = !source_scope_has_any(&base->kind->traits.scope, policy);
+        metrics_server_of(base)->is_idle = !source_scope_has_any(&base->spec->traits.scope, policy);
 }
 
 static void metrics_server_add_node(struct source *base, struct node *node) {
@@ -260,8 +259,9 @@ static void metrics_server_add_node(struct source *base, struct node *node) {
         entry->node = node;
         strmap_put(&s->entries, node->name, strlen(node->name), entry);
         if (s->round == 0 && !loop_timer_is_armed(&s->timer))
-                loop_timer_arm(s->loop, &s->timer, loop_now_mono_ms(s->loop) + FIRST_ROUND_MS,
-                               begin_list_round, s);
+                loop_timer_arm(s->head.loop, &s->timer,
+                               loop_now_mono_ms(s->head.loop) + FIRST_ROUND_MS, begin_list_round,
+                               s);
 }
 
 static void metrics_server_remove_node(struct source *base, struct node *node) {
@@ -270,7 +270,7 @@ static void metrics_server_remove_node(struct source *base, struct node *node) {
                                                              strlen(node->name));
 
         if (entry->is_failing)
-                outage_log_gone(&s->source.outages);
+                outage_log_gone(&s->head.outages);
         show_failing(s);
 }
 
@@ -279,8 +279,7 @@ static void metrics_server_free(struct source *base) {
         struct strmap_entry *found;
 
         kube_cancel(s->call);
-        metrics_set(s->nodes_failing, 0);
-        loop_timer_disarm(s->loop, &s->timer);
+        loop_timer_disarm(s->head.loop, &s->timer);
         STRMAP_FOREACH (found, &s->entries) {
                 free(found->value);
         }
@@ -295,29 +294,20 @@ static struct metrics_series *count_items(struct metrics *metrics, const char *r
                 LABELS("result", result));
 }
 
-static struct source *metrics_server_new(const struct source_parts *parts,
-                                         const struct source_spec *spec,
-                                         const struct source_sink *sink) {
-        struct metrics *metrics = parts->metrics;
+static struct source *metrics_server_new(const struct source *head) {
+        struct metrics *metrics = head->metrics;
         struct metrics_server *s = xcalloc(1, sizeof(*s));
 
         *s = (struct metrics_server){
-                .source.kind = spec->kind,
-                .loop = parts->loop,
-                .api = parts->api,
-                .interval_ms = spec->traits.interval_ms,
-                .sink = *sink,
-                .source.outages.what = "node metrics",
+                .head = *head,
                 .items_new = count_items(metrics, "new"),
                 .items_repeated = count_items(metrics, "repeated"),
                 .items_unknown = count_items(metrics, "unknown_node"),
                 .listed = metrics_gauge(metrics, "plimsoll_metrics_server_listed",
                                         "1 if the last list from metrics-server succeeded.", NULL),
-                .nodes_failing = metrics_gauge(metrics, "plimsoll_targets_failing",
-                                               "Targets whose last scrape failed.",
-                                               LABELS("source", spec->name)),
         };
-        return &s->source;
+        s->head.outages.what = "node metrics";
+        return &s->head;
 }
 
 static const struct source_hint hints[] = {

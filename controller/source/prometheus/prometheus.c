@@ -7,14 +7,12 @@
 #include "controller/source/prometheus/prometheus_api.h"
 #include "controller/source/prometheus/prometheus_round.h"
 
-#define SOURCE_NAME "prometheus"
-
 enum {
         INTERVAL_MS = 30000,
-        FIRST_ROUND_MS = 300,         /* after the last node, for more may follow, */
-        FIRST_ROUND_LATEST_MS = 5000, /* but not later than this after the first */
+        FIRST_ROUND_MS = 300,         /* after the last node: more may follow */
+        FIRST_ROUND_LATEST_MS = 5000, /* after the first node */
         ONCE_ROUND_MS = 1000,
-        ROUNDS_TO_RECOVER = 3, /* in a row, until the log has that a query succeeds again */
+        ROUNDS_TO_RECOVER = 3, /* in a row, before the recovery of a query is logged */
 };
 
 static const char *const fate_names[] = {
@@ -25,12 +23,12 @@ static const char *const fate_names[] = {
         [PROMETHEUS_UNUSABLE] = "unusable",
 };
 
-/* A query of the round, on the wire. */
+/* A query of the round. */
 struct ask {
         struct prometheus *source;
-        struct prometheus_call *call; /* under way */
-        const char *failure;          /* of this round */
-        unsigned rounds_to_recover;   /* > 0: that it fails has been logged */
+        struct prometheus_call *call; /* in flight; NULL: none */
+        const char *failure;          /* in this round */
+        unsigned rounds_to_recover;   /* > 0: its failure has been logged */
 };
 
 enum phase {
@@ -39,14 +37,11 @@ enum phase {
         PHASE_BETWEEN_ROUNDS,
 };
 
-/* What is logged once, a bit each. */
+/* Messages that are logged once, a bit each. */
 enum { LOGGED_UNIT = 1, LOGGED_WARNING = 2, LOGGED_SLOW = 4, LOGGED_CONTRADICTION = 8 };
 
 struct prometheus {
-        struct source source;
-        struct source_parts parts;
-        const struct source_spec *spec;
-        struct source_sink sink;
+        struct source head;
         struct prometheus_api *api;
 
         struct prometheus_round round;
@@ -55,13 +50,13 @@ struct prometheus {
         enum phase phase;
         struct loop_timer turn;
         int64_t due_mono_ms, first_latest_mono_ms;
-        size_t first_ask; /* of the round: a cut round ended before this one */
+        size_t first_ask; /* of the round: the first that the last round did not send */
         size_t next_ask;  /* counted from first_ask */
         size_t in_flight;
 
-        const char *trouble; /* why no query can be sent; NULL: none */
+        const char *trouble; /* why no query can be sent; NULL: queries can be sent */
         unsigned logged;     /* LOGGED_* */
-        struct metrics_series *failing, *cut_rounds, *warnings, *fates[PROMETHEUS_FATE_COUNT];
+        struct metrics_series *cut_rounds, *warnings, *fates[PROMETHEUS_FATE_COUNT];
 };
 
 static struct prometheus *prometheus_of(struct source *source) {
@@ -86,7 +81,7 @@ static bool log_once(struct prometheus *source, unsigned what) {
 
 /* Readings */
 
-/* @why: the last round had no value of the node; NULL: it had one. */
+/* @why: why the last round had no value for the node; NULL: it had one. */
 static void note_silence(struct prometheus *source, const struct node *node, const char *why) {
         struct prometheus_slot *slot = &source->round.slots[node->slot];
 
@@ -95,40 +90,40 @@ static void note_silence(struct prometheus *source, const struct node *node, con
         slot->is_silent = why != NULL;
         if (why)
                 outage_log_failed(
-                        &source->source.outages, loop_now_mono_ms(source->parts.loop), node->name,
+                        &source->head.outages, loop_now_mono_ms(source->head.loop), node->name,
                         NULL, why,
                         strcmp(why, "no_data") == 0
                                 ? "Prometheus has no series for the node's name or address"
                                 : "Prometheus has contradicting series for the node");
         else
-                outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->parts.loop),
+                outage_log_recovered(&source->head.outages, loop_now_mono_ms(source->head.loop),
                                      node->name);
 }
 
 static void forget_silence(struct prometheus *source, size_t slot) {
         if (source->round.slots[slot].is_silent)
-                outage_log_gone(&source->source.outages);
+                outage_log_gone(&source->head.outages);
         source->round.slots[slot].is_silent = false;
 }
 
-/* Return: NULL, or why there is no value of the node. */
+/* Return: NULL, or why there is no value for the node. */
 static const char *hand_in_node(struct prometheus *source, struct node *node) {
         double values[POLICY_MAX_METRICS];
         struct window_step step;
         struct source_reading reading = {.values_ratio = values};
 
         const char *why = prometheus_round_read(&source->round, node->slot,
-                                                loop_now_mono_ms(source->parts.loop), &step, values,
+                                                loop_now_mono_ms(source->head.loop), &step, values,
                                                 &reading.ready);
         if (why)
                 return why;
         reading.step = step.means != 0 ? &step : NULL;
         note_silence(source, node, NULL);
-        source->sink.on_reading(&source->sink, node, &reading);
+        source->head.sink.on_reading(&source->head.sink, node, &reading);
         return NULL;
 }
 
-/* @failure: why some or all queries of the round failed; NULL: none did. */
+/* @failure: why some or all queries of the round failed; NULL: none failed. */
 static void hand_in(struct prometheus *source, const char *failure) {
         size_t failing = 0;
 
@@ -140,16 +135,16 @@ static void hand_in(struct prometheus *source, const char *failure) {
                 failing++;
                 if (!failure)
                         note_silence(source, node, why);
-                source->sink.on_failure(&source->sink, node, failure ? failure : why);
+                source->head.sink.on_failure(&source->head.sink, node, failure ? failure : why);
         }
-        metrics_set(source->failing, (double)failing);
+        metrics_set(source->head.failing, (double)failing);
 }
 
 /* Rounds */
 
 static void note_trouble(struct prometheus *source, const char *reason, const struct error *err) {
         if (!source->trouble)
-                log_warn(MSG("cannot query Prometheus"), STR("address", source->spec->url),
+                log_warn(MSG("cannot query Prometheus"), STR("address", source->head.spec->url),
                          STR("reason", reason), ERR(err));
         source->trouble = reason;
 }
@@ -157,7 +152,7 @@ static void note_trouble(struct prometheus *source, const char *reason, const st
 static void note_well(struct prometheus *source) {
         if (source->trouble)
                 log_info(MSG("Prometheus queries succeed again"),
-                         STR("address", source->spec->url));
+                         STR("address", source->head.spec->url));
         source->trouble = NULL;
 }
 
@@ -176,7 +171,7 @@ static void cancel_asks(struct prometheus *source, const char *reason) {
         source->next_ask = query_count(source);
 }
 
-/* Values below a hundredth on every node are those of an idle cluster, or no percentages. */
+/* Values below 1 on every node come from an idle cluster, or are not percentages. */
 static void hint_at_unit(struct prometheus *source) {
         double largest = (double)source->round.largest_recorded;
 
@@ -184,7 +179,7 @@ static void hint_at_unit(struct prometheus *source) {
             !log_once(source, LOGGED_UNIT))
                 return;
         log_warn(MSG("no recorded value exceeds 1 percent; if the rules record ratios, set "
-                     "unit: ratio of the source"),
+                     "unit: ratio for the source"),
                  F64("largest", largest));
 }
 
@@ -192,8 +187,8 @@ static void hint_at_selector(struct prometheus *source) {
         const struct prometheus_contradiction *found = &source->round.contradiction;
 
         if (found->query && log_once(source, LOGGED_CONTRADICTION))
-                log_warn(MSG("Prometheus has series for one node that contradict each other; see "
-                             "match of the source"),
+                log_warn(MSG("Prometheus has contradicting series for one node; set match for the "
+                             "source"),
                          STR("metric", found->query->name), STR("node", found->node->name),
                          F64("least", (double)found->value.least_ratio),
                          F64("most", (double)found->value.most_ratio));
@@ -285,15 +280,15 @@ static void begin_query_round(struct prometheus *source) {
         next_asks(source);
 }
 
-/* Nobody looks any more. */
+/* Nodes are not read any more. */
 static void forget_failures(struct prometheus *source) {
-        metrics_set(source->failing, 0);
+        metrics_set(source->head.failing, 0);
         for (size_t slot = 0; slot < source->round.slot_cap; slot++)
                 forget_silence(source, slot);
 }
 
 static int64_t until_round_ms(const struct prometheus *source) {
-        return source->parts.is_once ? ONCE_ROUND_MS : source->spec->traits.interval_ms;
+        return source->head.is_once ? ONCE_ROUND_MS : source->head.spec->traits.interval_ms;
 }
 
 static void on_round_due(void *userdata) {
@@ -303,11 +298,10 @@ static void on_round_due(void *userdata) {
                 source->phase = PHASE_BETWEEN_ROUNDS;
         do
                 source->due_mono_ms += until_round_ms(source);
-        while (source->due_mono_ms <= loop_now_mono_ms(source->parts.loop));
-        loop_timer_arm(source->parts.loop, &source->turn, source->due_mono_ms, on_round_due,
-                       source);
-        /* With --once a round may take longer; each query has its deadline. */
-        if (source->parts.is_once && source->phase == PHASE_IN_ROUND)
+        while (source->due_mono_ms <= loop_now_mono_ms(source->head.loop));
+        loop_timer_arm(source->head.loop, &source->turn, source->due_mono_ms, on_round_due, source);
+        /* With --once, a round may take longer: each query has its own timeout. */
+        if (source->head.is_once && source->phase == PHASE_IN_ROUND)
                 return;
         if (source->phase == PHASE_IN_ROUND) {
                 metrics_inc(source->cut_rounds);
@@ -320,7 +314,7 @@ static void on_round_due(void *userdata) {
                 end_query_round(source);
                 source->first_ask = next % query_count(source);
         }
-        if (query_count(source) > 0 && source->sink.is_needed(&source->sink, NULL))
+        if (query_count(source) > 0 && source->head.sink.is_needed(&source->head.sink, NULL))
                 begin_query_round(source);
         else
                 forget_failures(source);
@@ -355,13 +349,12 @@ static void prometheus_add_node(struct source *base, struct node *node) {
         if (source->phase != PHASE_BEFORE_FIRST)
                 return;
         if (!loop_timer_is_armed(&source->turn))
-                source->first_latest_mono_ms = loop_now_mono_ms(source->parts.loop) +
+                source->first_latest_mono_ms = loop_now_mono_ms(source->head.loop) +
                                                FIRST_ROUND_LATEST_MS;
-        source->due_mono_ms = loop_now_mono_ms(source->parts.loop) + FIRST_ROUND_MS;
+        source->due_mono_ms = loop_now_mono_ms(source->head.loop) + FIRST_ROUND_MS;
         if (source->due_mono_ms > source->first_latest_mono_ms)
                 source->due_mono_ms = source->first_latest_mono_ms;
-        loop_timer_arm(source->parts.loop, &source->turn, source->due_mono_ms, on_round_due,
-                       source);
+        loop_timer_arm(source->head.loop, &source->turn, source->due_mono_ms, on_round_due, source);
 }
 
 static void prometheus_remove_node(struct source *base, struct node *node) {
@@ -377,17 +370,13 @@ static void prometheus_free(struct source *base) {
         struct prometheus *source = prometheus_of(base);
 
         cancel_asks(source, NULL);
-        metrics_set(source->failing, 0);
-        loop_timer_disarm(source->parts.loop, &source->turn);
+        loop_timer_disarm(source->head.loop, &source->turn);
         prometheus_round_done(&source->round);
         prometheus_api_free(source->api);
         free(source);
 }
 
 static void register_query_metrics(struct prometheus *source, struct metrics *metrics) {
-        source->failing = metrics_gauge(metrics, "plimsoll_targets_failing",
-                                        "Targets whose last scrape failed.",
-                                        LABELS("source", SOURCE_NAME));
         source->cut_rounds = metrics_counter(
                 metrics, "plimsoll_prometheus_rounds_cut_total",
                 "Rounds of queries that did not finish before the next was due.", NULL);
@@ -402,22 +391,17 @@ static void register_query_metrics(struct prometheus *source, struct metrics *me
                         LABELS("fate", fate_names[i]));
 }
 
-static struct source *prometheus_new(const struct source_parts *parts,
-                                     const struct source_spec *spec,
-                                     const struct source_sink *sink) {
+static struct source *prometheus_new(const struct source *head) {
         struct prometheus *source = xcalloc(1, sizeof(*source));
 
-        source->source.kind = spec->kind;
-        source->parts = *parts;
-        source->spec = spec;
-        source->sink = *sink;
-        source->round.promql.network = parts->network;
-        source->round.promql.selector = spec->match;
-        source->round.is_percent = !spec->is_ratio;
-        source->source.outages.what = "query Prometheus";
-        source->api = prometheus_api_new(&source->parts, spec);
-        register_query_metrics(source, parts->metrics);
-        return &source->source;
+        source->head = *head;
+        source->round.promql.network = head->network;
+        source->round.promql.selector = head->spec->match;
+        source->round.is_percent = !head->spec->is_ratio;
+        source->head.outages.what = "query Prometheus";
+        source->api = prometheus_api_new(&source->head);
+        register_query_metrics(source, head->metrics);
+        return &source->head;
 }
 
 static int prometheus_check(const struct source_spec *spec, const char **ret_field,
@@ -439,7 +423,7 @@ static const struct source_hint hints[] = {
 };
 
 const struct source_kind prometheus_kind = {
-        .name = SOURCE_NAME,
+        .name = "prometheus",
         .fields = SOURCE_HAS_URL | SOURCE_HAS_HTTP | SOURCE_HAS_QUERY,
         .traits = {.interval_ms = INTERVAL_MS, .scope.has_every_exporter = true},
         .hints = hints,

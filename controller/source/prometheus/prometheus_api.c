@@ -10,16 +10,15 @@
 #include "controller/node/target_url.h"
 
 enum {
-        BODY_MAX_BYTES = 64 << 10, /* the longest query, percent-encoded, and its parameters */
+        BODY_MAX_BYTES = 64 << 10, /* the longest percent-encoded query and its parameters */
         CONNECT_TIMEOUT_MS = 3000,
         STATUS_METHOD_NOT_ALLOWED = 405,
         STATUS_NOT_IMPLEMENTED = 501,
-        STATUS_GATEWAY_TIMEOUT = 504, /* a proxy did not wait for the query any longer */
+        STATUS_GATEWAY_TIMEOUT = 504, /* a proxy gave up waiting for the query */
 };
 
 struct prometheus_api {
-        const struct source_parts *parts;
-        const struct source_spec *spec;
+        const struct source *source;
         size_t address_len; /* without slashes at its end */
         struct credentials credentials;
         bool is_post_refused;
@@ -29,7 +28,7 @@ struct prometheus_api {
 struct prometheus_call {
         struct prometheus_api *api;
         struct http_call *http;
-        struct loop_timer failed; /* armed in place of a call that could not be made */
+        struct loop_timer failed; /* armed if the request could not be sent */
         struct prometheus_answer answer;
         struct buf form;
         bool is_get;
@@ -46,7 +45,7 @@ int prometheus_address_check(const char *address, struct error *err) {
 
         if (target_url_has_user(address))
                 return error_set(err, EINVAL,
-                                 "must not contain a user or password, URLs are logged");
+                                 "must not contain a user or password, because URLs are logged");
         if (scheme_len == 0)
                 return error_set(err, EINVAL, "expected http://... or https://..., got \"%s\"",
                                  address);
@@ -66,19 +65,18 @@ static struct metrics_series *queries_with(struct metrics *metrics, const char *
                                "Queries to Prometheus by result.", LABELS("result", result));
 }
 
-struct prometheus_api *prometheus_api_new(const struct source_parts *parts,
-                                          const struct source_spec *spec) {
+struct prometheus_api *prometheus_api_new(const struct source *source) {
+        const struct source_spec *spec = source->spec;
         struct prometheus_api *api = xcalloc(1, sizeof(*api));
 
-        api->parts = parts;
-        api->spec = spec;
+        api->source = source;
         api->address_len = strlen(spec->url);
         while (spec->url[api->address_len - 1] == '/')
                 api->address_len--;
         credentials_init(&api->credentials, &spec->credentials);
-        api->asked = queries_with(parts->metrics, "ok");
+        api->asked = queries_with(source->metrics, "ok");
         api->duration = metrics_histogram(
-                parts->metrics, "plimsoll_prometheus_query_duration_seconds",
+                source->metrics, "plimsoll_prometheus_query_duration_seconds",
                 "Duration of one query to Prometheus.", NULL, &metrics_duration_bounds);
         return api;
 }
@@ -89,7 +87,7 @@ void prometheus_api_free(struct prometheus_api *api) {
 }
 
 static void query_call_free(struct prometheus_call *call) {
-        loop_timer_disarm(call->api->parts->loop, &call->failed);
+        loop_timer_disarm(call->api->source->loop, &call->failed);
         buf_done(&call->form);
         free(call);
 }
@@ -99,7 +97,7 @@ static void finish_query(struct prometheus_call *call) {
         const struct prometheus_api *api = call->api;
         const char *failure = call->answer.failure;
 
-        metrics_inc(failure ? queries_with(api->parts->metrics, failure) : api->asked);
+        metrics_inc(failure ? queries_with(api->source->metrics, failure) : api->asked);
         call->on_answer(call->userdata, &call->answer);
         query_call_free(call);
 }
@@ -110,15 +108,11 @@ static void on_failed(void *userdata) {
 
 static void start(struct prometheus_call *call);
 
-static int64_t timeout_ms(const struct prometheus_api *api) {
-        return source_timeout_ms(api->spec->traits.interval_ms);
-}
-
 static bool refuses_post(int status) {
         return status == STATUS_METHOD_NOT_ALLOWED || status == STATUS_NOT_IMPLEMENTED;
 }
 
-/* An answer came, and it isn't 200: a query that failed (400, 422, 503) says why in its body. */
+/* The status is not 200. The body of a failed query (400, 422, 503) has the reason. */
 static void take_status(struct prometheus_answer *answer, const struct http_response *response) {
         int r = prometheus_reply_open(response->body, response->body_bytes, &answer->reply,
                                       &answer->err);
@@ -151,7 +145,8 @@ static void on_query_done(void *userdata, const struct http_response *response) 
         } else if (!call->is_get && refuses_post(response->status)) {
                 if (!api->is_post_refused)
                         log_info(MSG("Prometheus refuses POST, using GET"),
-                                 STR("address", api->spec->url), INT("status", response->status));
+                                 STR("address", api->source->spec->url),
+                                 INT("status", response->status));
                 api->is_post_refused = true;
                 start(call);
                 return;
@@ -167,7 +162,7 @@ static void on_query_done(void *userdata, const struct http_response *response) 
 }
 
 static void fail_soon(struct prometheus_call *call, const char *reason) {
-        struct loop *loop = call->api->parts->loop;
+        struct loop *loop = call->api->source->loop;
 
         call->answer.failure = reason;
         call->answer.is_down = true;
@@ -179,18 +174,18 @@ static void start(struct prometheus_call *call) {
         struct buf url = BUF_INIT(PROMETHEUS_ADDRESS_MAX + 64 + BODY_MAX_BYTES);
 
         call->is_get = api->is_post_refused;
-        if (credentials_refresh(&api->credentials, loop_now_mono_ms(api->parts->loop),
+        if (credentials_refresh(&api->credentials, loop_now_mono_ms(api->source->loop),
                                 &call->answer.err) < 0) {
                 fail_soon(call, "credentials");
                 return;
         }
-        buf_printf(&url, "%.*s/api/v1/query%s%s", (int)api->address_len, api->spec->url,
+        buf_printf(&url, "%.*s/api/v1/query%s%s", (int)api->address_len, api->source->spec->url,
                    call->is_get ? "?" : "", call->is_get ? call->form.data : "");
         const char *headers[CREDENTIALS_MAX_HEADERS + 4] = {"Accept: application/json"};
         if (!call->is_get)
                 headers[1] = "Content-Type: application/x-www-form-urlencoded";
         credentials_put_headers(&api->credentials, headers);
-        call->http = http_start(api->parts->client,
+        call->http = http_start(api->source->client,
                                 &(struct http_request){
                                         .method = call->is_get ? "GET" : "POST",
                                         .url = url.data,
@@ -198,7 +193,7 @@ static void start(struct prometheus_call *call) {
                                         .body = call->is_get ? NULL : call->form.data,
                                         .body_bytes = call->is_get ? 0 : call->form.len,
                                         .connect_timeout_ms = CONNECT_TIMEOUT_MS,
-                                        .timeout_ms = timeout_ms(api),
+                                        .timeout_ms = source_timeout_ms(api->source),
                                         .max_body_bytes = PROMETHEUS_MAX_REPLY_BYTES,
                                         .wants_gzip = true,
                                         .basic_auth = api->credentials.basic_auth,
@@ -219,9 +214,10 @@ struct prometheus_call *prometheus_ask(struct prometheus_api *api, const char *q
         call->form = BUF_INIT(BODY_MAX_BYTES);
         buf_puts(&call->form, "query=");
         buf_percent_encode(&call->form, query);
-        /* The server gives up first: its answer says which query was too slow, and it does not go
-         * on with one that nobody waits for. */
-        buf_printf(&call->form, "&timeout=%.3f", (double)timeout_ms(api) * 0.9 / 1000);
+        /* The server's timeout comes first: its reply names the query that was too slow, and it
+         * does not continue a query that nobody waits for. */
+        buf_printf(&call->form, "&timeout=%.3f",
+                   (double)source_timeout_ms(api->source) * 0.9 / 1000);
         start(call);
         return call;
 }

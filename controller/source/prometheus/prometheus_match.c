@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Marks an address that several nodes have. */
+/* Marks an address that several nodes share. */
 static struct node shared;
 
 void prometheus_match_done(struct prometheus_match *match) {
@@ -35,8 +35,8 @@ void prometheus_instance_host(const char *instance, char ret_host[static PROMETH
                 instance++;
                 len = bracket ? (size_t)(bracket - instance) : len - 1;
         } else if (colon && !strpbrk(colon + 1, ":/")) {
-                /* With a second colon it is IPv6 without a port, with a slash a blackbox exporter's
-                 * target: neither has a port to cut off. */
+                /* A second colon means IPv6 without a port, and a slash a target of the blackbox
+                 * exporter. Neither has a port to remove. */
                 len = (size_t)(colon - instance);
         }
         canonical(instance, len, ret_host);

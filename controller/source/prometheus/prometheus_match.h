@@ -1,10 +1,10 @@
 /*
- * Which node a series of Prometheus belongs to. Pure.
+ * The node that a Prometheus series belongs to. Pure.
  *
- * The host in its label `instance` ("10.0.0.7:9100", "[fd00::7]:9100", "node-7") is the node's name
- * or one of its addresses; otherwise its label `node`, `nodename` or `kubernetes_node` is the
- * node's name. Two spellings of an IP address are equal, and the case of names is ignored. An
- * address that several nodes have matches none of them.
+ * The host in the label `instance` ("10.0.0.7:9100", "[fd00::7]:9100", "node-7") is a node's name
+ * or address. Otherwise, the label `node`, `nodename` or `kubernetes_node` is a node's name.
+ * Different spellings of an IP address are equal, and the case of names is ignored. An address that
+ * several nodes share matches none of them.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 struct prometheus_match {
         struct strmap names;     /* struct node */
-        struct strmap addresses; /* struct node, or a marker when several nodes have the address */
+        struct strmap addresses; /* struct node, or a marker if several nodes share the address */
 };
 
 #define PROMETHEUS_MATCH_NULL ((struct prometheus_match){STRMAP_NULL, STRMAP_NULL})
@@ -29,7 +29,7 @@ struct node *prometheus_match_find(const struct prometheus_match *match,
 /**
  * prometheus_instance_host() - the host of a label `instance` in canonical form
  *
- * That is without the port and the brackets of an IPv6 address; an address as inet_ntop() writes
- * it, a name in lower case.
+ * It has no port and no brackets. An address is written like inet_ntop() does, and a name in lower
+ * case.
  */
 void prometheus_instance_host(const char *instance, char ret_host[static PROMETHEUS_LABEL_MAX]);

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "controller/exposition/exposition.h"
 
-/* Calls @fn with the cursor at each member's value, which it takes. */
+/* Call @fn with the cursor at each member's value, which it must consume. */
 typedef bool member_fn(struct skim *skim, const char *key, void *userdata);
 
 static bool walk_object(struct skim *skim, member_fn *fn, void *userdata) {
@@ -22,7 +22,7 @@ static bool walk_object(struct skim *skim, member_fn *fn, void *userdata) {
         return step == SKIM_END;
 }
 
-/* False after the last, however often it is called. */
+/* False after the last element, however often it is called. */
 static bool next_element(struct skim *array) {
         if (skim_element(array) == SKIM_MORE)
                 return true;
@@ -30,8 +30,8 @@ static bool next_element(struct skim *array) {
         return false;
 }
 
-/* A string into @text; any other value leaves it empty, and one that does not fit, too, unless
- * @may_be_cut. */
+/* Copy a string into @text, which stays empty for any other value, and, without @may_be_cut, for a
+ * string that does not fit. */
 static bool take_text(struct skim *skim, char *text, size_t cap, bool may_be_cut) {
         struct skim_string string;
 
@@ -45,12 +45,12 @@ static bool take_text(struct skim *skim, char *text, size_t cap, bool may_be_cut
         return true;
 }
 
-/* A label or a point's value: what does not fit cannot be what we look for. */
+/* A label or a value: one that does not fit cannot be one that we look for. */
 static bool take_label(struct skim *skim, char *text, size_t cap) {
         return take_text(skim, text, cap, false);
 }
 
-/* The array at the cursor, entered; one without elements for any other value. */
+/* Enter the array at the cursor; any other value is an array without elements. */
 static struct skim array_at(const struct skim *skim) {
         struct skim array = *skim;
 
@@ -137,7 +137,7 @@ int prometheus_reply_open(const char *text, size_t len, struct prometheus_reply 
         return 0;
 }
 
-/* Series: the text has been found well-formed before. */
+/* Series: the text has been checked before. */
 
 static bool take_metric_label(struct skim *skim, const char *key, void *userdata) {
         static const char *const names[PROMETHEUS_LABEL_COUNT] = {

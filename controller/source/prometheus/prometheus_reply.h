@@ -1,14 +1,14 @@
 /*
- * Parses replies of Prometheus' HTTP API to /api/v1/query in place: no tree is built, so that a
- * reply about 5,000 nodes takes no memory beside its own text. Pure.
+ * Parses replies of Prometheus' HTTP API to /api/v1/query in place, without building a tree: a
+ * reply about 5,000 nodes needs no memory besides its text. Pure.
  * https://prometheus.io/docs/prometheus/latest/querying/api/
  *
  *     {"status":"success","data":{"resultType":"vector","result":[
  *         {"metric":{"__name__":"up","instance":"10.0.0.7:9100"},"value":[1435781451.781,"1"]}]}}
  *     {"status":"error","errorType":"bad_data","error":"..."}      also with a 2xx status
  *
- * The text must be JSON of at most SKIM_MAX_DEPTH levels. Unknown members are ignored. Keys may
- * come in any order; of a repeated key the last one counts.
+ * The text must be JSON with at most SKIM_MAX_DEPTH levels. Unknown members are ignored. Keys may
+ * come in any order, and the last of a repeated key counts.
  */
 #pragma once
 
@@ -20,11 +20,11 @@
 #include "codec/skim.h"
 
 enum {
-        PROMETHEUS_LABEL_MAX = 256, /* a longer one is no node's name: it is read as "" */
-        PROMETHEUS_TEXT_MAX = 200,  /* of errors and warnings, cut */
+        PROMETHEUS_LABEL_MAX = 256, /* a longer one cannot name a node, and is read as "" */
+        PROMETHEUS_TEXT_MAX = 200,  /* errors and warnings are truncated */
 };
 
-/* The labels that may say which node a series is about, "" when absent; instance stands first. */
+/* The labels that can name a node, "" if absent; instance has priority. */
 enum prometheus_label {
         PROMETHEUS_NAME, /* __name__ */
         PROMETHEUS_INSTANCE,
@@ -36,7 +36,7 @@ enum prometheus_label {
 
 struct prometheus_series {
         char labels[PROMETHEUS_LABEL_COUNT][PROMETHEUS_LABEL_MAX];
-        bool has_value; /* false: it is missing or malformed */
+        bool has_value; /* false: the value is missing or malformed */
         double value;   /* may be NaN or infinite */
 };
 
@@ -47,11 +47,11 @@ struct prometheus_reply {
 };
 
 /**
- * prometheus_reply_open() - check the whole reply, and go to its first series
+ * prometheus_reply_open() - check the whole reply, and go to the first series
  * @text: borrowed until the last series has been read
  * @ret:  set on success only
- * Return: 0; -EBADMSG when it is not such a reply; -EREMOTEIO when Prometheus reports an error,
- * @err is "errorType: error"
+ * Return: 0; -EBADMSG if it is not such a reply; -EREMOTEIO if Prometheus reports an error: @err is
+ * "errorType: error"
  */
 _must_check_ int prometheus_reply_open(const char *text, size_t len, struct prometheus_reply *ret,
                                        struct error *err);

@@ -7,11 +7,11 @@
 #include "base/mem.h"
 #include "base/number.h"
 
-/* Above this a number is no usage in any unit. */
+/* Above this, a number is not a usage in any unit. */
 static const double ABSURD = 1e6;
 
-/* Two Prometheus servers that scrape a node every 30 s at different times are apart by at most this
- * in a 5-minute mean, even when an idle node becomes fully busy. */
+/* The largest difference between 5-minute means of two Prometheus servers that scrape a node every
+ * 30 s at different times, even if an idle node becomes fully busy. */
 static const float AGREEMENT = 0.1F;
 
 static void drop_queries(struct prometheus_round *round) {
@@ -91,8 +91,7 @@ static void grow_slots(struct prometheus_round *round, size_t slot_cap) {
         round->slot_cap = slot_cap;
 }
 
-/* Another node, or none, or the same one with another address: the slot's values are not its own.
- */
+/* The node is another one, or none, or has another address: drop the slot's values. */
 static void set_node(struct prometheus_round *round, size_t slot, struct node *node) {
         round->slots[slot].node = node;
         round->is_match_stale = true;
@@ -132,7 +131,7 @@ void prometheus_round_begin(struct prometheus_round *round) {
                        round->slot_cap * sizeof(struct prometheus_value));
 }
 
-/* The usage that a value stands for; false when it is none. */
+/* Convert a value to a usage; false if it is not one. */
 static bool usage_ratio(struct prometheus_round *round, bool is_recorded, double value,
                         double *ret_ratio) {
         if (!number_is_finite(value))

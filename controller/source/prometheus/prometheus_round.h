@@ -1,12 +1,11 @@
 /*
- * The queries of a round, and what their responses have about each node. No I/O: prometheus.c
- * sends the queries and hands in the responses.
+ * The queries of a round, and the values of each node in their responses. No I/O: prometheus.c
+ * sends the queries and passes the responses.
  *
- * A recorded value replaces a computed one. Of several series of one node the largest counts when
- * they agree, and none when they contradict each other: then they are about different machines,
- * such as those of another cluster with the same addresses. A value that may be of long ago (a
- * maximum, a quantile, a long mean) counts only while there is a 5-minute mean of the same
- * resource.
+ * A recorded value replaces a computed one. If a node has several series, the largest counts if
+ * they agree. If they contradict each other, none counts: they belong to different machines, such
+ * as those of another cluster with the same addresses. A value that may be old (a maximum, a
+ * quantile, a long mean) counts only while there is a 5-minute mean of the same resource.
  */
 #pragma once
 
@@ -26,21 +25,21 @@ enum { PROMETHEUS_MAX_QUERIES = POLICY_MAX_METRICS + WINDOW_MAX_CHANNELS };
 static_assert(POLICY_MAX_METRICS <= 64, "ready has a bit for each");
 static_assert(WINDOW_MAX_CHANNELS <= 32, "wanted has a bit for each");
 
-/* What became of a series. */
+/* The fate of a series. */
 enum prometheus_fate {
         PROMETHEUS_USED,
         PROMETHEUS_DUPLICATE,     /* the node had one */
         PROMETHEUS_CONTRADICTING, /* the node had one with another value */
-        PROMETHEUS_UNMATCHED,     /* of no known node */
+        PROMETHEUS_UNMATCHED,     /* of an unknown node */
         PROMETHEUS_UNUSABLE,      /* no valid value */
         PROMETHEUS_FATE_COUNT,
 };
 
-/* How good a value is; a better one replaces it. */
+/* A value with a higher rank replaces one with a lower rank. */
 enum prometheus_rank { PROMETHEUS_NONE, PROMETHEUS_COMPUTED, PROMETHEUS_RECORDED };
 
 struct prometheus_value {
-        float least_ratio, most_ratio; /* of the series with this rank */
+        float least_ratio, most_ratio; /* over the series with this rank */
         uint8_t rank;
 };
 
@@ -52,19 +51,19 @@ struct prometheus_contradiction {
 };
 
 struct prometheus_query {
-        char *name;      /* of the metric, and of the series that a rule would record */
-        char *promql;    /* its text */
+        char *name;      /* of the metric, and of the series that a rule records */
+        char *promql;    /* the text */
         int metric;      /* index in the policy; -1: only the 5-minute mean of the resource */
         int resource;    /* -1: none, the metric is only recorded */
-        bool is_mean;    /* it is the 5-minute mean of its resource */
-        bool needs_mean; /* its value may be of long ago */
+        bool is_mean;    /* the 5-minute mean of its resource */
+        bool needs_mean; /* its value may be old */
         struct prometheus_value *values; /* [slot of the node] */
 };
 
 /* A node's place. */
 struct prometheus_slot {
         struct node *node; /* NULL: none */
-        bool is_silent;    /* for the owner: it has logged that the last round had nothing of it */
+        bool is_silent;    /* for the owner: logged that the last round had no value */
 };
 
 /* Zero-initialise, and set promql.network and is_percent. */
@@ -73,40 +72,39 @@ struct prometheus_round {
         bool is_percent;      /* the unit of recorded values */
         size_t slot_cap;
         struct prometheus_slot *slots;
-        struct prometheus_match match; /* of them, unless it is stale; private */
+        struct prometheus_match match; /* of the nodes, unless it is stale; private */
         bool is_match_stale;
         size_t query_count;
         struct prometheus_query queries[PROMETHEUS_MAX_QUERIES];
 
-        uint32_t wanted; /* resources that feed windows of ours, a bit each */
+        uint32_t wanted; /* resources for our own windows, a bit each */
         size_t series[PROMETHEUS_FATE_COUNT];
-        struct prometheus_contradiction contradiction; /* the last one; no longer than the round */
+        struct prometheus_contradiction contradiction; /* the last one in this round */
         float largest_recorded;
 };
 
 void prometheus_round_done(struct prometheus_round *round);
 
-/** prometheus_round_set_policy() - replace the queries; @policy is borrowed until the next call has
- * returned */
+/** prometheus_round_set_policy() - replace the queries; @policy is borrowed until the next call */
 void prometheus_round_set_policy(struct prometheus_round *round, const struct policy *policy);
 
-/** prometheus_round_add_node() - @node has no value yet; also after its address has changed.
- * Borrowed until it is removed */
+/** prometheus_round_add_node() - add @node without a value; also called after its address has
+ * changed. Borrowed until it is removed */
 void prometheus_round_add_node(struct prometheus_round *round, struct node *node);
-/** prometheus_round_remove_node() - the node that is in @slot */
+/** prometheus_round_remove_node() - remove the node in @slot */
 void prometheus_round_remove_node(struct prometheus_round *round, size_t slot);
 
 /** prometheus_round_begin() - drop all values */
 void prometheus_round_begin(struct prometheus_round *round);
-/** prometheus_round_take() - store the values of a response to @query */
+/** prometheus_round_take() - store the values in a response to @query */
 void prometheus_round_take(struct prometheus_round *round, struct prometheus_query *query,
                            struct prometheus_reply reply);
 
 /**
  * prometheus_round_read() - the values of a node
- * @ret_step:         means, of resources that feed windows
+ * @ret_step:         means of resources for our own windows
  * @ret_values_ratio: [POLICY_MAX_METRICS]
- * @ret_ready:        the metrics that are set in it, a bit each
+ * @ret_ready:        the metrics that have a value, a bit each
  * Return: NULL, or why there is no value: "no_data", "contradiction"
  */
 _must_check_ const char *prometheus_round_read(const struct prometheus_round *round, size_t slot,

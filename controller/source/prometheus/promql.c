@@ -9,7 +9,7 @@
 #include "controller/window/window.h"
 #include "policy/metric_resource.h"
 
-/* An instance whose targets are all down; one that nobody scrapes is not known to be. */
+/* An instance whose targets are all down. An instance that nobody scrapes is unknown, not down. */
 #define DEAD "up == 0 unless on (instance) up == 1"
 
 #define SLOWEST_RULE "10m"
@@ -24,16 +24,16 @@ bool promql_is_computed(const struct metric_query *query) {
         return query->statistic == METRIC_AVG && query->window_ms <= PROMQL_LONGEST_MEAN_MS;
 }
 
-/* Names hold nothing that would need escaping (metric_name_is_valid()), but may be no PromQL
- * identifiers, or be words of PromQL. */
+/* Names need no escaping (metric_name_is_valid()), but may not be PromQL identifiers, or may be
+ * words of PromQL. */
 static void put_metric_name(const char *name, struct buf *out) {
         buf_printf(out, "{__name__=\"%s\"}", name);
 }
 
-/* The labels that targets are told apart by; a user's own series may have any other labels. */
+/* The labels that distinguish targets. A user's own series may have any other labels. */
 #define TARGET "job, instance, node, nodename, kubernetes_node"
 
-/* A series of a policy's own, of those that match:
+/* The selector of a series that the policy declares:
  * {__name__="DCGM_FI_DEV_GPU_UTIL",modelName="A100"} */
 static void put_selector(const struct policy_resource *resource, const char *series,
                          struct buf *out) {
@@ -78,7 +78,7 @@ static void put_own_formula(const struct policy_resource *resource, const char *
         put_selector(resource, resource->series, out);
 }
 
-/* A glob as a regular expression; characters that would need escaping stand for any one. */
+/* A glob as a regular expression. Characters that need escaping match any character. */
 static void put_glob(const char *glob, struct buf *out) {
         for (const char *c = glob; *c; c++) {
                 bool is_plain = (*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') ||
@@ -90,10 +90,10 @@ static void put_glob(const char *glob, struct buf *out) {
         }
 }
 
-/* node_network.h has what is no speed. */
+/* node_network.h lists the values that are not speeds. */
 #define SPEED "node_network_speed_bytes > 0 != 1250000 != 8191875000 != 536870911875000"
 
-/* Of the devices that count, what went through in one direction against the speed. */
+/* The traffic of the devices that count in one direction, divided by their speed. */
 static void put_link_usage(const struct node_network_options *rules, const char *direction,
                            const char *window, struct buf *out) {
         bool is_named = rules->devices.count > 0;
@@ -125,7 +125,7 @@ static void put_link_usage(const struct node_network_options *rules, const char 
 static void put_network_formula(const struct node_network_options *rules, unsigned resource,
                                 const char *window, struct buf *out) {
         if (resource == METRIC_NET) {
-                /* The two directions of a device have the same labels: told apart by one more. */
+                /* The two directions of a device have the same labels, so add one. */
                 buf_puts(out, "max without (device, direction) (label_replace(");
                 put_link_usage(rules, "receive", window, out);
                 buf_puts(out, ", \"direction\", \"rx\", \"\", \"\") or label_replace(");
@@ -196,7 +196,7 @@ static const char *skip_name(const char *c) {
         return c;
 }
 
-/* @c: at its first quote. Return: past its last one; NULL when it has none. */
+/* @c: at the opening quote. Return: after the closing quote; NULL if there is none. */
 static const char *skip_quoted(const char *c) {
         for (c++; *c != '"'; c++) {
                 c += *c == '\\';
@@ -206,7 +206,7 @@ static const char *skip_quoted(const char *c) {
         return c + 1;
 }
 
-/* NULL: there is no matcher at @c. */
+/* Return: after the matcher; NULL: there is none at @c. */
 static const char *skip_matcher(const char *c) {
         static const char *const operators[] = {"=~", "!~", "!=", "="};
         const char *end = skip_name(c);
@@ -234,7 +234,7 @@ int promql_selector_check(const char *selector, struct error *err) {
         return 0;
 }
 
-/* Copies a query of ours, in which every name like that is a series. */
+/* Copy one of our queries, in which each of these names is a series. */
 static void put_selected(const char *query, const char *selector, struct buf *out) {
         for (const char *c = query, *end; *c; c = end) {
                 end = *c == '"' ? skip_quoted(c) : skip_name(c);

@@ -1,33 +1,33 @@
 /*
- * What the policy's metrics are called in PromQL. Pure.
+ * The policy's metrics in PromQL. Pure.
  *
- * A metric's own name is a recording rule's (crane's rules are named like that: cpu_usage_avg_5m).
- * Where there is no such rule, a mean over a window is computed from node_exporter's series, with
- * the meaning that node_reading.h gives to a resource; one query has both and all nodes:
+ * A metric's name is the name of a recording rule, as in crane's rules (cpu_usage_avg_5m). Without
+ * such a rule, a mean over a window is computed from node_exporter's series, with the meaning that
+ * node_reading.h gives to the resource. One query covers both cases and all nodes:
  *
  *     ({__name__="cpu_usage_avg_5m"} or on (instance) (1 - ... node_cpu_seconds_total ...))
  *     unless on (instance) (up == 0 unless on (instance) up == 1)
  *
- * What was recorded keeps its name in the reply, what was computed has none: that tells them apart,
- * and recorded values have the unit of their rule (crane's: percent), computed ones are ratios.
+ * A recorded series keeps its name in the reply, and a computed one has none. Recorded values have
+ * the unit of their rule (percent for crane's rules), and computed values are ratios.
  *
- * Freshness. A computed value carries the time of evaluation, not of its samples, and a rate over 5
- * minutes goes on for 5 minutes after its exporter has died. So an instance whose exporters are all
- * known to be down gives no value (the last line), and a computed one needs a raw sample that is
- * not stale: Prometheus marks series stale when a scrape fails or the target goes. Where `up` is
- * not known (a federated Prometheus, or a target that was taken away, for what is recorded) it
- * cannot contradict, and a value may outlive its exporter by five minutes.
+ * Freshness. A computed value has the time of its evaluation, not of its samples, and a rate over 5
+ * minutes continues for 5 minutes after the exporter has died. Therefore an instance whose
+ * exporters are all known to be down gives no value (the last line), and a computed value needs a
+ * raw sample that is not stale: Prometheus marks series as stale when a scrape fails or a target
+ * disappears. Without `up` (in a federated Prometheus, or, for recorded series, after a target was
+ * removed), a value may outlive its exporter by five minutes.
  *
- * The operator's selector is added to every series of a query, also to those that show whether a
- * target is up: one Prometheus may have several clusters whose nodes share addresses.
+ * The operator's selector is added to every series of a query, including `up`: one Prometheus may
+ * have several clusters whose nodes share addresses.
  *
- * A resource of the policy's own is computed from the series that it names, on whichever page
- * Prometheus found them.
+ * A resource that the policy declares is computed from the series that it names, whichever exporter
+ * has them.
  *
- * Differences to what is read from a page directly: rates are extrapolated to the window's edges by
- * Prometheus, and of a counter of the policy's own too low while it is younger than the window;
- * load's cut at 1 is applied to the window's mean, not to each sample; CPU time that is missing
- * (node_state.h) is not noticed; the exporter's netclass collector is needed for net.
+ * Differences from scraping the exporters directly: Prometheus extrapolates rates to the edges of
+ * the window; the rate of a counter that the policy declares is too low while the counter is
+ * younger than the window; load is limited to 1 after the mean, not in each sample; missing CPU
+ * time (node_state.h) is not detected; net needs the exporter's netclass collector.
  */
 #pragma once
 
@@ -43,13 +43,12 @@
 enum {
         PROMQL_MAX_BYTES = 16 << 10,
         PROMQL_SELECTOR_MAX_BYTES = 256,
-        /* Longer means are made of 5-minute means by our own windows: a rate over an hour, each
-         * half minute and for every CPU of every node, is more than a Prometheus should be asked
-         * for. */
+        /* Our own windows make longer means from 5-minute means: a rate over an hour, every half
+         * minute and for every CPU of every node, is too expensive for Prometheus. */
         PROMQL_LONGEST_MEAN_MS = 15 * 60 * 1000,
 };
 
-/* What queries depend on beside the metric; borrowed. */
+/* What queries depend on besides the metric; borrowed. */
 struct promql {
         const struct policy *policy;
         const struct node_network_options *network;
@@ -57,15 +56,14 @@ struct promql {
 };
 
 /**
- * promql_selector_check() - matchers of labels as in PromQL, without braces: a="x",b!~"y|z"
+ * promql_selector_check() - are these PromQL label matchers without braces, as in a="x",b!~"y|z"?
  *
- * Then nothing in it can end the braces that it is put into.
+ * Then nothing in them can end the braces that they are put into.
  * Return: 0; -EINVAL
  */
 _must_check_ int promql_selector_check(const char *selector, struct error *err);
 
-/** promql_mean_name() - "cpu_usage_avg_5m": the 5-minute mean that maxima and quantiles are made of
- */
+/** promql_mean_name() - "cpu_usage_avg_5m": the 5-minute mean for maxima and quantiles */
 void promql_mean_name(const struct promql *promql, unsigned resource,
                       char ret_name[static METRIC_NAME_MAX + 1]);
 
@@ -73,13 +71,13 @@ void promql_mean_name(const struct promql *promql, unsigned resource,
 bool promql_is_computed(const struct metric_query *query);
 
 /**
- * promql_now() - the values of a metric on all nodes now
+ * promql_now() - write the query for the current values of a metric on all nodes
  * @name:  the metric
- * @query: what it means; NULL for a metric that is only recorded
+ * @query: its meaning; NULL for a metric that is only recorded
  *
- * Maxima and quantiles are only looked for as recorded series; a rule that is evaluated every five
- * minutes, as crane's are, may be late by as much again.
- * Return: false when @out has run over
+ * Maxima and quantiles are only read from recorded series. A rule that is evaluated every five
+ * minutes, like crane's, may be five minutes late.
+ * Return: false if @out is too small
  */
 bool promql_now(const struct promql *promql, const char *name, const struct metric_query *query,
                 struct buf *out);

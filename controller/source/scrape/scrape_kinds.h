@@ -1,6 +1,4 @@
-/*
- * The kinds of sources that scrape a page of every node.
- */
+/* The kinds of sources that scrape a page of every node. */
 #pragma once
 
 #include "controller/source/source.h"
@@ -9,5 +7,5 @@ extern const struct source_kind node_exporter_kind;
 extern const struct source_kind kubelet_kind;
 /* The agent of crane-scheduler-plus: https://github.com/kubeservice-stack/node-metrics */
 extern const struct source_kind node_metrics_kind;
-/* One more exporter on every node: only the policy's metrics that are declared with its name. */
+/* Another exporter on every node, for metrics that the policy declares with its name. */
 extern const struct source_kind exporter_kind;

@@ -1,13 +1,14 @@
 /*
- * Scrapes that wait for a place, those under way, and the memory of their pages.
+ * Scrapes that wait for a place, scrapes in flight, and the memory of their pages.
  *
- * There are two lanes: one for healthy targets, one with few places for those that failed last
- * time. However many of the failing ones hang until their timeout, places for the healthy ones stay
- * free. The places follow the number of targets: each is enough for 64 healthy ones, or 512 failing
- * ones.
+ * There are two lanes: one for healthy targets, and one with few places for targets that failed
+ * last time. However many failing targets hang until their timeout, places for healthy targets stay
+ * free. The number of places grows with the number of targets: one for 64 healthy or 512 failing
+ * targets.
  *
- * The pages under way share one budget. A page has no memory before its first byte. That of small
- * pages is reused, the last one first: it is still in the processor's cache.
+ * All pages in flight share one memory budget. A page has no memory before its first byte. The
+ * memory of small pages is reused, starting with the last one, which is still in the processor's
+ * cache.
  */
 #pragma once
 
@@ -22,18 +23,19 @@
 enum scrape_lane { SCRAPE_LANE_HEALTHY, SCRAPE_LANE_FAILING, SCRAPE_LANE_COUNT };
 
 enum {
-        /* Scrapes under way, at least; see scrape_pool_places(). */
+        /* The minimum number of places; see scrape_pool_places(). */
         SCRAPE_HEALTHY_PLACES = 256,
         SCRAPE_FAILING_PLACES = 32,
-        /* Of the budget, for each healthy place; it has room for two of the largest pages, too. */
+        /* The budget per healthy place; the whole budget also has room for two of the largest
+           pages. */
         SCRAPE_BUDGET_BYTES = 128 << 10,
         SCRAPE_IDLE_KEPT = 8,
         SCRAPE_IDLE_KEPT_BYTES = 256 << 10,
 };
 
-/* Of one target, embedded in it. Zero-initialise and set the owner: it is idle. */
+/* Embedded in its target. Zero-initialised, with the owner set, it is idle. */
 struct scrape {
-        void *owner; /* what is scraped */
+        void *owner; /* the target */
         enum { SCRAPE_IDLE, SCRAPE_WAITING, SCRAPE_UNDER_WAY } phase;
         enum scrape_lane lane;    /* unless it is idle */
         TAILQ_ENTRY(scrape) link; /* unless it is idle: in its lane's queue, or under_way */
@@ -41,8 +43,8 @@ struct scrape {
         struct buf page;
         bool with_collectors; /* the URL has collect[] */
         bool is_over_budget;
-        bool is_to_other_address; /* than the target's usual one, which has refused just now */
-        bool is_of_last_policy;   /* the URL asks for what the policy before wants */
+        bool is_to_other_address; /* the target's usual address has just refused */
+        bool is_of_last_policy;   /* the URL was made for the previous policy */
 };
 
 TAILQ_HEAD(scrape_list, scrape);
@@ -53,28 +55,28 @@ struct scrape_pool {
         size_t used_bytes; /* of all pages */
         struct scrape_list waiting[SCRAPE_LANE_COUNT], under_way;
         size_t in_flight[SCRAPE_LANE_COUNT];
-        struct buf idle[SCRAPE_IDLE_KEPT]; /* empty ones that have memory */
+        struct buf idle[SCRAPE_IDLE_KEPT]; /* empty pages with memory */
         size_t idle_count;
 };
 
 void scrape_pool_init(struct scrape_pool *pool, size_t max_page_bytes);
-/** scrape_pool_done() - none is under way */
+/** scrape_pool_done() - no scrape may be in flight */
 void scrape_pool_done(struct scrape_pool *pool);
-/** scrape_pool_places() - how many scrapes of a lane may be under way with so many targets */
+/** scrape_pool_places() - how many scrapes of a lane may be in flight */
 size_t scrape_pool_places(enum scrape_lane lane, size_t targets);
 
-/** scrape_pool_wait() - @scrape, which is idle, waits in @lane */
+/** scrape_pool_wait() - let the idle @scrape wait in @lane */
 void scrape_pool_wait(struct scrape_pool *pool, struct scrape *scrape, enum scrape_lane lane);
-/** scrape_pool_next() - take the next scrape whose lane has a free place, healthy ones first: it is
- * under way then; NULL: there is none */
+/** scrape_pool_next() - start the next scrape whose lane has a free place, healthy targets first;
+ * NULL: there is none */
 struct scrape *scrape_pool_next(struct scrape_pool *pool);
-/** scrape_pool_end() - make it idle, whatever it was. Its call has ended or was cancelled; its page
+/** scrape_pool_end() - make it idle from any phase. Its call has ended or was cancelled. Its page
  * is discarded */
 void scrape_pool_end(struct scrape_pool *pool, struct scrape *scrape);
 
 /** scrape_pool_append() - add to a page; false when it would exceed max_page_bytes */
 _must_check_ bool scrape_pool_append(struct scrape_pool *pool, struct scrape *scrape,
                                      const char *data, size_t len);
-/** scrape_pool_excess() - the largest page when the budget is exceeded, @scrape's of equals; or
- * NULL */
+/** scrape_pool_excess() - the scrape with the largest page if the budget is exceeded, or NULL.
+ * Among equals, @scrape is preferred */
 struct scrape *scrape_pool_excess(const struct scrape_pool *pool, struct scrape *scrape);

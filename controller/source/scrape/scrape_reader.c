@@ -7,7 +7,7 @@
 
 static const double PERCENT = 0.01;
 
-enum { STALE_MS = 60 * 1000 }; /* as of a kubelet's sample */
+enum { STALE_MS = 60 * 1000 }; /* as for a kubelet's sample */
 
 const char scrape_reader_other_node[] = "other_node";
 
@@ -69,7 +69,7 @@ static void fail_reading(struct scrape_result *ret, const char *failure, const c
         ret->detail = detail;
 }
 
-/* Why the first of the resources that are wanted could not be read. */
+/* Why the first of the wanted resources could not be read. */
 static const char *first_reason(const char *const why[static WINDOW_MAX_CHANNELS]) {
         for (size_t i = 0; i < WINDOW_MAX_CHANNELS; i++)
                 if (why[i])
@@ -77,23 +77,23 @@ static const char *first_reason(const char *const why[static WINDOW_MAX_CHANNELS
         return "the page has no series that the policy needs";
 }
 
-/* Without a detail: the first reason. */
+/* Without a detail, the first reason is used. */
 static const struct {
         const char *failure, *detail;
 } kubelet_failures[] = {
         [KUBELET_STALE] = {"stale", "the kubelet repeats a sample that is more than a minute old"},
-        [KUBELET_SCRAPE_ERROR] = {"scrape_error", "the kubelet could not get its own statistics"},
+        [KUBELET_SCRAPE_ERROR] = {"scrape_error", "the kubelet could not read its own statistics"},
         [KUBELET_NO_METRICS] = {"no_metrics", NULL},
         [KUBELET_NO_CAPACITY] = {"no_capacity", "the Node's status has no capacity"},
 };
 
-/* Without Content-Length a body that was cut looks whole; but a whole one ends its line. */
+/* Without Content-Length, a truncated body looks complete. A complete one ends with a newline. */
 static bool is_whole_page(const struct buf *body) {
         return body->len > 0 && body->data[body->len - 1] == '\n';
 }
 
-/* Of an exposition with pods. One that has no step has samples of pods nevertheless. The first step
- * is none of CPU if a pod's sample is repeated just then: what it uses is not known yet. */
+/* An exposition without a step can have new samples of pods. The first step gets no CPU usage if a
+ * pod's sample is repeated at that time, because the usage of the pod is still unknown. */
 static void leave_out_idle_pods(const struct node *node, struct scrape_state *state,
                                 const struct buf *body, const struct kubelet_clocks *clocks,
                                 struct scrape_result *ret) {
@@ -148,10 +148,10 @@ static void take_kubelet(struct scrape_reader *reader, struct scrape_state *stat
 }
 
 /*
- * Whether the page says that it is another node's. A host may be called other than its Node, so the
- * name must be that of another Node. And hosts may share a name, of which one Node bears it: such a
- * page does not continue the other Node's. It waits for that one's, unless that is not going to
- * come.
+ * Is it the page of another node? A host name can differ from the name of its Node, so the page
+ * must name another Node. Hosts can also share a name that only one of their Nodes has: then the
+ * counters on the page do not continue those of the named Node. The decision waits for the named
+ * Node's page, unless that page is not expected.
  */
 static bool is_of_another(const struct scrape_reader *reader, const struct node *node,
                           int64_t now_mono_ms) {
@@ -175,13 +175,13 @@ static void fail_without_series(const struct scrape_reader *reader, const struct
                                 struct scrape_result *ret) {
         if (reader->profile->has_collectors && is_of_windows(body))
                 fail_reading(ret, "windows_exporter",
-                             "it is windows_exporter's page, which has no node_cpu_seconds_total: "
-                             "Windows nodes are measured by their kubelet");
+                             "the page of windows_exporter has no node_cpu_seconds_total: use the "
+                             "kubelet as source for Windows nodes");
         else
                 fail_reading(ret, "no_metrics", first_reason(ret->why));
 }
 
-/* False: there is nothing in it, and @ret has why. */
+/* False: the page has no usable series, and @ret has the reason. */
 static bool parse_exporter(struct scrape_reader *reader, const struct buf *body,
                            struct scrape_result *ret) {
         struct node_reading *reading = reader->reading;
@@ -216,7 +216,7 @@ static void take_exporter(struct scrape_reader *reader, struct scrape_state *sta
                 return;
         if (is_of_another(reader, node, now_mono_ms)) {
                 (void)snprintf(ret->text, sizeof(ret->text),
-                               "the page is another node's: node_uname_info has nodename=\"%s\"",
+                               "the page belongs to another node: its nodename is \"%s\"",
                                reading->host_name);
                 fail_reading(ret, scrape_reader_other_node, ret->text);
                 return;
@@ -225,8 +225,8 @@ static void take_exporter(struct scrape_reader *reader, struct scrape_state *sta
                 if (now_mono_ms - state->node.at_mono_ms > STALE_MS)
                         fail_reading(
                                 ret, "stale",
-                                "the exporter, or a cache before it, repeats a page that is more "
-                                "than a minute old: its CPU time stands still");
+                                "the exporter, or a cache in front of it, repeats a page that is "
+                                "more than a minute old: its CPU time stands still");
                 return;
         }
         node_state_step(&state->node, &reader->wants, reading, now_mono_ms, &ret->step);

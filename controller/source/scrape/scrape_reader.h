@@ -1,5 +1,5 @@
 /*
- * What kinds of expositions there are, and how one becomes a reading. Prepared once per policy,
+ * The kinds of expositions, and how an exposition becomes a reading. Prepared once per policy and
  * shared by all targets of a source. No I/O: the clocks are arguments.
  */
 #pragma once
@@ -19,21 +19,21 @@
 struct scrape_reader;
 struct scrape_result;
 
-/* The exposition before, of one target; one of them is used. Zero-initialised: none. */
+/* A target's previous exposition; only one member is used. Zero-initialised: none. */
 struct scrape_state {
         struct node_state node;
         struct kubelet_state kubelet;
-        bool has_cpu_step; /* of a kubelet, there has been one */
+        bool has_cpu_step; /* the kubelet has had one */
 };
 
-/* What sets apart the expositions of one kind of peer. */
+/* How to scrape one kind of exporter. */
 struct scrape_profile {
-        bool has_collectors; /* understands ?collect[]=, and says its host's name */
-        /** url() - append where @node is asked, whose name its certificate must have; false: it
-         * is too long. NULL: at the source's own URL, or the target's */
+        bool has_collectors; /* understands ?collect[]=, and reports its host name */
+        /** url() - append the URL of @node, whose certificate must have the node's name; false: it
+         * is too long. NULL: the URL is the source's, or the target's */
         bool (*url)(const struct scrape_reader *reader, const struct node *node,
                     const char *address, struct buf *out);
-        /** take() - into @ret, which is empty: a reading, or a failure */
+        /** take() - set the empty @ret to a reading or a failure */
         void (*take)(struct scrape_reader *reader, struct scrape_state *state,
                      const struct node *node, const struct buf *body,
                      const struct kubelet_clocks *clocks, struct scrape_result *ret);
@@ -41,7 +41,7 @@ struct scrape_profile {
 
 extern const struct scrape_profile scrape_node_exporter, scrape_kubelet, scrape_exporter;
 
-/* What is known of another node; NULL: nothing, and its exposition is not going to come */
+/* The state of another node; NULL: its exposition is unknown and not expected */
 typedef const struct scrape_state *scrape_state_fn(void *userdata, const struct node *node);
 
 struct scrape_reader {
@@ -49,7 +49,7 @@ struct scrape_reader {
         const struct scrape_profile *profile; /* the kind's */
         scrape_state_fn *state_of;
         void *userdata; /* of state_of */
-        bool is_idle;   /* the policy wants nothing of it */
+        bool is_idle;   /* the policy needs nothing from this source */
         struct node_wants wants;
         size_t ready_metrics[NODE_MAX_READY]; /* wants' ready index -> the policy's metric */
         const char *collectors[NODE_MAX_COLLECTORS];
@@ -61,7 +61,7 @@ struct scrape_reader {
 struct scrape_result {
         struct source_reading reading;
         const char *failure; /* static text; NULL: there is a reading */
-        const char *detail;  /* static text, or the result's own */
+        const char *detail;  /* static text, or `text` */
         char text[64 + NODE_HOST_NAME_MAX];
         size_t malformed;
         struct window_step step;
@@ -69,17 +69,17 @@ struct scrape_result {
         const char *why[WINDOW_MAX_CHANNELS];
 };
 
-/* The failure when an exposition says that it is another node's. */
+/* The failure if an exposition belongs to another node. */
 extern const char scrape_reader_other_node[];
 
-/** scrape_reader_init() - where metrics are ready-made (source_traits), each metric of the policy
- * is the gauge node_<name>, in percent */
+/** scrape_reader_init() - if the kind is ready-made (source_traits), each metric of the policy is
+ * the gauge node_<name>, in percent */
 void scrape_reader_init(struct scrape_reader *reader, const struct source_kind *kind,
                         scrape_state_fn *state_of, void *userdata);
 void scrape_reader_done(struct scrape_reader *reader);
 
-/** scrape_reader_set_policy() - @policy is borrowed until the next call; node_state_forget_own() is
- * due for all states */
+/** scrape_reader_set_policy() - @policy is borrowed until the next call. The caller must call
+ * node_state_forget_own() for all states */
 void scrape_reader_set_policy(struct scrape_reader *reader, const struct policy *policy,
                               const struct source_scope *scope,
                               const struct node_network_options *network);

@@ -11,29 +11,26 @@
 #include "controller/source/scrape/scrape_reader.h"
 
 enum {
-        CONNECT_TIMEOUT_MS = 3000, /* a node that is gone must not hold a place */
-        SPREAD_SALT = 1,           /* scrapes are not at the instants of syncs */
-        BATCHES = 60,              /* in an interval, at least; scrapes of a batch begin together */
-        BATCH_TARGETS = 256,       /* more of them together cost no less each */
+        CONNECT_TIMEOUT_MS = 3000, /* a node that is gone must not occupy a place */
+        SPREAD_SALT = 1,           /* so that scrapes and syncs do not coincide */
+        BATCHES = 60,              /* the minimum per interval; a batch begins together */
+        BATCH_TARGETS = 256,       /* larger batches save no more time per target */
 };
 
 struct target {
         struct scraper *source;
         struct node *node;
         struct loop_timer timer;
-        int64_t due_mono_ms; /* its instant, before it is rounded down to that of a batch */
-        int64_t whole_page_until_mono_ms; /* it refused collect[]; 0: it did not */
-        bool is_at_second_address;        /* of the node: where it was reached last */
+        int64_t due_mono_ms;              /* before it is rounded down to the time of a batch */
+        int64_t whole_page_until_mono_ms; /* it rejected collect[]; 0: it did not */
+        bool is_at_second_address;        /* the node was last reached there */
         struct scrape scrape;
-        const char *failure; /* of the last scrape; NULL: it went well, or none was */
+        const char *failure; /* of the last scrape; NULL: it succeeded, or there was none */
         struct scrape_state state;
 };
 
 struct scraper {
-        struct source source;
-        const struct source_spec *spec;
-        struct source_parts parts;
-        struct source_sink sink;
+        struct source head;
 
         struct target **targets; /* by the node's slot */
         size_t target_cap;
@@ -44,7 +41,7 @@ struct scraper {
         struct buf url;
 
         bool has_logged_fallback;
-        struct metrics_series *scrapes_ok, *duration, *failing, *fallbacks, *malformed, *skipped;
+        struct metrics_series *scrapes_ok, *duration, *fallbacks, *malformed, *skipped;
 };
 
 static struct scraper *scraper_of(struct source *source) {
@@ -59,19 +56,19 @@ static enum scrape_lane lane_of(const struct target *target) {
 
 static const char no_address[] = "no_address";
 
-/* The URL of the target's page, in source->url. NULL: it is there; else why it cannot be. */
+/* Put the URL of the target's page into source->url. Return: NULL, or why there is none. */
 static const char *build_url(struct target *target, bool with_collectors) {
         struct scraper *source = target->source;
         const struct node *node = target->node;
         const struct scrape_reader *reader = &source->reader;
-        const char *template = source->spec->url;
+        const char *template = source->head.spec->url;
         const char *address = target->is_at_second_address != target->scrape.is_to_other_address
                                       ? node->second_address
                                       : node->address;
         bool is_ok;
 
         buf_clear(&source->url);
-        if (node->url && !source->spec->traits.scope.exporter)
+        if (node->url && !source->head.spec->traits.scope.exporter)
                 is_ok = buf_puts(&source->url, node->url);
         else if (!address && (!template || target_url_needs_address(template)))
                 return no_address;
@@ -88,13 +85,13 @@ static const char *build_url(struct target *target, bool with_collectors) {
 /* Outcomes */
 
 static struct metrics_series *scrapes_with(const struct scraper *source, const char *result) {
-        return metrics_counter(source->parts.metrics, "plimsoll_scrapes_total",
+        return metrics_counter(source->head.metrics, "plimsoll_scrapes_total",
                                "Scrapes by source and result.",
-                               LABELS("source", source->spec->name, "result", result));
+                               LABELS("source", source->head.spec->name, "result", result));
 }
 
 static void show_failing_targets(struct scraper *source) {
-        metrics_set(source->failing, (double)source->source.outages.failing);
+        metrics_set(source->head.failing, (double)source->head.outages.failing);
 }
 
 static void target_failed(struct target *target, const char *reason, const char *detail) {
@@ -103,13 +100,13 @@ static void target_failed(struct target *target, const char *reason, const char 
         metrics_inc(scrapes_with(source, reason));
         if (!target->failure) {
                 (void)build_url(target, false);
-                outage_log_failed(&source->source.outages, loop_now_mono_ms(source->parts.loop),
+                outage_log_failed(&source->head.outages, loop_now_mono_ms(source->head.loop),
                                   target->node->name, target_url_to_log(&source->url), reason,
                                   detail);
         }
         target->failure = reason;
         show_failing_targets(source);
-        source->sink.on_failure(&source->sink, target->node, reason);
+        source->head.sink.on_failure(&source->head.sink, target->node, reason);
 }
 
 static void target_succeeded(struct target *target) {
@@ -117,24 +114,24 @@ static void target_succeeded(struct target *target) {
 
         metrics_inc(source->scrapes_ok);
         if (target->failure)
-                outage_log_recovered(&source->source.outages, loop_now_mono_ms(source->parts.loop),
+                outage_log_recovered(&source->head.outages, loop_now_mono_ms(source->head.loop),
                                      target->node->name);
         target->failure = NULL;
         show_failing_targets(source);
 }
 
-/* Nobody looks any more. */
+/* The node is not read any more. */
 static void forget_failure(struct target *target) {
         if (target->failure)
-                outage_log_gone(&target->source->source.outages);
+                outage_log_gone(&target->source->head.outages);
         target->failure = NULL;
         show_failing_targets(target->source);
 }
 
 static void take_page(struct target *target, const struct scrape *scrape) {
         struct scraper *source = target->source;
-        const struct kubelet_clocks clocks = {.now_mono_ms = loop_now_mono_ms(source->parts.loop),
-                                              .now_unix_ms = loop_now_unix_ms(source->parts.loop)};
+        const struct kubelet_clocks clocks = {.now_mono_ms = loop_now_mono_ms(source->head.loop),
+                                              .now_unix_ms = loop_now_unix_ms(source->head.loop)};
         struct scrape_result result;
 
         scrape_reader_take(&source->reader, &target->state, target->node, &scrape->page, &clocks,
@@ -146,11 +143,11 @@ static void take_page(struct target *target, const struct scrape *scrape) {
         }
         target_succeeded(target);
         result.reading.is_of_last_policy = scrape->is_of_last_policy;
-        source->sink.on_reading(&source->sink, target->node, &result.reading);
+        source->head.sink.on_reading(&source->head.sink, target->node, &result.reading);
 }
 
 static void fail_over_budget(struct target *target) {
-        target_failed(target, "over_budget", "the pages being received exceed their memory budget");
+        target_failed(target, "over_budget", "the pages in flight exceed their memory budget");
 }
 
 static bool on_data(void *userdata, const char *data, size_t len) {
@@ -172,7 +169,7 @@ static bool on_data(void *userdata, const char *data, size_t len) {
         return true;
 }
 
-/* Of the first target. */
+/* Only for the first target. */
 static void log_fallback(struct target *target) {
         struct scraper *source = target->source;
 
@@ -206,8 +203,8 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
         } else if (response->failure != HTTP_OK) {
                 target_failed(target, http_failure_name(response->failure), response->err.msg);
         } else if (is_refused) {
-                /* A collector is switched off there. Its whole page, at once and for a while. */
-                target->whole_page_until_mono_ms = loop_now_mono_ms(source->parts.loop) +
+                /* A collector is disabled. Scrape the whole page, now and for a while. */
+                target->whole_page_until_mono_ms = loop_now_mono_ms(source->head.loop) +
                                                    SCRAPE_WHOLE_PAGE_MS;
                 metrics_inc(source->fallbacks);
                 log_fallback(target);
@@ -215,7 +212,7 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
                 const char *reason = http_status_reason(response->status);
                 char detail[256];
                 (void)snprintf(detail, sizeof(detail), "HTTP status %d; see %s", response->status,
-                               source_hint(source->spec->kind, reason));
+                               source_hint(source->head.spec->kind, reason));
                 target_failed(target, reason, detail);
         } else {
                 take_page(target, scrape);
@@ -226,21 +223,21 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
         start_waiting(source);
 }
 
-/* When in the interval, in [0, 1). */
+/* The node's time in the interval, in [0, 1). */
 static double phase_ratio(const struct scraper *source, const struct node *node) {
-        int64_t interval_ms = source->spec->traits.interval_ms;
+        int64_t interval_ms = source->head.spec->traits.interval_ms;
 
         return (double)spread_phase_ms(node->name, SPREAD_SALT, interval_ms) / (double)interval_ms;
 }
 
-/* A scrape that cannot be made. */
+/* The scrape cannot be sent. */
 static void refuse_scrape(struct target *target, const char *reason, const char *detail) {
         scrape_pool_end(&target->source->pool, &target->scrape);
         target_failed(target, reason, detail);
 }
 
 static void start_scrape(struct scraper *source, struct target *target) {
-        bool is_whole = loop_now_mono_ms(source->parts.loop) < target->whole_page_until_mono_ms;
+        bool is_whole = loop_now_mono_ms(source->head.loop) < target->whole_page_until_mono_ms;
         bool with_collectors = source->reader.collector_count > 0 && !is_whole;
         struct error err = ERROR_NULL;
 
@@ -254,7 +251,7 @@ static void start_scrape(struct scraper *source, struct target *target) {
                 return;
         }
         struct credentials *credentials = &source->credentials;
-        if (credentials_refresh(credentials, loop_now_mono_ms(source->parts.loop), &err) < 0) {
+        if (credentials_refresh(credentials, loop_now_mono_ms(source->head.loop), &err) < 0) {
                 refuse_scrape(target, "credentials", err.msg);
                 return;
         }
@@ -266,23 +263,22 @@ static void start_scrape(struct scraper *source, struct target *target) {
         if (source->reader.profile->url && !tls.is_insecure && !tls.server_name)
                 tls.server_name = target->node->name;
         target->scrape.with_collectors = with_collectors;
-        target->scrape.call = http_start(
-                source->parts.client,
-                &(struct http_request){
-                        .method = "GET",
-                        .url = source->url.data,
-                        .headers = headers,
-                        .connect_timeout_ms = CONNECT_TIMEOUT_MS,
-                        .timeout_ms = source_timeout_ms(source->spec->traits.interval_ms),
-                        .max_body_bytes = SCRAPE_MAX_PAGE_BYTES,
-                        .basic_auth = credentials->basic_auth,
-                        .tls = &tls,
-                        .has_turn = true,
-                        .turn_ratio = phase_ratio(source, target->node),
-                        .on_data = on_data,
-                        .on_done = on_scrape_done,
-                        .userdata = &target->scrape,
-                });
+        target->scrape.call = http_start(source->head.client,
+                                         &(struct http_request){
+                                                 .method = "GET",
+                                                 .url = source->url.data,
+                                                 .headers = headers,
+                                                 .connect_timeout_ms = CONNECT_TIMEOUT_MS,
+                                                 .timeout_ms = source_timeout_ms(&source->head),
+                                                 .max_body_bytes = SCRAPE_MAX_PAGE_BYTES,
+                                                 .basic_auth = credentials->basic_auth,
+                                                 .tls = &tls,
+                                                 .has_turn = true,
+                                                 .turn_ratio = phase_ratio(source, target->node),
+                                                 .on_data = on_data,
+                                                 .on_done = on_scrape_done,
+                                                 .userdata = &target->scrape,
+                                         });
 }
 
 static void start_waiting(struct scraper *source) {
@@ -292,13 +288,13 @@ static void start_waiting(struct scraper *source) {
                 start_scrape(source, scrape->owner);
 }
 
-/* Turns */
+/* Schedule */
 
-/* The instant at which the batch of this one begins; an interval of a second has milliseconds for
- * all batches of NODE_SET_MAX targets. */
+/* The time at which the batch begins. Even an interval of one second has a millisecond for each
+ * batch of NODE_SET_MAX targets. */
 static int64_t batch_mono_ms(const struct scraper *source, int64_t due_mono_ms) {
         size_t batches = size_max(BATCHES, source->pool.targets / BATCH_TARGETS);
-        int64_t grid_ms = source->spec->traits.interval_ms / (int64_t)batches;
+        int64_t grid_ms = source->head.spec->traits.interval_ms / (int64_t)batches;
 
         return due_mono_ms - due_mono_ms % grid_ms;
 }
@@ -306,14 +302,15 @@ static int64_t batch_mono_ms(const struct scraper *source, int64_t due_mono_ms) 
 static void on_target_due(void *userdata) {
         struct target *target = userdata;
         struct scraper *source = target->source;
-        int64_t now_mono_ms = loop_now_mono_ms(source->parts.loop), next_mono_ms;
+        int64_t now_mono_ms = loop_now_mono_ms(source->head.loop), next_mono_ms;
 
         do {
-                target->due_mono_ms += source->spec->traits.interval_ms;
+                target->due_mono_ms += source->head.spec->traits.interval_ms;
                 next_mono_ms = batch_mono_ms(source, target->due_mono_ms);
         } while (next_mono_ms <= now_mono_ms);
-        loop_timer_arm(source->parts.loop, &target->timer, next_mono_ms, on_target_due, target);
-        if (source->reader.is_idle || !source->sink.is_needed(&source->sink, target->node)) {
+        loop_timer_arm(source->head.loop, &target->timer, next_mono_ms, on_target_due, target);
+        if (source->reader.is_idle ||
+            !source->head.sink.is_needed(&source->head.sink, target->node)) {
                 forget_failure(target);
                 return;
         }
@@ -340,8 +337,8 @@ size_t scraper_in_flight(size_t targets) {
 void scraper_set_policy(struct source *base, const struct policy *policy) {
         struct scraper *source = scraper_of(base);
 
-        scrape_reader_set_policy(&source->reader, policy, &source->spec->traits.scope,
-                                 source->parts.network);
+        scrape_reader_set_policy(&source->reader, policy, &source->head.spec->traits.scope,
+                                 source->head.network);
         for (size_t i = 0; i < source->target_cap; i++) {
                 if (!source->targets[i])
                         continue;
@@ -360,10 +357,10 @@ static void reset_target(struct target *target) {
         target->is_at_second_address = target->scrape.is_to_other_address = false;
 }
 
-/* A node's instant in every interval is the same whenever it was added. */
+/* A node's time in every interval does not depend on when it was added. */
 static int64_t first_due_mono_ms(const struct scraper *source, const struct node *node) {
-        int64_t interval_ms = source->spec->traits.interval_ms;
-        int64_t now_mono_ms = loop_now_mono_ms(source->parts.loop);
+        int64_t interval_ms = source->head.spec->traits.interval_ms;
+        int64_t now_mono_ms = loop_now_mono_ms(source->head.loop);
         int64_t due_mono_ms = now_mono_ms - now_mono_ms % interval_ms +
                               spread_phase_ms(node->name, SPREAD_SALT, interval_ms);
 
@@ -372,7 +369,7 @@ static int64_t first_due_mono_ms(const struct scraper *source, const struct node
 
 void scraper_add_node(struct source *base, struct node *node) {
         struct scraper *source = scraper_of(base);
-        int64_t now_mono_ms = loop_now_mono_ms(source->parts.loop);
+        int64_t now_mono_ms = loop_now_mono_ms(source->head.loop);
 
         while (node->slot >= source->target_cap) {
                 size_t cap = source->target_cap ? source->target_cap * 2 : 64;
@@ -382,7 +379,7 @@ void scraper_add_node(struct source *base, struct node *node) {
                 source->target_cap = cap;
         }
         struct target *target = source->targets[node->slot];
-        if (target) { /* it has moved: what was known belongs to the old place */
+        if (target) { /* the node has moved: the state belongs to the old address */
                 reset_target(target);
                 start_waiting(source);
                 return;
@@ -393,9 +390,9 @@ void scraper_add_node(struct source *base, struct node *node) {
         target->scrape.owner = target;
         source->targets[node->slot] = target;
         source->pool.targets++;
-        target->due_mono_ms = source->parts.is_at_once ? now_mono_ms
-                                                       : first_due_mono_ms(source, node);
-        loop_timer_arm(source->parts.loop, &target->timer,
+        target->due_mono_ms = source->head.is_at_once ? now_mono_ms
+                                                      : first_due_mono_ms(source, node);
+        loop_timer_arm(source->head.loop, &target->timer,
                        batch_mono_ms(source, target->due_mono_ms), on_target_due, target);
 }
 
@@ -404,7 +401,7 @@ static void drop_target(struct scraper *source, size_t slot) {
 
         source->targets[slot] = NULL;
         source->pool.targets--;
-        loop_timer_disarm(source->parts.loop, &target->timer);
+        loop_timer_disarm(source->head.loop, &target->timer);
         reset_target(target);
         forget_failure(target);
         free(target);
@@ -415,7 +412,7 @@ void scraper_remove_node(struct source *base, struct node *node) {
 
         if (node->slot < source->target_cap && source->targets[node->slot]) {
                 drop_target(source, node->slot);
-                start_waiting(source); /* it may have held a place */
+                start_waiting(source); /* it may have occupied a place */
         }
 }
 
@@ -434,16 +431,13 @@ void scraper_free(struct source *base) {
 }
 
 static void register_scrape_metrics(struct scraper *source) {
-        struct metrics *metrics = source->parts.metrics;
+        struct metrics *metrics = source->head.metrics;
 
         source->scrapes_ok = scrapes_with(source, "ok");
         source->duration = metrics_histogram(metrics, "plimsoll_scrape_duration_seconds",
                                              "Duration of one scrape, at most 20 ms too long.",
-                                             LABELS("source", source->spec->name),
+                                             LABELS("source", source->head.spec->name),
                                              &metrics_duration_bounds);
-        source->failing = metrics_gauge(metrics, "plimsoll_targets_failing",
-                                        "Targets whose last scrape failed.",
-                                        LABELS("source", source->spec->name));
         source->fallbacks = metrics_counter(
                 metrics, "plimsoll_scrape_fallbacks_total",
                 "Times an exporter refused collect[], after which its whole page is scraped.",
@@ -454,11 +448,11 @@ static void register_scrape_metrics(struct scraper *source) {
         source->skipped = metrics_counter(
                 metrics, "plimsoll_scrapes_skipped_total",
                 "Scrapes skipped because the previous one was in flight or queued.",
-                LABELS("source", source->spec->name));
+                LABELS("source", source->head.spec->name));
 }
 
-/* A target that fails and has no page before is waited for only where another node answers in its
- * place: then its page may be the one in question. */
+/* A failing target without a previous page is awaited only if another node answers for it: then the
+ * page may be the one in question. */
 static const struct scrape_state *scraped_state_of(void *userdata, const struct node *node) {
         const struct scraper *source = userdata;
         const struct target *target = node->slot < source->target_cap ? source->targets[node->slot]
@@ -470,19 +464,16 @@ static const struct scrape_state *scraped_state_of(void *userdata, const struct 
         return is_silent ? NULL : &target->state;
 }
 
-struct source *scraper_new(const struct source_parts *parts, const struct source_spec *spec,
-                           const struct source_sink *sink) {
+struct source *scraper_new(const struct source *head) {
+        const struct source_spec *spec = head->spec;
         struct scraper *source = xcalloc(1, sizeof(*source));
 
-        source->source.kind = spec->kind;
-        source->spec = spec;
-        source->parts = *parts;
-        source->sink = *sink;
-        source->source.outages.what = "scrape";
+        source->head = *head;
+        source->head.outages.what = "scrape";
         scrape_reader_init(&source->reader, spec->kind, scraped_state_of, source);
         credentials_init(&source->credentials, &spec->credentials);
         source->url = BUF_INIT(TARGET_URL_MAX);
         scrape_pool_init(&source->pool, SCRAPE_MAX_PAGE_BYTES);
         register_scrape_metrics(source);
-        return &source->source;
+        return &source->head;
 }

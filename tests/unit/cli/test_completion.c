@@ -1,7 +1,6 @@
 /* What a shell is offered. */
 #include "tests/unit/fixture/test.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -115,7 +114,7 @@ TEST(scripts) {
                 char *words[] = {(char *)(uintptr_t)refused[i].words[0],
                                  (char *)(uintptr_t)refused[i].words[1]};
                 struct error err = ERROR_NULL;
-                assert_int_equal(completion_verb.run(refused[i].count, words, &err), -EINVAL);
+                assert_int_equal(completion_verb.run(refused[i].count, words, &err), -EX_USAGE);
                 assert_string_equal(err.msg, "expected one of bash, zsh, fish");
         }
 }

@@ -347,7 +347,7 @@ TEST(many_nodes_switch) {
         begin(&f, policy_of(MEMORY), NULL, false);
         api_run(&f.api, is_three_minutes_later, &f);
         assert_int_equal(api_logged(&f.api, "msg=\"node switched to another source\""), LINES);
-        assert_int_equal(api_logged(&f.api, "measures in its own way"), 1);
+        assert_int_equal(api_logged(&f.api, "measures differently from node_exporter"), 1);
         assert_int_equal(api_logged(&f.api, rest), 1);
         end(&f);
 }

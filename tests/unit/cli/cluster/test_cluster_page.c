@@ -6,10 +6,11 @@
 #include "codec/json.h"
 
 /* With ' in place of "; owned by the caller. */
-static json_t *pod_of(const char *spec) {
-        _cleanup_(freep) char *text = xasprintf("{'metadata': {'name': 'a b'}, 'spec': %s, "
-                                                "'status': {'phase': 'Running'}}",
-                                                spec);
+static json_t *pod_of(const char *program, const char *spec) {
+        _cleanup_(freep) char *text = xasprintf(
+                "{'metadata': {'name': 'a b', 'labels': {'app.kubernetes.io/name': '%s'}}, "
+                "'spec': %s, 'status': {'phase': 'Running'}}",
+                program, spec);
         json_t *json = NULL;
 
         for (char *at = text; *at; at++)
@@ -47,7 +48,7 @@ TEST(paths) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                json_auto_t *pod = pod_of(rows[i].spec);
+                json_auto_t *pod = pod_of(rows[i].program, rows[i].spec);
                 _cleanup_(freep) char *path = cluster_page_path("n", pod, rows[i].program, "p");
                 _cleanup_(freep) char *expected = xasprintf("/api/v1/namespaces/n/pods/%s",
                                                             rows[i].path);
@@ -58,11 +59,12 @@ TEST(paths) {
         }
 }
 
-TEST(pod_that_does_not_run) {
-        json_auto_t *pod = pod_of("{}"), *nameless = json_deep_copy(pod);
+TEST(pod_that_does_not_run_the_program) {
+        json_auto_t *pod = pod_of(PROGRAM_EXTENDER, "{}"), *nameless = json_deep_copy(pod);
 
+        assert_null(cluster_page_path("n", pod, PROGRAM_CONTROLLER, "p"));
         json_object_set_new(json_object_get(pod, "status"), "phase", json_string("Pending"));
         assert_null(cluster_page_path("n", pod, PROGRAM_EXTENDER, "p"));
-        json_object_del(nameless, "metadata");
+        json_object_del(json_object_get(nameless, "metadata"), "name");
         assert_null(cluster_page_path("n", nameless, PROGRAM_EXTENDER, "p"));
 }

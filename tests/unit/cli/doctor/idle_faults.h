@@ -46,19 +46,19 @@ static const struct paper_fault idle_faults[] = {
          .changes = {IDLE_ANYHOW, OFFERED, SOURCES_ARE("kubelex")}},
         {.changes = {IDLE_ANYHOW, OFFERED, SOURCES_ARE("kubelet")}},
         {"idle-offers", DOCTOR_FAULT,
-         "4 of 4 nodes offer no idle CPU, though the policy has spec.idle: node-0, "
+         "4 of 4 nodes offer no idle CPU, although the policy has spec.idle: node-0, "
          "node-1, node-2, ...",
          .changes = {IDLE}},
         {"idle-offers", DOCTOR_WARNING,
-         "3 of 4 nodes offer no idle CPU, though the policy has spec.idle: node-1",
+         "3 of 4 nodes offer no idle CPU, although the policy has spec.idle: node-1",
          .changes = {IDLE, OFFERS(OFFER("0"), OFFER("0"), 1)}},
         {"idle-offers", DOCTOR_WARNING,
-         "1 of 4 nodes offer no idle CPU, though the policy has spec.idle (capacity and "
+         "1 of 4 nodes offer no idle CPU, although the policy has spec.idle (capacity and "
          "allocatable differ): node-0",
          .changes = {IDLE, OFFERS(OFFER("0"), OFFER("4k"), 1), OFFERED}},
         /* One whose batch pods have taken more than is left offers nothing. */
         {"idle-offers", DOCTOR_WARNING,
-         "3 of 4 nodes offer no idle CPU, though the policy has spec.idle: node-1",
+         "3 of 4 nodes offer no idle CPU, although the policy has spec.idle: node-1",
          .changes = {IDLE, PODS_ARE(REQUESTING("b", IDLE_TWO, ", 'nodeName': 'node-0'", ""))}},
         {"idle-offers", DOCTOR_FAULT, "(capacity and allocatable differ)",
          .changes = {IDLE, OFFERS(OFFER("4k"), "", 0)}},
@@ -73,13 +73,13 @@ static const struct paper_fault idle_faults[] = {
         {"annotations-fresh", DOCTOR_FAULT, "4 of 4",
          .changes = {IDLE, {IDLE_NODES, PAPER_FRESH, "0.25000,2026-03-01T11:00:00Z"}}},
         {"idle-left", DOCTOR_WARNING,
-         "1 of 4 nodes still offer idle CPU, though the policy has no spec.idle: node-0",
+         "1 of 4 nodes still offer idle CPU, although the policy has no spec.idle: node-0",
          .changes = {OFFERS(OFFER("0"), OFFER("0"), 1)}},
         {"idle-left", DOCTOR_WARNING, "4 of 4", .changes = {OFFERS(OFFER("4k"), "", 0)}},
         {"idle-left", DOCTOR_WARNING, "4 of 4", .changes = {OFFERS("", OFFER("4k"), 0)}},
         /* Whether it has is not known. */
         {"policy-valid", DOCTOR_FAULT, "spec", .changes = {{IDLE_POLICY, "0.8", "'x'"}, OFFERED}},
-        {"idle-pods", DOCTOR_WARNING, "2 pods with CPU and idle CPU among the requests: a/b, a/c",
+        {"idle-pods", DOCTOR_WARNING, "2 pods with requests for both CPU and idle CPU: a/b, a/c",
          .changes = {IDLE, OFFERED, PODS_ARE(MIXED_PODS)}},
         {"idle-pods", DOCTOR_UNKNOWN, "GET /api/v1/pods",
          .changes = {IDLE, OFFERED, {"/api/v1/pods", NULL, "403"}}},

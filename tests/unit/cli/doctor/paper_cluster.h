@@ -56,7 +56,6 @@ enum { PAPER_NODES = 4, PAPER_CHANGES = 5, PAPER_MAX_BYTES = 1 << 20 };
 #define PAPER_SET(program, flag)                                                                   \
         { program, "strict=false", flag }
 #define PAPER_LIST "{'kind': 'List', 'metadata': {'resourceVersion': '1'}, 'items': ["
-#define PAPER_LEASES "/apis/coordination.k8s.io/v1/namespaces/"
 #define PAPER_CONTROLLER_PAGE(leads)                                                               \
         "plimsoll_build_info{version='" PLIMSOLL_VERSION "'} 1\n"                                  \
         "plimsoll_leader " leads "\n"                                                              \
@@ -112,11 +111,6 @@ static const struct {
                                                            "8010") ", "
                                                                    "" PAPER_POD("extender", "1",
                                                                                 "8010") "]}"},
-        {PAPER_LEASES "kube-system/leases/load", NULL},
-        {PAPER_LEASES "locks/leases/plimsoll-controller", NULL},
-        {PAPER_LEASES "kube-system/leases/plimsoll-controller",
-         "{'spec': {'holderIdentity': 'plimsoll-controller-1', 'leaseDurationSeconds': 15, "
-         "'renewTime': '2026-03-01T11:59:55.000000Z'}}"},
         {PAPER_SYSTEM "/configmaps",
          PAPER_LIST "{'metadata': {'name': 'scheduler'}, 'data': {'config.yaml': '"
                     "kind: KubeSchedulerConfiguration\\n"

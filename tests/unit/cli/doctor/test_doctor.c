@@ -13,9 +13,9 @@ TEST(refused) {
                 {"word", "'word': expected nothing but flags"},
                 {"--annotation-prefix=a/b", "--annotation-prefix"},
                 {"--annotation-timezone=Nowhere", "--annotation-timezone"},
-                {"--plimsoll-namespace=", "'' is no namespace's name"},
-                {"--plimsoll-namespace=a/../b", "'a/../b' is no namespace's name"},
-                {"--plimsoll-namespace=\xff", "is no namespace's name"},
+                {"--plimsoll-namespace=", "'' is not a valid namespace"},
+                {"--plimsoll-namespace=a/../b", "'a/../b' is not a valid namespace"},
+                {"--plimsoll-namespace=\xff", "is not a valid namespace"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

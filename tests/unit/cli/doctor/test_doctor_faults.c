@@ -7,7 +7,6 @@
 
 #define SERVICE "*/services/plimsoll-extender"
 #define PODS "*/kube-system/pods"
-#define LEASE "*/leases/plimsoll-controller"
 #define CONFIG "*/configmaps"
 #define GUARD "*/plimsoll-controller-nodes"
 #define REQUESTS "*/certificatesigningrequests"
@@ -98,10 +97,10 @@ static const struct paper_fault program_faults[] = {
          .changes = {{EXTENDER, "Replicas': 2", "Replicas': 0"}}},
         /* Taints of load need none, nor does idle CPU; a scheduler that asks it does. */
         {"extender-replicas", DOCTOR_FAULT,
-         "it is scaled to 0 replicas, and asked by ConfigMap scheduler",
+         "it is scaled to 0 replicas, but called by ConfigMap scheduler",
          .changes = {IDLE, OFFERED, {EXTENDER, "eplicas': 2", "eplicas': 0"}}},
         {"extender-replicas", DOCTOR_FAULT,
-         "it is scaled to 0 replicas, and asked by ConfigMap scheduler",
+         "it is scaled to 0 replicas, but called by ConfigMap scheduler",
          .changes = {{EXTENDER, "eplicas': 2", "eplicas': 0"},
                      {POLICY, "'extender'", "'taints': {}, 'extender'"}}},
         {"extender-replicas", DOCTOR_FAULT, "it is scaled to 0 replicas",
@@ -143,24 +142,6 @@ static const struct paper_fault program_faults[] = {
          .changes = {{EXTENDER_0, "version='", "version='0.0."}}},
         {"versions", DOCTOR_WARNING, "1 of 4", /* it names none */
          .changes = {{EXTENDER_0, "{version='" PLIMSOLL_VERSION "'}", ""}}},
-        {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{LEASE, NULL, NULL}}},
-        {.changes = {PAPER_SET(PAPER_CONTROLLER_FLAGS,
-                               "leader-elect-resource-namespace=")}}, /* its own */
-        {"leader", DOCTOR_UNKNOWN, "403", .changes = {{LEASE, NULL, "403"}}},
-        {"leader", DOCTOR_FAULT, "nobody holds",
-         .changes = {{LEASE, "'plimsoll-controller-1'", "''"}}},
-        {"leader", DOCTOR_FAULT, "nobody holds", .changes = {{LEASE, NULL, "{'spec': {}}"}}},
-        {"leader", DOCTOR_FAULT, "nobody holds", .changes = {{LEASE, "renewTime", "r"}}},
-        {"leader", DOCTOR_FAULT, "nobody holds", .changes = {{LEASE, "2026-03-01T", ""}}},
-        {"leader", DOCTOR_FAULT, "renewed it last at 2026-03-01T11:54:55",
-         .changes = {{LEASE, "11:59:55", "11:54:55"}}},
-        {.changes = {{LEASE, "Seconds': 15", "Seconds': 9223372036854775807"},
-                     {LEASE, "11:59:55", "11:54:55"}}},
-        {"leader", DOCTOR_FAULT, "?[2J?? renewed it last",
-         .changes = {{LEASE, "plimsoll-controller-1", "\\u001b[2J\\u00e9"},
-                     {LEASE, "11:59:55", "11:54:55"}}},
-        {.changes = {{LEASE, "11:59:55", "11:54:55"},
-                     PAPER_SET(PAPER_CONTROLLER_FLAGS, "leader-elect=false")}},
         {"controller-permissions", DOCTOR_FAULT, "it may not patch nodes",
          .denied = {"plimsoll-controller", "patch\",\"group\":\"\",\"resource\":\"nodes"}},
         {"controller-permissions", DOCTOR_FAULT, "it may not create events, patch events",
@@ -240,7 +221,7 @@ static const struct paper_fault node_faults[] = {
          .changes = {{NODES, CPU, METRIC("cpu", "0.2,2026-03-02T02:30:00Z"), 1}}},
         {"annotations-timezone", DOCTOR_FAULT, "whole hours",
          .changes = {{NODES, "T11:59:30Z", "T19:59:30Z"}}},
-        {"annotations-timezone", DOCTOR_FAULT, "1 of 4 nodes have time stamps that are ahead by",
+        {"annotations-timezone", DOCTOR_FAULT, "1 of 4 nodes have timestamps that are ahead by",
          .changes = {{NODES, "T11:59:30Z", "T12:30:00Z", 1}}},
         {"annotations-prefix", DOCTOR_FAULT, "(load.example.com/",
          .changes = {{NODES, "'cpu_usage", "'load.example.com/cpu_usage"},
@@ -305,12 +286,10 @@ static const struct paper_fault node_faults[] = {
          .changes = {{NODES, "node-0", "\\u001b[2Jn\\u00e9\\u007f", 1},
                      {NODES, "'True'", "'False'", 1}}},
         {"kubelet-certificates", DOCTOR_WARNING,
-         "1 requests of kubelets for a serving certificate "
-         "wait, such as system:node:node-1's",
+         "1 kubelets, such as system:node:node-1, wait for a serving certificate",
          .changes = {{REQUESTS, "11:59:00", "11:49:00"}}},
         {"kubelet-certificates", DOCTOR_WARNING,
-         "2 requests of kubelets for a serving certificate "
-         "wait, such as ?'s",
+         "2 kubelets, such as ?, wait for a serving certificate",
          .changes = {{REQUESTS, "11:59:00", "11:49:00"},
                      {REQUESTS, "'conditions'", "'c'"},
                      {REQUESTS, "'username'", "'u'"}}},
@@ -380,9 +359,8 @@ static const struct paper_fault metric_faults[] = {
                      {EXTENDERS, "table_nodes 4", "table_nodes 20"}},
          .nodes = 20},
         {.changes = {{STANDBY, "waiting 0", "waiting 4"}}}, /* of few nodes it is no matter */
-        {"one-leader", DOCTOR_FAULT, "2 controllers",
-         .changes = {{STANDBY, "leader 0", "leader 1"}}},
-        {"one-leader", DOCTOR_FAULT, "no controller in kube-system",
+        {"leader", DOCTOR_FAULT, "2 controllers", .changes = {{STANDBY, "leader 0", "leader 1"}}},
+        {"leader", DOCTOR_FAULT, "no controller in kube-system",
          .changes = {{CONTROLLERS, "leader", "l"}}},
         {"extender-called", DOCTOR_WARNING, "no scheduler has called the extender since it started",
          .changes = {{EXTENDERS, "'200'} 500", "'200'} 0"}}},
@@ -393,8 +371,8 @@ static const struct paper_fault metric_faults[] = {
                      PODS_ARE(POD(":30", "") ", " POD(":31", ""))}},
         /* Three days ago, and a pod half an hour ago. */
         {"extender-called", DOCTOR_WARNING,
-         "1 pods were bound in the last hour, such as a/b, and the last call was at "
-         "2026-02-26T12:00:00Z",
+         "the last call was at 2026-02-26T12:00:00Z, but 1 pods were bound in the last "
+         "hour, such as a/b",
          .changes = {{EXTENDERS, PAPER_LAST_CALL, "1772107200"},
                      PODS_ARE(POD(":30", "") ", " POD(":00", ""))}},
         /* One of the two is called. */
@@ -421,7 +399,7 @@ static const struct paper_fault metric_faults[] = {
                      MOUNTED_OWN,
                      PODS_ARE(POD(":30", BY_OTHER))}},
         {"extender-called", DOCTOR_UNKNOWN,
-         "the last call was at 2026-02-26T12:00:00Z; whether pods were bound since is not known: "
+         "the last call was at 2026-02-26T12:00:00Z, and later bindings are unknown: "
          "GET /api/v1/pods",
          .changes = {{EXTENDERS, PAPER_LAST_CALL, "1772107200"}, {BOUND, NULL, "403"}}},
         /* Of an older extender, and of a page that nobody should believe. */
@@ -436,14 +414,14 @@ static const struct paper_fault metric_faults[] = {
         {"extender-speed", DOCTOR_WARNING, "400 of 1000 calls took more than 100 ms",
          .changes = {{EXTENDERS, "'0.1'} 500", "'0.1'} 300"}}},
         {.changes = {{EXTENDERS, "le='0.1'", "le='1'"}}}, /* nothing says how many were fast */
-        {"extender-table", DOCTOR_FAULT, "plimsoll-extender-0 knows 2 nodes, and there are 4",
+        {"extender-table", DOCTOR_FAULT, "plimsoll-extender-0 knows 2 nodes, but the cluster has 4",
          .changes = {{EXTENDER_0, "nodes 4", "nodes 2"}}},
         {"extender-table", DOCTOR_FAULT, "knows 5 nodes",
          .changes = {{EXTENDERS, "nodes 4", "nodes 5"}}},
         {.changes = {{EXTENDERS, "table_nodes", "t"}}},
-        {"certificate", DOCTOR_WARNING, "in 7 days",
+        {"certificate", DOCTOR_WARNING, "expires in 7 days",
          .changes = {{EXTENDERS, "1774958400", "1772971200"}}},
-        {"certificate", DOCTOR_WARNING, "in 7 days", /* of one replica */
+        {"certificate", DOCTOR_WARNING, "expires in 7 days", /* of one replica */
          .changes = {{EXTENDER_0, "1774958400", "1772971200"}}},
         {"certificate", DOCTOR_FAULT, "expired",
          .changes = {{EXTENDERS, "1774958400", "1772366340"}}},
@@ -472,7 +450,7 @@ static const struct paper_fault scheduler_faults[] = {
         {.changes = {{CONFIG, "127.0.0.1", "plimsoll-extender.kube-system"}}},
         {.changes = {{CONFIG, "extenders:\\n", "extenders:\\n- urlPrefix: http://a\\n"}}},
         /* test_doctor_url.c has the others. */
-        {"scheduler-url", DOCTOR_FAULT, "ConfigMap scheduler: urlPrefix is of https",
+        {"scheduler-url", DOCTOR_FAULT, "ConfigMap scheduler: urlPrefix has https",
          .changes = {{CONFIG, "http:", "https:"}}},
         {"scheduler-ignorable", DOCTOR_FAULT, "ignorable",
          .changes = {{CONFIG, "ignorable: true", "ignorable: [true]"}}},
@@ -483,34 +461,34 @@ static const struct paper_fault scheduler_faults[] = {
         {"scheduler-ignorable", DOCTOR_FAULT, "ignorable",
          .changes = {{CONFIG, "ignorable: true", "ignorable: off"}}},
         {"scheduler-fields", DOCTOR_WARNING,
-         "ConfigMap scheduler: an extender has no failurePolicy",
+         "ConfigMap scheduler: an extender has no field failurePolicy",
          .changes = {{CONFIG, "  weight", "  failurePolicy: Ignore\\n  weight"}}},
         {"scheduler-fields", DOCTOR_WARNING,
-         "an extender has no ignoreable, did you mean ignorable?",
+         "an extender has no field ignoreable; did you mean ignorable?",
          .changes = {{CONFIG, "  weight", "  ignoreable: true\\n  weight"}}},
-        {"scheduler-fields", DOCTOR_WARNING, "ignorable is a string, with quotes",
+        {"scheduler-fields", DOCTOR_WARNING, "ignorable is a string: remove the quotes",
          .changes = {{CONFIG, "ignorable: true", "ignorable: \\\"true\\\""}}},
-        {"scheduler-fields", DOCTOR_WARNING, "weight is a string, with quotes",
+        {"scheduler-fields", DOCTOR_WARNING, "weight is a string: remove the quotes",
          .changes = {{CONFIG, "weight: 3", "weight: \\\"3\\\""}}},
         {.changes = {{CONFIG, "httpTimeout: 200ms", "httpTimeout: \\\"200ms\\\""},
                      {CONFIG, "  weight", "  enableHTTPS: false\\n  tlsConfig: {}\\n  weight"}}},
         {"scheduler-resources", DOCTOR_WARNING,
-         "only about pods that request telemetry/scheduling, and 1 more",
+         "only for pods that request telemetry/scheduling, and 1 more",
          .changes = {{CONFIG, "  weight",
                       "  managedResources: [{name: telemetry/scheduling, ignoredByScheduler: true}"
                       ", {name: b}]\\n  weight"}}},
         {.changes = {{CONFIG, "  weight", "  managedResources: []\\n  weight"}}},
         /* Since 1.30, kube-scheduler ignores a refused bind of an extender that is ignorable. */
-        {"scheduler-bind", DOCTOR_WARNING, "has bindVerb, and the extender runs without --bind",
+        {"scheduler-bind", DOCTOR_WARNING, "has bindVerb, but the extender runs without --bind",
          .changes = {BINDS}},
-        {"scheduler-bind", DOCTOR_FAULT, "has bindVerb, and the extender runs without --bind",
+        {"scheduler-bind", DOCTOR_FAULT, "has bindVerb, but the extender runs without --bind",
          .changes = {BINDS, {"/version", "36+", "29"}}},
         {.changes = {BINDS, PAPER_SET(PAPER_EXTENDER_FLAGS, "bind=true")}},
         /* An entry for bind alone, in front of the other. */
         {.changes = {{CONFIG, "extenders:\\n",
                       "extenders:\\n- urlPrefix: http://127.0.0.1:8010/v1\\n  bindVerb: bind\\n"}}},
         /* Of two without scores the first counts. */
-        {"scheduler-verbs", DOCTOR_FAULT, "no prioritizeVerb",
+        {"scheduler-verbs", DOCTOR_FAULT, "prioritizeVerb is not set",
          .changes = {{CONFIG, "prioritizeVerb", "p"},
                      {CONFIG, "httpTimeout: 200ms", ""},
                      {CONFIG, "extenders:\\n",
@@ -520,14 +498,17 @@ static const struct paper_fault scheduler_faults[] = {
          .changes = {{CONFIG, "httpTimeout: 200ms", ""}}},
         {"scheduler-timeout", DOCTOR_WARNING, "5s", .changes = {{CONFIG, "200ms", "0s"}}},
         {"scheduler-timeout", DOCTOR_WARNING, "30s", .changes = {{CONFIG, "200ms", "30s"}}},
-        {"scheduler-weight", DOCTOR_FAULT, "not set", .changes = {{CONFIG, "weight: 3", ""}}},
-        {"scheduler-weight", DOCTOR_FAULT, "not set", .changes = {{CONFIG, "t: 3", "t: 0"}}},
-        {"scheduler-weight", DOCTOR_FAULT, "not set", .changes = {{CONFIG, "t: 3", "t: 2.5"}}},
+        {"scheduler-weight", DOCTOR_FAULT, "not a positive integer",
+         .changes = {{CONFIG, "weight: 3", ""}}},
+        {"scheduler-weight", DOCTOR_FAULT, "not a positive integer",
+         .changes = {{CONFIG, "t: 3", "t: 0"}}},
+        {"scheduler-weight", DOCTOR_FAULT, "not a positive integer",
+         .changes = {{CONFIG, "t: 3", "t: 2.5"}}},
         {"scheduler-weight", DOCTOR_WARNING, "weight is 1", .changes = {{CONFIG, "t: 3", "t: 1"}}},
         {.changes = {{CONFIG, "weight: 3", "weight: 3.0"}}},
         {"scheduler-names", DOCTOR_WARNING, "nodeCacheCapable",
          .changes = {{CONFIG, "nodeCacheCapable: true", ""}}},
-        {"scheduler-verbs", DOCTOR_FAULT, "no filterVerb",
+        {"scheduler-verbs", DOCTOR_FAULT, "filterVerb is not set",
          .changes = {{CONFIG, "filterVerb: filter", ""}}},
         /* Without limits that reject there is no need. */
         {.changes = {{CONFIG, "filterVerb: filter", ""},
@@ -535,11 +516,12 @@ static const struct paper_fault scheduler_faults[] = {
         {.changes = {{CONFIG, "filterVerb: filter", ""}, {POLICY, "0.8", "0"}}},
         {.changes = {{CONFIG, "filterVerb: filter", ""},
                      {POLICY, "0.8", "0.8, 'overLimit': 'last'"}}},
-        {"scheduler-verbs", DOCTOR_FAULT, "no prioritizeVerb", /* the weight then is none, too */
+        {"scheduler-verbs", DOCTOR_FAULT,
+         "prioritizeVerb is not set", /* the weight then is none, too */
          .changes = {{CONFIG, "prioritizeVerb: prioritize", ""},
                      {CONFIG, "weight: 3", "weight: 1"}}},
         {"scheduler-verbs", DOCTOR_FAULT,
-         "does not answer http://127.0.0.1:8010/v1/filters, its filterVerb",
+         "does not serve http://127.0.0.1:8010/v1/filters, which is the filterVerb",
          .changes = {{CONFIG, "filterVerb: filter", "filterVerb: filters"}}},
         {"scheduler-sampling", DOCTOR_WARNING, "adaptive of 150",
          .changes = {{EXTENDERS, "table_nodes 4", "table_nodes 150"}}, .nodes = 150},
@@ -560,7 +542,7 @@ static const struct paper_fault scheduler_faults[] = {
                      OWN(""),
                      MOUNTED_OWN},
          .nodes = 150},
-        {"scheduler-batching", DOCTOR_WARNING, "off in all 2 profiles",
+        {"scheduler-batching", DOCTOR_WARNING, "disabled in all 2 profiles",
          .changes = {{CONFIG, "profiles:\\n", "profiles:\\n- schedulerName: other\\n"}}},
         {.changes = {{CONFIG, "profiles:\\n", "profiles:\\n- schedulerName: other\\n"},
                      {"/version", "36+", "34"}}},

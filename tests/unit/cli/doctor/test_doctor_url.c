@@ -46,13 +46,13 @@ static const struct {
         {FILE_OF_HOST, "http://10.96.0.10:8010"},
         {FILE_OF_HOST, "http://[fd00:96::10]:8010/v1/"},
         /* What the pages in deploy/scheduler/ have to be completed with. */
-        {FILE_OF_HOST, "http://CLUSTER_IP:8010/v1", "has CLUSTER_IP, which stands for"},
-        {CONFIG_MAP, "http://CLUSTER_IP:8011/v1", "has CLUSTER_IP, which stands for"},
+        {FILE_OF_HOST, "http://CLUSTER_IP:8010/v1", "has the placeholder CLUSTER_IP"},
+        {CONFIG_MAP, "http://CLUSTER_IP:8011/v1", "has the placeholder CLUSTER_IP"},
         /* Schemes. */
         {FILE_OF_HOST, "10.96.0.10:8010/v1", "has no http:// before 10.96.0.10"},
         {FILE_OF_HOST, "tcp://10.96.0.10:8010/v1", "has no http:// before"},
-        {FILE_OF_HOST, "https://10.96.0.10:8010/v1", "is of https, and the extender serves http"},
-        {FILE_OF_HOST, "http://10.96.0.10:8010/v1", "is of http, and the extender serves https",
+        {FILE_OF_HOST, "https://10.96.0.10:8010/v1", "has https, but the extender serves http"},
+        {FILE_OF_HOST, "http://10.96.0.10:8010/v1", "has http, but the extender serves https",
          .changes = {TLS}},
         {FILE_OF_HOST, "https://10.96.0.10:8010/v1", NULL, .changes = {TLS}},
         {FILE_OF_HOST, "https://10.96.0.10:8010/v1", NULL,
@@ -75,10 +75,10 @@ static const struct {
         /* What mounts a ConfigMap is no static pod. */
         {CONFIG_MAP, "http://plimsoll-extender.kube-system.svc:8010/v1"},
         {CONFIG_MAP, "http://plimsoll-extender.kube-system.svc:8080/v1",
-         "has port 8080, and the Service plimsoll-extender 8010"},
+         "has port 8080, but the Service plimsoll-extender has 8010"},
         {FILE_OF_HOST, "http://10.96.0.10:8011/v1",
-         "has port 8011, and the Service plimsoll-extender 8010"},
-        {FILE_OF_HOST, "http://10.96.0.10/v1", "has port 80, and the Service"},
+         "has port 8011, but the Service plimsoll-extender has 8010"},
+        {FILE_OF_HOST, "http://10.96.0.10/v1", "has port 80, but the Service"},
         {FILE_OF_HOST, "http://10.96.0.10:8011/v1", NULL, .changes = {{SERVICE, "'ports'", "'p'"}}},
         {FILE_OF_HOST, "http://203.0.113.9:8010/v1", NULL,
          .changes = {{SERVICE, "'clusterIPs'", "'externalIPs': ['203.0.113.9'], 'clusterIPs'"}}},
@@ -93,22 +93,27 @@ static const struct {
                      SILENT,
                      PODS_ARE("")}},
         /* The loopback. */
-        {FILE_OF_HOST, "http://127.0.0.1:8010/v1", "has 127.0.0.1, the scheduler's own host"},
+        {FILE_OF_HOST, "http://127.0.0.1:8010/v1",
+         "has 127.0.0.1, but the extender is not in the network"},
         {FILE_OF_HOST, "http://127.0.0.1:8010/v1", NULL, .changes = {HOST_NETWORK}},
-        {FILE_OF_HOST, "http://127.0.0.1:8010/v1", "has 127.0.0.1, the scheduler's own host",
+        {FILE_OF_HOST, "http://127.0.0.1:8010/v1",
+         "has 127.0.0.1, but the extender is not in the network",
          .changes = {{EXTENDER, "'containers'", "'hostNetwork': false, 'containers'"}}},
-        {FILE_OF_HOST, "http://localhost:8010/v1", "has port 8010, on which localhost is not",
+        {FILE_OF_HOST, "http://localhost:8010/v1",
+         "has port 8010, but on localhost the extender has another one",
          .changes = {HOST_NETWORK, {EXTENDER, "8010", "9010"}}},
         {FILE_OF_HOST, "http://127.0.0.1:8010/v1", NULL,
          .changes = {HOST_NETWORK, {EXTENDER, "'containerPort'", "'c'"}}},
         {CONFIG_MAP, "http://127.0.0.1:8010/v1", NULL, .changes = {{EXTENDER, "8010", "9010"}}},
-        {CONFIG_MAP, "http://127.0.0.1:8010/v1", "has port 8010, on which 127.0.0.1 is not",
+        {CONFIG_MAP, "http://127.0.0.1:8010/v1",
+         "has port 8010, but on 127.0.0.1 the extender has another one",
          .changes = {SECOND("9010")}},
         {CONFIG_MAP, "http://127.0.0.1:9010/v1", NULL, .changes = {SECOND("9010")}},
         {CONFIG_MAP, "http://127.0.0.1:8010/v1", NULL,
          .changes = {SECOND("8010"), {EXTENDER, NULL, NULL}, {SERVICE, NULL, NULL}}},
         {FILE_OF_HOST, "http://127.0.0.1:9010/plimsoll", NULL, .changes = {SECOND("9010")}},
-        {FILE_OF_HOST, "http://127.0.0.1:8010/v1", "has port 8010, on which 127.0.0.1 is not",
+        {FILE_OF_HOST, "http://127.0.0.1:8010/v1",
+         "has port 8010, but on 127.0.0.1 the extender has another one",
          .changes = {SECOND("9010")}},
         {FILE_OF_HOST, "http://127.0.0.1:8010/v1", NULL, .changes = {SECOND("9010"), HOST_NETWORK}},
         {FILE_OF_HOST, "http://127.0.0.1:9010/v1", NULL, .changes = {SECOND("9010"), TLS}},
@@ -117,27 +122,29 @@ static const struct {
          .changes = {POD_IP, SILENT, PODS_ARE("")}},
         {FILE_OF_HOST, "http://[fd00::7]:8010/v1", NULL, .changes = {POD_IP, SILENT, PODS_ARE("")}},
         {FILE_OF_HOST, "http://plimsoll.example:8010/v1",
-         "plimsoll.example, which is no address of", .changes = {POD_IP, SILENT, PODS_ARE("")}},
-        {FILE_OF_HOST, "http://10.244.0.7:80/plimsoll", "has port 80, on which 10.244.0.7 is not",
-         .changes = {POD_IP}},
+         "plimsoll.example, which is not an address of", .changes = {POD_IP, SILENT, PODS_ARE("")}},
+        {FILE_OF_HOST, "http://10.244.0.7:80/plimsoll",
+         "has port 80, but on 10.244.0.7 the extender has another one", .changes = {POD_IP}},
         {FILE_OF_HOST, "http://192.168.0.4:30810/plimsoll", NULL,
          .changes = {NODE_ADDRESS, NODE_PORT, SILENT, PODS_ARE("")}},
-        {FILE_OF_HOST, "http://192.168.0.4:8010/v1", "has port 8010, on which 192.168.0.4 is not",
+        {FILE_OF_HOST, "http://192.168.0.4:8010/v1",
+         "has port 8010, but on 192.168.0.4 the extender has another one",
          .changes = {NODE_ADDRESS, NODE_PORT, SILENT, PODS_ARE("")}},
         /* A port of the host that leads to it, since it is called. */
         {FILE_OF_HOST, "http://192.168.0.4:8010/v1", NULL, .changes = {NODE_ADDRESS}},
         /* Elsewhere. */
         {FILE_OF_HOST, "http://10.0.0.99:8010/v1",
-         "has 10.0.0.99, which is no address of the Service", .changes = {SILENT, PODS_ARE("")}},
-        {FILE_OF_HOST, "http://10.0.0.99:8010/v1", "which is no address of the Service",
+         "has 10.0.0.99, which is not an address of the Service",
+         .changes = {SILENT, PODS_ARE("")}},
+        {FILE_OF_HOST, "http://10.0.0.99:8010/v1", "which is not an address of the Service",
          .changes = {SILENT,
                      PODS_ARE(""),
                      {NODES, NULL, PAPER_LIST "]}"},
                      {EXTENDERS, "table_nodes 4", "table_nodes 0"}}},
-        {CONFIG_MAP, "http://plimsoll-extender.load:8010/v1", "which is no address of the Service",
-         .changes = {SILENT, PODS_ARE("")}},
+        {CONFIG_MAP, "http://plimsoll-extender.load:8010/v1",
+         "which is not an address of the Service", .changes = {SILENT, PODS_ARE("")}},
         {CONFIG_MAP, "http://plimsoll-extender.kube-system.example:8010/v1",
-         "which is no address of the Service", .changes = {SILENT, PODS_ARE("")}},
+         "which is not an address of the Service", .changes = {SILENT, PODS_ARE("")}},
         {FILE_OF_HOST, "http://10.0.0.99:8010/v1"},
 };
 
@@ -254,8 +261,8 @@ TEST(services) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const struct doctor_address address = doctor_address_parse(cases[i].url);
-                _cleanup_(freep) char *path = doctor_address_service(&address, "load");
+                const struct doctor_url url = doctor_url_parse(cases[i].url);
+                _cleanup_(freep) char *path = doctor_url_service(&url, "load");
                 if (!path != !cases[i].path || (path && strcmp(path, cases[i].path) != 0))
                         fail_msg("%s: %s", cases[i].url, path ? path : "no Service");
         }

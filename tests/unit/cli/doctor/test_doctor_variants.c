@@ -6,13 +6,11 @@
 
 #define CONTROLLER "*/deployments/plimsoll-controller"
 #define PODS "*/kube-system/pods"
-#define LEASE "*/kube-system/leases/plimsoll-controller"
 #define CONFIG "*/configmaps"
 
 #define SET(flag) PAPER_SET(PAPER_CONTROLLER_FLAGS, flag)
-#define HELD                                                                                       \
-        "{'spec': {'holderIdentity': 'plimsoll-controller-1', 'leaseDurationSeconds': 15, "        \
-        "'renewTime': '2026-03-01T11:59:55.000000Z'}}"
+#define LEADERLESS                                                                                 \
+        { "*/plimsoll-controller-?:8090/proxy/metrics", "leader 1", "leader 0", }
 #define MESH                                                                                       \
         "'containers': [{'name': 'mesh', 'image': 'a.example/mesh:1', 'command': ['/mesh'], "      \
         "'args': ['--leader-elect-resource-name', 'mesh', '--metrics-source=kubelet'], "           \
@@ -35,35 +33,30 @@ static const struct variant {
         struct paper_fault fault; /* of what differs; denied is what is not needed */
 } variants[] = {
         {"a Lease of another name",
-         {{LEASE, NULL, NULL},
-          {"*/leases/load", NULL, HELD},
-          SET("leader-elect-resource-name=load")},
-         {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{"*/leases/load", NULL, NULL}},
+         {SET("leader-elect-resource-name=load")},
+         {"leader", DOCTOR_FAULT, "no controller", .changes = {LEADERLESS},
           .denied = {"leases", "\"name\":\"plimsoll-controller\""}}},
         {"a Lease of another namespace",
-         {{LEASE, NULL, NULL},
-          {"*/locks/leases/*", NULL, HELD},
-          SET("leader-elect-resource-namespace=locks")},
-         {"leader", DOCTOR_FAULT, "renewed it last",
-          .changes = {{"*/locks/leases/*", "11:59", "11:49"}},
+         {SET("leader-elect-resource-namespace=locks")},
+         {"leader", DOCTOR_FAULT, "no controller", .changes = {LEADERLESS},
           .denied = {"leases", "\"namespace\":\"kube-system\""}}},
         {"no leader election",
-         {{LEASE, NULL, NULL}, SET("leader-elect=false")},
+         {SET("leader-elect=false")},
          {"node-guard", DOCTOR_WARNING, "plimsoll-controller-nodes",
           .changes = {{"*/plimsoll-controller-nodes", NULL, NULL}},
           .denied = {"plimsoll-controller", "leases"}}},
         {"no Events",
          {SET("events=false")},
-         {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{LEASE, NULL, NULL}},
+         {"leader", DOCTOR_FAULT, "no controller", .changes = {LEADERLESS},
           .denied = {"plimsoll-controller", "\"events\""}}},
         {"policies in files",
          {PAPER_SET("*/flagz", "policy-config-path=/etc/policy.yaml"),
           {"*/dynamicschedulerpolicies/default", NULL, NULL}},
-         {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{LEASE, NULL, NULL}},
+         {"leader", DOCTOR_FAULT, "no controller", .changes = {LEADERLESS},
           .denied = {"plimsoll-", "dynamicschedulerpolicies"}}},
         {"Prometheus alone",
          {SET("metrics-source=prometheus")},
-         {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{LEASE, NULL, NULL}},
+         {"leader", DOCTOR_FAULT, "no controller", .changes = {LEADERLESS},
           .denied = {"plimsoll-controller", "\"metrics\""}}},
         {"the configuration of a scheduler that has nothing to do with us",
          {{CONFIG, "'items': [", UNRELATED ", "}},
@@ -105,7 +98,7 @@ static const struct paper_fault common[] = {
          .changes = {{CONTROLLER, "'readyReplicas': 2", ""}}},
         {"annotations", DOCTOR_WARNING, "node-0",
          .changes = {{"/api/v1/nodes", "'annotations'", "'a'", 1}}},
-        {"one-leader", DOCTOR_FAULT, "2 controllers",
+        {"leader", DOCTOR_FAULT, "2 controllers",
          .changes = {{"*/plimsoll-controller-0:8090/proxy/metrics", "leader 0", "leader 1"}}},
         {"scheduler-weight", DOCTOR_WARNING, "weight is 1",
          .changes = {{CONFIG, "weight: 3", "weight: 1"}}},

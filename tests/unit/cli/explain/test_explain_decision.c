@@ -43,7 +43,7 @@
         "for the pod (counted twice), 0.0 reserved, weight 1\n"                                    \
         "  room   headroom                     73.0 of 100\n"                                      \
         "\nb: passes, not in the extender's table; score 7 of 10\n"
-#define NOTHING "filter: was not asked\nprioritize: was not asked\n"
+#define NOTHING "filter: no call\nprioritize: no call\n"
 #define POD(node) ("{\"metadata\": {\"uid\": \"1\"}, \"spec\": {\"nodeName\": \"" node "\"}}")
 
 static const struct style plain = {"", "", "", "", "", "", false, SIZE_MAX};
@@ -75,24 +75,24 @@ TEST(prints) {
                 const char *decision, *pod, *shown;
         } cases[] = {
                 {WHOLE, POD("a"),
-                 "its node is the best that the extender ranked\n" SHOWN_FILTER SHOWN_RANKING},
+                 "its node is the best node of the extender\n" SHOWN_FILTER SHOWN_RANKING},
                 {WHOLE, POD("b"),
-                 "its node scored 7, the best 10: the scheduler's other plugins have a "
-                 "say\n" SHOWN_FILTER SHOWN_RANKING},
+                 "its node scored 7, and the best node 10: other plugins of the scheduler also "
+                 "score nodes\n" SHOWN_FILTER SHOWN_RANKING},
                 {WHOLE, POD("c"),
-                 "its node is not among the best that the extender ranked: the scheduler's other "
-                 "plugins have a say\n" SHOWN_FILTER SHOWN_RANKING},
+                 "its node is not among the best nodes of the extender: other plugins of the "
+                 "scheduler also score nodes\n" SHOWN_FILTER SHOWN_RANKING},
                 {WHOLE, POD(""), SHOWN_FILTER SHOWN_RANKING},
                 {WHOLE, NULL, SHOWN_FILTER SHOWN_RANKING},
                 {"{\"uid\": \"2\"}", POD("a"),
-                 "what follows is about an earlier pod of that name\n" NOTHING},
+                 "these answers are about an earlier pod with this name\n" NOTHING},
                 {"{\"filter\": {\"candidates\": 1, \"passed\": 1, \"daemonset\": true,"
                  " \"allOverLimits\": true}}",
                  POD("a"),
                  "filter at ?: 1 candidate, 1 passed\n"
-                 "  it is a DaemonSet's, which passes everywhere\n"
-                 "  every candidate was over a limit, so all passed\n"
-                 "prioritize: was not asked, since a single node passed\n"},
+                 "  pods of a DaemonSet pass everywhere\n"
+                 "  every candidate was above a limit, so all passed\n"
+                 "prioritize: no call, because only one node passed\n"},
                 {"{\"prioritize\": {\"expected\": {\"workload\": \"w\", \"loadCores\": 1,"
                  " \"clusterFactorCpu\": 0.7}, \"bestNodes\": [{\"node\": \"a\","
                  " \"score\": 3, \"score100\": 31, \"hotValue\": 2, \"otherWeight\": 0.8,"
@@ -102,7 +102,7 @@ TEST(prints) {
                  " {\"metric\": \"n\", \"value\": 0.3, \"ageSeconds\": 61,"
                  "  \"full\": 0.6, \"points\": 31.2, \"weight\": 1}]}]}}",
                  NULL,
-                 "filter: was not asked\n"
+                 "filter: no call\n"
                  "prioritize at ?: ? candidates, scoring ?\n"
                  "  expected: 1 CPU and ? MiB, by the cluster's factors 0.7 and ?; nothing is "
                  "learned from w yet\n"
@@ -122,7 +122,7 @@ TEST(prints) {
                  " {\"node\": \"b\", \"score\": 1, \"other\": 0}]}}",
                  NULL,
                  "filter at ?: ? candidates, ? passed\n"
-                 "  rule 2 of the policy holds for it\n"
+                 "  rule 2 of the policy applies to it\n"
                  "prioritize at ?: ? candidates, scoring ?\n"
                  "  expected: 0.1 CPUs and ? MiB, by the cluster's factors ? and ?; it has no "
                  "workload\n"
@@ -140,7 +140,7 @@ TEST(prints) {
                  " {\"node\": \"b\", \"score\": 1, \"estimate\": {\"cpu\": {\"reading\": \"x\","
                  "  \"ageSeconds\": \"x\", \"expected\": \"x\"}, \"headroom\": \"x\"}}]}}",
                  NULL,
-                 "filter: was not asked\n"
+                 "filter: no call\n"
                  "prioritize at ?: ? candidates, scoring ?\n"
                  "  expected: ? CPUs and ? MiB, by the cluster's factors ? and ?; nothing is "
                  "learned from ? yet\n"
@@ -158,7 +158,7 @@ TEST(prints) {
                  " {\"metric\": \"m\", \"value\": 1, \"full\": 1, \"points\": 0, \"weight\": "
                  "0}]}]}}",
                  NULL,
-                 "filter: was not asked\n"
+                 "filter: no call\n"
                  "prioritize at ?: ? candidates, scoring ?\n"
                  "  expected: 1 CPU, learned from w (confidence 100 %); ? MiB by the cluster's "
                  "factor ?\n"
@@ -273,9 +273,9 @@ TEST(place) {
                 {"{\"spec\": {\"nodeName\": \"\\u001b\"}}", "shop/web-0: on ?, phase unknown\n"},
                 {"{\"status\": {\"conditions\": [1, {\"type\": \"Ready\", \"message\": \"no\"},"
                  " {\"type\": \"PodScheduled\", \"message\": \"0/3 nodes\\nare\"}]}}",
-                 "shop/web-0: waits: 0/3 nodes?are\n"},
-                {"[]", "shop/web-0: waits: the scheduler has not said why\n"},
-                {NULL, "shop/web-0: it is not known where it is: 404 gone\n"},
+                 "shop/web-0: pending: 0/3 nodes?are\n"},
+                {"[]", "shop/web-0: pending: the scheduler gives no reason\n"},
+                {NULL, "shop/web-0: its node is unknown: 404 gone\n"},
         };
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 json_auto_t *pod = cases[i].pod ? parse(cases[i].pod) : NULL;

@@ -14,8 +14,10 @@ TEST(unasked) {
         static const struct {
                 const char *pod, *why;
         } rows[] = {
-                {"{'spec': {'nodeName': 'a'}}", "the scheduler has not asked about it lately"},
-                {"{'spec': {'nodeName': 'a'}}", "created with spec.nodeName is never asked about"},
+                {"{'spec': {'nodeName': 'a'}}",
+                 "the scheduler has not called the extender for it recently"},
+                {"{'spec': {'nodeName': 'a'}}",
+                 "was created with spec.nodeName needs no scheduler"},
                 {"{'metadata': {'annotations': {'kubernetes.io/config.mirror': 'x'}}, "
                  "'spec': {'nodeName': 'a'}}",
                  "a static pod"},
@@ -24,7 +26,7 @@ TEST(unasked) {
                 {"{'spec': {'schedulingGates': [{'name': 'a'}, {'name': 'b'}]}}",
                  "scheduling gates: a, ..."},
                 {"{'spec': {'schedulingGates': []}, " UNSCHEDULABLE "}",
-                 "nodes that pass its own checks (nodeSelector,"},
+                 "no node passed the scheduler's own checks (nodeSelector,"},
                 {"{'spec': {}}", "the scheduler default-scheduler has not looked at it yet"},
                 {"{'spec': {'schedulerName': 'other'}}", "the scheduler other has not looked"},
         };

@@ -196,11 +196,11 @@ TEST(sources) {
         static const struct {
                 const char *before, *after, *shown; /* why not; NULL: there are scores */
         } rows[] = {
-                {NULL, NULL, "change rank\nscores by what is known to a\n  RANK"},
+                {NULL, NULL, "change rank\nscores by the estimate of a\n  RANK"},
                 {"x", "x", "change rank\nno scores: x\n  RANK"},
                 {"x", "y", "change rank\nin force: no scores: x\nsimulated: no scores: y\n  RANK"},
                 {"x", NULL,
-                 "change rank\nin force: no scores: x\nscores by what is known to a\n  RANK"},
+                 "change rank\nin force: no scores: x\nscores by the estimate of a\n  RANK"},
                 {NULL, "y", "change rank\nsimulated: no scores: y\n  RANK"},
         };
 

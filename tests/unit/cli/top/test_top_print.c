@@ -86,7 +86,7 @@ TEST(lines) {
                 {CPU, CPU_IS("0.5", "2026-07-23T12:00:30Z"),
                  "node      5     50%       0      -  ok"},
                 {CPU, CPU_IS("0.5", "2026-07-23T12:02:00Z"),
-                 "node      5     50%       0      -  ok, but read in the future: clocks differ"},
+                 "node      5     50%       0      -  ok, but from the future: clocks differ"},
                 /* Any finite number may stand in an annotation; above 10^9 it is read as that. */
                 {CPU, CPU_IS("150", NOW_TEXT), "node      0  2e+04%       0     0s  ok"},
                 {CPU, CPU_IS("1e300", NOW_TEXT), "node      0  1e+11%       0     0s  ok"},

@@ -259,7 +259,7 @@ TEST(a_warning_is_none_of_the_errors) {
         reader_warn(&root, "text", "is %s", "odd");
         assert_string_equal(warnings.last, "line 1: text: is odd");
         assert_true(reader_map_end(&root));
-        reader_suspect(&root, NULL, "is %s", "strange");
+        reader_report(&root, READER_SUSPICION, NULL, "is %s", "strange");
         assert_false(reader_map_end(&root));
         assert_string_equal(reader.error.msg, "line 1: the document: is strange");
         assert_int_equal(warnings.count, 1);

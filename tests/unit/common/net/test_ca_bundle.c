@@ -21,7 +21,7 @@ TEST(what_is_named_is_taken) {
 TEST(the_systems_places) {
         size_t count = 0;
 
-        for (; ca_bundle_places[count]; count++)
-                assert_true(ca_bundle_places[count][0] == '/');
+        for (; ca_bundle_paths[count]; count++)
+                assert_true(ca_bundle_paths[count][0] == '/');
         assert_true(count >= 4);
 }

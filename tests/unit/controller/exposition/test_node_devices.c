@@ -661,7 +661,7 @@ TEST(floods) {
         assert_int_equal(reading->usable, 0);
         for (unsigned r = 0; r <= METRIC_RESOURCE_COUNT; r++)
                 assert_true(!(wants.resources >> r & 1) ||
-                            strcmp(reading->why[r], "the page has more than 1024 series of it") ==
+                            strcmp(reading->why[r], "the page has more than 1024 such series") ==
                                     0);
         assert_true(reading->unusable > NODE_MAX_DEVICES);
         buf_done(&page);

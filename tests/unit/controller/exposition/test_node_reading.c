@@ -183,7 +183,7 @@ TEST(trust) {
         /* A node without swap has a reason in place of a value. */
         parse("node_memory_SwapFree_bytes 0\nnode_memory_SwapTotal_bytes 0\n", true);
         assert_int_equal(reading->usable, 0);
-        assert_string_equal(reading->why[METRIC_SWAP], "the node has none, its total is 0");
+        assert_string_equal(reading->why[METRIC_SWAP], "the node has none: its total is 0");
         /* More used than there is cannot be. */
         parse("node_load5 99\n" CPU0, true);
         assert_true(reading->values[METRIC_LOAD] == 1);
@@ -485,7 +485,7 @@ TEST(wall_counters) {
         assert_int_equal(dropped_by_step(&before, 36000, &step), BIT(DISK) | BIT(PSI_CPU));
         assert_int_equal(step.counters, 0);
         assert_string_equal(reading->why[METRIC_DISK],
-                            "its counters are new, or were reset, since the last scrape");
+                            "its counters are new or were reset since the last scrape");
         node_state_done(&before);
 }
 

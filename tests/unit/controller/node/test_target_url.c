@@ -14,7 +14,7 @@ TEST(check) {
                 {"https://proxy.example:8001/api/v1/nodes/{node}:9100/proxy/metrics", NULL},
                 {"http://{node}.nodes.example/", NULL},
                 {"http://proxy/?target={address}&x=%7B", NULL},
-                {"http://proxy/metrics", "share one page"},
+                {"http://proxy/metrics", "have the same page"},
                 {"http://{address}:{port}/", "unknown placeholder"},
                 {"ftp://{node}/", "must begin with"},
                 {"{address}/metrics", "must begin with"},

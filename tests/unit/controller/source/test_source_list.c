@@ -114,6 +114,8 @@ TEST(bad_files) {
                 {"sources: [{kind: statsd}]",
                  "line 1: sources[0].kind: expected node-exporter, kubelet, prometheus, "
                  "metrics-server, node-metrics or exporter, got statsd"},
+                {"sources: [{kind: nod-exporter}]",
+                 "node-metrics or exporter (did you mean node-exporter?), got nod-exporter"},
                 {"source: []\n" NODE, "line 1: source: unknown field (did you mean sources?)"},
                 {NODE "- kind: node-exporter\n", "line 3: sources[1].kind: there is one already"},
                 {OF("intervall: 3s"),
@@ -260,6 +262,18 @@ TEST(bad_order) {
                     !err.msg[0] || list)
                         fail_msg("\"%s\" was taken", rows[i]);
         }
+}
+
+TEST(misspelt_order) {
+        struct source_list *list = NULL;
+        struct error err = ERROR_NULL;
+
+        assert_int_equal(source_list_order("kubelet,node_exporter", source_kinds, &list, &err),
+                         -EINVAL);
+        assert_string_equal(err.msg,
+                            "'node_exporter': expected node-exporter, kubelet, prometheus, "
+                            "metrics-server or node-metrics (did you mean "
+                            "node-exporter?)");
 }
 
 /* Every kind says where to look, whatever the reason. */

@@ -41,13 +41,15 @@ TEST(scope) {
 
 /* Nodes come and go, and policies change, until the program has ended. */
 TEST(after_the_end) {
-        const struct source_list list = {.specs = {{.kind = &constant_kind}}, .count = 1};
+        const struct source_list list = {.specs = {{.kind = &constant_kind, .name = "constant"}},
+                                         .count = 1};
         struct policy policy = {0};
         struct node a = {.slot = 0}, b = {.slot = 1};
 
         _cleanup_(loop_freep) struct loop *loop = loop_new();
-        struct source_set *set = source_set_new(&(struct source_parts){.loop = loop}, &list,
-                                                &(struct source_sink){0});
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        struct source_set *set = source_set_new(&(struct source){.loop = loop, .metrics = metrics},
+                                                &list);
         source_set_policy(set, &policy);
         source_set_add_node(set, &a);
         source_set_stop(set);

@@ -199,7 +199,7 @@ TEST_BETWEEN(settles, set_up, tear_down) {
         struct world *world = *state;
 
         assert_int_equal(node_track_settle_ms(&world->track), 4 * (2 * every_ms + MS_PER_MIN));
-        world->compiled->sources[SECOND].is_asked = false;
+        world->compiled->sources[SECOND].is_used = false;
         assert_int_equal(node_track_settle_ms(&world->track), 4 * 2 * every_ms);
         world->track.serving = THIRD;
         assert_int_equal(node_track_settle_ms(&world->track), 4 * every_ms);
@@ -372,7 +372,7 @@ TEST_BETWEEN(exporter, set_up, tear_down) {
         struct window_step step = {.gauges = (1u << METRIC_RESOURCE_COUNT) | (1u << METRIC_CPU)};
 
         assert_int_equal(world->compiled->ordered_count, EXTRA);
-        assert_true(world->compiled->sources[EXTRA].is_asked);
+        assert_true(world->compiled->sources[EXTRA].is_used);
         step.num[METRIC_RESOURCE_COUNT] = 0.6;
         step.num[METRIC_CPU] = 0.9;
         for (int i = 0; i < 2; i++, world->now_ms += every_ms) {
@@ -441,7 +441,7 @@ TEST_BETWEEN(outcomes, set_up, tear_down) {
         for (int i = 0; i < 2; i++)
                 says(world, SECOND, 0.1, 0.1);
         assert_int_equal(outcomes(world), 1);
-        world->compiled->sources[EXTRA].is_asked = false;
+        world->compiled->sources[EXTRA].is_used = false;
         assert_int_equal(outcomes(world), 2);
 }
 
@@ -520,6 +520,6 @@ TEST_BETWEEN(needed, set_up, tear_down) {
         world->now_ms += 10 * every_ms;
         assert_true(node_track_needs(track, SECOND, world->now_ms));
         /* The policy has no metric of it. */
-        world->compiled->sources[SECOND].is_asked = false;
+        world->compiled->sources[SECOND].is_used = false;
         assert_false(node_track_needs(track, SECOND, world->now_ms));
 }

@@ -176,7 +176,7 @@ TEST(shown) {
                                                  .has_load = true,
                                                  .is_rising = true,
                                                  .run = rows[i].other_asked > 0,
-                                                 .asked = rows[i].other_asked};
+                                                 .target = rows[i].other_asked};
                 struct load_levels least = LOAD_LEVEL_NONE;
                 load_level_compare(&level, false, &least);
                 load_level_compare(&other, rows[i].is_late, &least);

@@ -118,7 +118,7 @@ TEST(unwanted) {
         }
         assert_string_equal(f.kind->failures.trouble, "");
         assert_int_equal(f.kind->failures.outages.failing, 0);
-        assert_int_equal(f.kind->failures.failed, 0);
+        assert_int_equal(f.kind->failures.failures_in_a_row, 0);
         end(&f);
 }
 

@@ -52,20 +52,21 @@ static void on_failure(const struct source_sink *sink, struct node *node, const 
         (void)buf_printf(&f->log, "-%s %s;", node->name, reason);
 }
 
+static struct source_spec spec = {.kind = &metrics_server_kind, .name = "metrics-server"};
+
 static void begin(struct fixture *f) {
         f->log = BUF_INIT(1 << 12);
         api_start(&f->api);
-        f->source = metrics_server_kind.new(
-                &(struct source_parts){.loop = f->api.rig.loop,
-                                       .api = f->api.rig.api,
-                                       .metrics = f->api.rig.metrics},
-                &(struct source_spec){.kind = &metrics_server_kind,
-                                      .name = "metrics-server",
-                                      .traits = {.interval_ms = INTERVAL_MS}},
-                &(struct source_sink){.on_reading = on_reading,
-                                      .on_failure = on_failure,
-                                      .is_needed = is_needed,
-                                      .userdata = f});
+        spec.traits = metrics_server_kind.traits;
+        spec.traits.interval_ms = INTERVAL_MS;
+        f->source = source_new(&(struct source){.loop = f->api.rig.loop,
+                                                .api = f->api.rig.api,
+                                                .metrics = f->api.rig.metrics,
+                                                .sink = {.on_reading = on_reading,
+                                                         .on_failure = on_failure,
+                                                         .is_needed = is_needed,
+                                                         .userdata = f}},
+                               &spec);
 }
 
 static void end(struct fixture *f) {
@@ -135,9 +136,9 @@ TEST(rounds) {
         for (int round = 0; round < 3; round++)
                 answer_list(&f, &list);
         begin(&f);
-        f.source->kind->set_policy(f.source, policy);
+        f.source->spec->kind->set_policy(f.source, policy);
         for (size_t i = 0; i < ARRAY_LEN(nodes); i++)
-                f.source->kind->add_node(f.source, nodes[i]);
+                f.source->spec->kind->add_node(f.source, nodes[i]);
         wait_ms(&f, 1000);
         assert_int_equal(said(&f, ";"), 4);
         assert_int_equal(said(&f, "+a cpu 0.25;"), 1);
@@ -148,11 +149,11 @@ TEST(rounds) {
         assert_true(items(&f, "repeated") == 0 && items(&f, "unknown_node") == 1);
 
         /* Who comes later waits for the round, and once is enough. A sample may be repeated. */
-        f.source->kind->add_node(f.source, &b);
-        f.source->kind->add_node(f.source, &b);
-        f.source->kind->remove_node(f.source, &unlisted);
+        f.source->spec->kind->add_node(f.source, &b);
+        f.source->spec->kind->add_node(f.source, &b);
+        f.source->spec->kind->remove_node(f.source, &unlisted);
         assert_true(failing(&f) == 2);
-        f.source->kind->remove_node(f.source, &a);
+        f.source->spec->kind->remove_node(f.source, &a);
         assert_true(failing(&f) == 2);
         wait_ms(&f, INTERVAL_MS - 3000);
         assert_int_equal(said(&f, ";"), 0);
@@ -163,11 +164,11 @@ TEST(rounds) {
 
         /* While the policy has none of its metrics, or no node needs it, nothing is asked, and
          * nothing fails. */
-        f.source->kind->set_policy(f.source, other);
+        f.source->spec->kind->set_policy(f.source, other);
         wait_ms(&f, INTERVAL_MS);
         assert_int_equal(said(&f, ";"), 0);
         assert_true(failing(&f) == 0);
-        f.source->kind->set_policy(f.source, policy);
+        f.source->spec->kind->set_policy(f.source, policy);
         is_unneeded = true;
         wait_ms(&f, INTERVAL_MS);
         assert_int_equal(said(&f, ";"), 0);

@@ -43,27 +43,28 @@ static void on_failure(const struct source_sink *sink, struct node *node, const 
         (void)buf_printf(&f->log, "-%s %s;", node->name, reason);
 }
 
-static struct source *source_new(struct fixture *f, bool is_once) {
+static struct source *prometheus_source(struct fixture *f, bool is_once) {
         static struct source_spec spec;
-        const struct source_sink sink = {.on_reading = on_reading,
-                                         .on_failure = on_failure,
-                                         .is_needed = is_needed,
-                                         .userdata = f};
 
         spec = (struct source_spec){.kind = &prometheus_kind,
+                                    .name = "prometheus",
                                     .url = f->address,
                                     .traits = {.interval_ms = INTERVAL_MS}};
-        return prometheus_kind.new(&(struct source_parts){.loop = f->rig.loop,
-                                                          .client = f->rig.client,
-                                                          .metrics = f->rig.metrics,
-                                                          .is_once = is_once},
-                                   &spec, &sink);
+        return source_new(&(struct source){.loop = f->rig.loop,
+                                           .client = f->rig.client,
+                                           .metrics = f->rig.metrics,
+                                           .is_once = is_once,
+                                           .sink = {.on_reading = on_reading,
+                                                    .on_failure = on_failure,
+                                                    .is_needed = is_needed,
+                                                    .userdata = f}},
+                          &spec);
 }
 
 static struct source *begin(struct fixture *f, const struct policy *policy, bool is_once) {
         start(f);
-        struct source *source = source_new(f, is_once);
-        source->kind->set_policy(source, policy);
+        struct source *source = prometheus_source(f, is_once);
+        source->spec->kind->set_policy(source, policy);
         return source;
 }
 
@@ -87,10 +88,10 @@ TEST(first_round) {
                VECTOR(OF("a", "0.5") "," OF("b", "0.25")));
         struct source *source = begin(&f, &policy, false);
         for (int ms = 0; ms < 4750; ms += 250) {
-                source->kind->add_node(source, &a); /* as if its address had changed */
+                source->spec->kind->add_node(source, &a); /* as if its address had changed */
                 pass(&f, 250);
         }
-        source->kind->add_node(source, &far_off);
+        source->spec->kind->add_node(source, &far_off);
         pass(&f, 249);
         assert_int_equal(atomic_load(&f.rig.server.served), 0);
         pass(&f, 1);
@@ -108,7 +109,7 @@ TEST(missed_rounds) {
         for (int i = 0; i < 3; i++)
                 expect(&f, 200, "POST /api/v1/query ", "cpu_usage_avg_5m", VECTOR(OF("a", "0.5")));
         struct source *source = begin(&f, &policy, false);
-        source->kind->add_node(source, &a);
+        source->spec->kind->add_node(source, &a);
         pass(&f, 300);
         run_until_asked(&f, "ok", 1);
         pass(&f, 2 * INTERVAL_MS + 1000);
@@ -129,7 +130,7 @@ TEST(nobody_needs_it) {
         for (int i = 0; i < 2; i++)
                 expect(&f, 200, "POST /api/v1/query ", "cpu_usage_avg_5m", VECTOR(OF("a", "0.5")));
         struct source *source = begin(&f, &policy, false);
-        source->kind->add_node(source, &unheard);
+        source->spec->kind->add_node(source, &unheard);
         pass(&f, 300);
         run_until_asked(&f, "ok", 1);
         check_log(&f, "-d no_data;");
@@ -159,36 +160,38 @@ TEST(nodes_go) {
                        VECTOR(OF("a", "0.5") "," OF("b", "0.25")));
         *leaver = far_off;
         struct source *source = begin(&f, &policy, false);
-        source->kind->add_node(source, &a);
-        source->kind->add_node(source, &a);
-        source->kind->add_node(source, leaver);
+        source->spec->kind->add_node(source, &a);
+        source->spec->kind->add_node(source, &a);
+        source->spec->kind->add_node(source, leaver);
         pass(&f, 300);
         run_until_asked(&f, "ok", 1);
         check_log(&f, "+a 0.5;+b 0.25;");
 
-        source->kind->remove_node(source, &unheard);
-        source->kind->remove_node(source, leaver);
-        source->kind->remove_node(source, leaver);
+        source->spec->kind->remove_node(source, &unheard);
+        source->spec->kind->remove_node(source, leaver);
+        source->spec->kind->remove_node(source, leaver);
         free(leaver);
         pass(&f, INTERVAL_MS);
         run_until_asked(&f, "ok", 2);
         check_log(&f, "+a 0.5;");
 
-        source->kind->add_node(source, &successor); /* it waits for the next round */
+        source->spec->kind->add_node(source, &successor); /* it waits for the next round */
         pass(&f, 5000);
         pass(&f, INTERVAL_MS - 5000);
         run_until_asked(&f, "ok", 3);
         check_log(&f, "+a 0.5;-c no_data;");
 
-        source->kind->set_policy(source, &no_metrics);
+        source->spec->kind->set_policy(source, &no_metrics);
         pass(&f, INTERVAL_MS);
-        source->kind->set_policy(source, &policy);
-        source->kind->remove_node(source, &successor);
-        source->kind->remove_node(source, &a);
+        source->spec->kind->set_policy(source, &policy);
+        source->spec->kind->remove_node(source, &successor);
+        source->spec->kind->remove_node(source, &a);
+        is_unneeded = true; /* there is no node */
         pass(&f, INTERVAL_MS);
         pass(&f, INTERVAL_MS); /* a round would be cut off now */
         check_log(&f, "");
         assert_true(cut_rounds(&f) == 0);
+        is_unneeded = false;
         end(&f, source);
 }
 
@@ -203,10 +206,10 @@ TEST(policy_in_a_round) {
                      (struct scripted_reply){.expect = {"cpu_usage_avg_5m"}, .holds = true});
         expect(&f, 200, "mem_usage_avg_5m", NULL, VECTOR(OF("a", "0.5")));
         struct source *source = begin(&f, &before, false);
-        source->kind->add_node(source, &a);
+        source->spec->kind->add_node(source, &a);
         pass(&f, 300);
         run_until(&f, served, &f.rig.server, 1);
-        source->kind->set_policy(source, &after);
+        source->spec->kind->set_policy(source, &after);
         pass(&f, INTERVAL_MS);
         run_until_asked(&f, "ok", 1);
         check_log(&f, "+a 0.5;");
@@ -232,7 +235,7 @@ TEST(slow_queries) {
         for (int i = 0; i < SLOW; i++)
                 expect(&f, 200, policy.metrics[i].name, NULL, VECTOR(OF("a", "0.5")));
         struct source *source = begin(&f, &policy, false);
-        source->kind->add_node(source, &a);
+        source->spec->kind->add_node(source, &a);
         pass(&f, 300);
         run_until(&f, served, &f.rig.server, PROMETHEUS_QUERIES_AT_A_TIME);
         pass(&f, TIMEOUT_MS);
@@ -267,7 +270,7 @@ TEST(once) {
         f.rig.server.script[0].before = wait_for_test;
         expect_round(&f);
         struct source *source = begin(&f, &policy, true);
-        source->kind->add_node(source, &a);
+        source->spec->kind->add_node(source, &a);
         for (int i = 0; i < 3; i++)
                 pass(&f, 1000);
         check_log(&f, "");
@@ -294,7 +297,7 @@ TEST(no_post) {
                         expect(&f, 200, "GET /api/v1/query?query=", "cpu_usage_avg_5m",
                                VECTOR(OF("a", "0.5")));
                 struct source *source = begin(&f, &policy, false);
-                source->kind->add_node(source, &a);
+                source->spec->kind->add_node(source, &a);
                 pass(&f, 300);
                 run_until_asked(&f, "ok", 1);
                 pass(&f, INTERVAL_MS);

@@ -83,16 +83,16 @@ static void begin(struct fixture *f) {
                                        .name = "node-exporter",
                                        .url = f->url,
                                        .traits.interval_ms = INTERVAL_MS};
-        f->source = scraper_new(&(struct source_parts){.loop = f->api.rig.loop,
-                                                       .client = f->api.rig.client,
-                                                       .metrics = f->api.rig.metrics,
-                                                       .is_at_once = true},
-                                &f->spec,
-                                &(struct source_sink){.on_reading = on_reading,
-                                                      .on_failure = on_failure,
-                                                      .is_needed = is_needed,
-                                                      .userdata = f});
-        f->source->kind->set_policy(f->source, &policy);
+        f->source = source_new(&(struct source){.loop = f->api.rig.loop,
+                                                .client = f->api.rig.client,
+                                                .metrics = f->api.rig.metrics,
+                                                .is_at_once = true,
+                                                .sink = {.on_reading = on_reading,
+                                                         .on_failure = on_failure,
+                                                         .is_needed = is_needed,
+                                                         .userdata = f}},
+                               &f->spec);
+        f->source->spec->kind->set_policy(f->source, &policy);
         for (size_t i = 0; i < NODES; i++) {
                 f->names[i] = xasprintf("n%zu", i);
                 f->urls[i] = xasprintf("http://127.0.0.1:%u/n%zu", f->api.rig.server.port, i);
@@ -139,7 +139,7 @@ TEST(over_budget) {
                                        i == large ? 15 : 9);
                 begin(&f);
                 for (size_t i = 0; i < NODES; i++) {
-                        f.source->kind->add_node(f.source, &f.nodes[i]);
+                        f.source->spec->kind->add_node(f.source, &f.nodes[i]);
                         f.asked = i + 1;
                         api_run(&f.api, is_asked, &f);
                 }
@@ -156,10 +156,10 @@ TEST(forgotten_nodes) {
         struct fixture f = {0};
 
         begin(&f);
-        f.source->kind->add_node(f.source, &f.nodes[0]);
-        f.source->kind->remove_node(f.source, &f.nodes[0]);
-        f.source->kind->remove_node(f.source, &f.nodes[0]); /* it is forgotten already */
-        f.source->kind->remove_node(f.source, &f.nodes[2]); /* it never was there */
+        f.source->spec->kind->add_node(f.source, &f.nodes[0]);
+        f.source->spec->kind->remove_node(f.source, &f.nodes[0]);
+        f.source->spec->kind->remove_node(f.source, &f.nodes[0]); /* it is forgotten already */
+        f.source->spec->kind->remove_node(f.source, &f.nodes[2]); /* it never was there */
         later_ms += 2 * INTERVAL_MS;
         api_run_quiet(&f.api);
         assert_int_equal(f.failed + f.read, 0);
@@ -198,9 +198,9 @@ TEST(a_page_under_way_when_the_policy_changes) {
                                                      .before = await_policy});
         f.api.rig.server.userdata = &f;
         begin(&f);
-        f.source->kind->add_node(f.source, &f.nodes[0]);
+        f.source->spec->kind->add_node(f.source, &f.nodes[0]);
         api_run(&f.api, is_under_way, &f);
-        f.source->kind->set_policy(f.source, &policy);
+        f.source->spec->kind->set_policy(f.source, &policy);
         atomic_store(&f.has_policy, true);
         for (f.asked = 1; f.asked <= ARRAY_LEN(pages); f.asked++) {
                 api_run(&f.api, is_read, &f);
@@ -248,7 +248,7 @@ TEST(second_address) {
                 f.nodes[0].url = NULL;
                 f.nodes[0].address = xstrdup(rows[i].first);
                 f.nodes[0].second_address = xstrdup_or_null(rows[i].second);
-                f.source->kind->add_node(f.source, &f.nodes[0]);
+                f.source->spec->kind->add_node(f.source, &f.nodes[0]);
                 for (f.asked = 1; f.asked <= 2; f.asked++) {
                         api_run(&f.api, has_outcome, &f);
                         later_ms += INTERVAL_MS;

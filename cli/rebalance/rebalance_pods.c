@@ -1,0 +1,236 @@
+#include "cli/rebalance/rebalance_pods.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/nodes/pod_list.h"
+#include "codec/json.h"
+#include "kube/kube_path.h"
+
+static char *copy(const struct skim_string *text) {
+        return xasprintf("%.*s", (int)text->len, text->text);
+}
+
+/* ---- The list. */
+
+static void forget_pods(struct rebalance_pods *pods) {
+        struct strmap_entry *entry;
+
+        for (size_t i = 0; i < pods->count; i++) {
+                free(pods->names[i].namespace);
+                free(pods->names[i].name);
+                free(pods->names[i].uid);
+                free(pods->names[i].text);
+        }
+        pods->count = 0;
+        STRMAP_FOREACH (entry, &pods->workloads)
+                free(entry->value);
+        strmap_done(&pods->workloads);
+        free(TAKE_PTR(pods->free));
+}
+
+void rebalance_pods_done(struct rebalance_pods *pods) {
+        forget_pods(pods);
+        free(pods->pods);
+        free(pods->names);
+}
+
+static void on_list_begins(void *userdata) {
+        struct rebalance_pods *pods = userdata;
+        const struct explanation *explained = pods->explained;
+        size_t rows = node_table_count(explained->table);
+
+        forget_pods(pods);
+        pods->free = xcalloc(rows + 1, sizeof(*pods->free));
+        for (size_t row = 0; row < rows; row++)
+                pods->free[row] = listed_nodes_get(explained->listed,
+                                                   node_table_name(explained->table, row))
+                                          ->allocatable;
+}
+
+/* Controllers of these kinds replace a pod wherever there is room. */
+static bool is_replicated(const struct pod_facts *facts) {
+        static const char *const kinds[] = {"/ReplicaSet/", "/StatefulSet/"};
+        size_t kind_at = facts->namespace.len;
+
+        for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+                size_t len = strlen(kinds[i]);
+                if (facts->workload_len > kind_at + len &&
+                    memcmp(facts->workload + kind_at, kinds[i], len) == 0)
+                        return true;
+        }
+        return false;
+}
+
+static struct rebalance_workload *workload_of(struct rebalance_pods *pods,
+                                              const struct pod_facts *facts) {
+        struct rebalance_workload *workload = strmap_get(&pods->workloads, facts->workload,
+                                                         facts->workload_len);
+
+        if (!workload) {
+                workload = xcalloc(1, sizeof(*workload));
+                (void)strmap_put(&pods->workloads, facts->workload, facts->workload_len, workload);
+        }
+        if (facts->runs_unix_ms > 0)
+                workload->running_count++;
+        else
+                workload->pending_count++;
+        return workload;
+}
+
+static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
+        struct rebalance_pods *pods = userdata;
+        struct estimator *estimator = node_table_estimator(pods->explained->table);
+        _cleanup_(freep) char *node = copy(&facts->node);
+        uint32_t row = explanation_row(pods->explained, node);
+
+        (void)is_appeared;
+        mem_grow(&pods->pods, pods->count, &pods->cap);
+        mem_grow(&pods->names, pods->count, &pods->name_cap);
+        pods->names[pods->count] = (struct rebalance_name){
+                copy(&facts->namespace), copy(&facts->name), copy(&facts->uid), NULL, NULL};
+        pods->pods[pods->count++] = (struct rebalance_pod){
+                .row = row,
+                .workload = is_replicated(facts) ? workload_of(pods, facts) : NULL,
+                .used = estimator_expect(estimator, facts->workload, facts->workload_len,
+                                         &facts->request)
+                                .load,
+                .request = facts->request,
+                .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms : TRACKED_NEVER,
+                .is_kept = facts->is_mirror || facts->group_id != 0 || facts->idle_cores > 0 ||
+                           facts->priority > pods->priority_max,
+        };
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && row != NODE_ROW_NONE; r++)
+                pods->free[row].of[r] -= facts->request.of[r];
+}
+
+int rebalance_pods_list(struct cluster *cluster, const struct explanation *explained,
+                        int64_t priority_max, struct rebalance_pods *ret, struct error *err) {
+        static const struct pod_watch_events events = {.list_begins = on_list_begins,
+                                                       .pod = on_pod};
+
+        *ret = (struct rebalance_pods){
+                .cluster = cluster, .explained = explained, .priority_max = priority_max};
+        return pod_list(cluster, &events, ret, err);
+}
+
+/* ---- One pod. */
+
+static bool has_local_storage(const json_t *pod) {
+        const json_t *volume;
+        size_t i;
+
+        json_array_foreach (json_at(pod, "spec", "volumes", NULL), i, volume)
+                if (json_at(volume, "emptyDir", NULL) || json_at(volume, "hostPath", NULL) ||
+                    json_at(volume, "persistentVolumeClaim", NULL) ||
+                    json_at(volume, "ephemeral", NULL))
+                        return true;
+        return false;
+}
+
+/* It may have to stay where it is. */
+static bool is_bound_to_nodes(const json_t *pod) {
+        const json_t *selector = json_at(pod, "spec", "nodeSelector", NULL);
+
+        return json_object_size(selector) > 0 ||
+               json_at(pod, "spec", "affinity", "nodeAffinity",
+                       "requiredDuringSchedulingIgnoredDuringExecution", NULL) ||
+               json_array_size(json_at(pod, "spec", "resourceClaims", NULL)) > 0;
+}
+
+static bool is_protected(const json_t *pod) {
+        return json_is_at("false", pod, "metadata", "annotations",
+                          "cluster-autoscaler.kubernetes.io/safe-to-evict", NULL) ||
+               json_at(pod, "metadata", "annotations",
+                       "descheduler.alpha.kubernetes.io/prefer-no-eviction", NULL);
+}
+
+static const json_t *controller_of(const json_t *pod) {
+        const json_t *owner;
+        size_t i;
+
+        json_array_foreach (json_at(pod, "metadata", "ownerReferences", NULL), i, owner)
+                if (json_is_true(json_at(owner, "controller", NULL)))
+                        return owner;
+        return NULL;
+}
+
+/* Why its controller may not lose a pod now; NULL: it may. */
+static const char *controller_check(struct cluster *cluster, const char *namespace,
+                                    const json_t *owner) {
+        const char *kind = json_string_at(owner, "kind", NULL);
+        const char *name = json_string_at(owner, "name", NULL);
+        bool is_set = kind && strcmp(kind, "StatefulSet") == 0;
+        json_auto_t *object = NULL;
+        struct error err = ERROR_NULL;
+
+        if (!name)
+                return "it has no controller";
+        _cleanup_(freep) char *path = kube_path(KUBE_APPS, namespace,
+                                                is_set ? "statefulsets" : "replicasets", name, "");
+        if (cluster_get(cluster, path, &object, &err) != KUBE_OK)
+                return "its controller cannot be read";
+        json_int_t wanted = json_int_at(1, object, "spec", "replicas", NULL);
+        json_int_t ready = json_int_at(0, object, "status", "readyReplicas", NULL);
+        if (wanted < 2)
+                return "its controller wants one replica";
+        return ready < wanted ? "not all replicas are ready" : NULL;
+}
+
+static const char *pod_check(struct rebalance_pods *pods, const struct rebalance_name *name,
+                             const json_t *pod) {
+        if (!json_is_at(name->uid, pod, "metadata", "uid", NULL) ||
+            json_at(pod, "metadata", "deletionTimestamp", NULL))
+                return "it ends";
+        if (has_local_storage(pod))
+                return "it has storage";
+        if (is_bound_to_nodes(pod))
+                return "it needs certain nodes";
+        if (is_protected(pod))
+                return "an annotation forbids it";
+        return controller_check(pods->cluster, name->namespace, controller_of(pod));
+}
+
+bool rebalance_pods_read(void *userdata, size_t pod, struct pod_facts *ret) {
+        struct rebalance_pods *pods = userdata;
+        struct rebalance_name *name = &pods->names[pod];
+        _cleanup_(freep) char *path = kube_path(KUBE_CORE, name->namespace, "pods", name->name, "");
+        json_auto_t *object = NULL;
+        struct error err = ERROR_NULL;
+
+        if (cluster_get(pods->cluster, path, &object, &err) != KUBE_OK) {
+                name->why = "it cannot be read";
+                return false;
+        }
+        name->why = pod_check(pods, name, object);
+        name->text = json_dumps(object, JSON_COMPACT);
+        if (!name->why && !(name->text && pod_facts_skim(ret, name->text, strlen(name->text))))
+                name->why = "it cannot be read";
+        return !name->why;
+}
+
+enum kube_outcome rebalance_pods_evict(struct cluster *cluster, const struct rebalance_name *pod,
+                                       struct error *err) {
+        _cleanup_(freep) char *path = kube_path(KUBE_CORE, pod->namespace, "pods", pod->name,
+                                                "/eviction");
+        json_auto_t *eviction = json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}", "apiVersion",
+                                          "policy/v1", "kind", "Eviction", "metadata", "name",
+                                          pod->name, "namespace", pod->namespace, "deleteOptions",
+                                          "preconditions", "uid", pod->uid);
+        _cleanup_(freep) char *body = json_dumps(eviction, JSON_COMPACT);
+        struct cluster_answer answer;
+
+        cluster_call(cluster,
+                     &(struct kube_request){.method = "POST",
+                                            .path = path,
+                                            .resource = "pods",
+                                            .body = body,
+                                            .body_bytes = strlen(body)},
+                     &answer);
+        enum kube_outcome outcome = answer.outcome;
+        if (outcome != KUBE_OK)
+                *err = answer.err;
+        cluster_answer_done(&answer);
+        return outcome;
+}

@@ -1,0 +1,284 @@
+#include "policy/rebalance/rebalance.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "policy/judge/estimate_usage.h"
+#include "policy/judge/judge_score.h"
+
+/* A plan in the making. */
+struct planner {
+        const struct rebalance_input *input;
+        struct rebalance_plan *plan;
+        size_t *first_pod; /* [row]: a pod on the node, or SIZE_MAX */
+        size_t *next_pod;  /* [pod]: another pod on its node, or SIZE_MAX */
+        bool *is_refused;  /* [pod]: by read_pod() */
+        struct judge judge;
+        size_t move_max;
+};
+
+static const struct pod_load no_load;
+
+static bool usage_get(const struct planner *planner, uint32_t row, const struct pod_load *pod,
+                      struct estimate_usage *ret) {
+        return estimate_usage_get(planner->input->nodes, row, ESTIMATE_CPU, pod, ret) &&
+               ret->capacity > 0;
+}
+
+/* ---- Hot nodes. */
+
+static int compare_nodes(const void *a, const void *b) {
+        const struct rebalance_node *left = a, *right = b;
+
+        if (left->usage_ratio != right->usage_ratio)
+                return left->usage_ratio > right->usage_ratio ? -1 : 1;
+        return left->row < right->row ? -1 : 1;
+}
+
+static void find_hot(const struct planner *planner) {
+        const struct rebalance_input *input = planner->input;
+        struct rebalance_plan *plan = planner->plan;
+
+        for (uint32_t row = 0; row < input->nodes->count; row++) {
+                struct estimate_usage usage;
+                if (!usage_get(planner, row, &no_load, &usage))
+                        continue;
+                double usage_ratio = usage.reading_ratio + usage.in_flight_ratio;
+                if (usage_ratio <= REBALANCE_HOT_RATIO)
+                        continue;
+                plan->nodes[plan->node_count++] = (struct rebalance_node){
+                        .row = row,
+                        .usage_ratio = usage_ratio,
+                        .stay = input->nodes->columns.is_estimate_old[row]   ? REBALANCE_UNREAD
+                                : usage.reading_ratio <= REBALANCE_HOT_RATIO ? REBALANCE_PASSING
+                                                                             : REBALANCE_NO_POD,
+                };
+        }
+        if (plan->node_count > 1)
+                qsort(plan->nodes, plan->node_count, sizeof(*plan->nodes), compare_nodes);
+}
+
+/* ---- The pod. */
+
+static bool workload_is_moving(const struct planner *planner,
+                               const struct rebalance_workload *workload) {
+        const struct rebalance_plan *plan = planner->plan;
+
+        if (workload->pending_count > 0)
+                return true;
+        for (size_t i = 0; i < plan->node_count; i++)
+                if (plan->nodes[i].stay == REBALANCE_MOVES &&
+                    planner->input->pods[plan->nodes[i].pod].workload == workload)
+                        return true;
+        return false;
+}
+
+static enum rebalance_keep pod_keep(const struct planner *planner, size_t i, double capacity) {
+        const struct rebalance_pod *pod = &planner->input->pods[i];
+
+        if (pod->is_kept || !pod->workload)
+                return REBALANCE_KEEP_BOUND;
+        if (pod->workload->running_count < 2)
+                return REBALANCE_KEEP_ALONE;
+        if (pod->runs_unix_ms > planner->input->now_unix_ms - REBALANCE_AGE_MS)
+                return REBALANCE_KEEP_YOUNG;
+        if (pod->used.of[ESTIMATE_CPU] < REBALANCE_POD_RATIO * capacity)
+                return REBALANCE_KEEP_SMALL;
+        if (planner->is_refused[i])
+                return REBALANCE_KEEP_REFUSED;
+        return workload_is_moving(planner, pod->workload) ? REBALANCE_KEEP_BUSY
+                                                          : REBALANCE_MAY_MOVE;
+}
+
+/* The smallest pod that is enough, else the largest. Return: the number of pods: none */
+static size_t choose_pod(const struct planner *planner, const struct rebalance_node *node,
+                         double capacity) {
+        const struct rebalance_input *input = planner->input;
+        double needed = node->usage_ratio - REBALANCE_COOLED_RATIO, best_ratio = 0;
+        size_t best = input->pod_count;
+
+        for (size_t i = planner->first_pod[node->row]; i != SIZE_MAX; i = planner->next_pod[i]) {
+                double ratio = input->pods[i].used.of[ESTIMATE_CPU] / capacity;
+                bool is_better = ratio >= needed ? best_ratio < needed || ratio < best_ratio
+                                                 : ratio > best_ratio;
+                if (!is_better || pod_keep(planner, i, capacity) != REBALANCE_MAY_MOVE)
+                        continue;
+                best = i;
+                best_ratio = ratio;
+        }
+        return best;
+}
+
+static void count_kept(const struct planner *planner, struct rebalance_node *node,
+                       double capacity) {
+        for (size_t i = planner->first_pod[node->row]; i != SIZE_MAX; i = planner->next_pod[i])
+                node->kept[pod_keep(planner, i, capacity)]++;
+}
+
+/* ---- The node that the pod would get. */
+
+static bool is_target(const struct planner *planner, const struct rebalance_pod *pod,
+                      uint32_t row) {
+        const struct rebalance_input *input = planner->input;
+        bool has_room = true;
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                has_room &= pod->request.of[r] <= input->free[row].of[r];
+        return row != pod->row && !input->closed_by[row] && has_room;
+}
+
+/* What the plan has moved counts on its new node as the judge counts reservations. */
+static void add_planned(const struct planner *planner, struct judge_question *question) {
+        const struct rebalance_plan *plan = planner->plan;
+
+        for (size_t i = 0; i < plan->node_count && question->reservation_count < RESERVATIONS_MAX;
+             i++)
+                if (plan->nodes[i].stay == REBALANCE_MOVES)
+                        question->reservations[question->reservation_count++] =
+                                (struct reservation){
+                                        .node_number =
+                                                question->nodes->columns
+                                                        .estimate_number[plan->nodes[i].target_row],
+                                        .load = planner->input->pods[plan->nodes[i].pod].used,
+                                };
+}
+
+static double planned_ratio(const struct planner *planner, uint32_t row, double capacity) {
+        const struct rebalance_plan *plan = planner->plan;
+        double cores = 0;
+
+        for (size_t i = 0; i < plan->node_count; i++)
+                if (plan->nodes[i].stay == REBALANCE_MOVES && plan->nodes[i].target_row == row)
+                        cores += planner->input->pods[plan->nodes[i].pod].used.of[ESTIMATE_CPU];
+        return cores / capacity;
+}
+
+static void ask(struct planner *planner, const struct rebalance_pod *pod,
+                const struct pod_facts *facts) {
+        const struct rebalance_input *input = planner->input;
+        struct judge *judge = &planner->judge;
+        size_t count = 0;
+
+        for (uint32_t row = 0; row < input->nodes->count; row++)
+                count += is_target(planner, pod, row);
+        judge_begin(judge, input->nodes, facts, count, input->now_unix_ms);
+        count = 0;
+        for (uint32_t row = 0; row < input->nodes->count; row++)
+                if (is_target(planner, pod, row))
+                        judge->question.rows[count++] = row;
+        judge->question.load = pod->used;
+        add_planned(planner, &judge->question);
+        judge_filter(judge);
+        judge_score(judge);
+}
+
+/* Return: whether @node has a target now */
+static bool choose_target(struct planner *planner, const struct rebalance_pod *pod,
+                          const struct pod_facts *facts, struct rebalance_node *node) {
+        const struct judge *judge = &planner->judge;
+        struct estimate_usage usage;
+
+        ask(planner, pod, facts);
+        if (judge->filtered.is_all_over || judge->scored.best >= judge->question.count)
+                return false;
+        uint32_t row = judge->question.rows[judge->scored.best];
+        if (!usage_get(planner, row, &pod->used, &usage) ||
+            planner->input->nodes->columns.is_estimate_old[row])
+                return false;
+        node->target_row = row;
+        node->target_ratio = usage.reading_ratio + usage.in_flight_ratio + usage.margin_ratio +
+                             planned_ratio(planner, row, usage.capacity);
+        node->target_after_ratio = node->target_ratio + pod->used.of[ESTIMATE_CPU] / usage.capacity;
+        return node->target_after_ratio <= REBALANCE_TARGET_RATIO;
+}
+
+/* ---- */
+
+/* Return: the number of pods: none */
+static size_t choose_and_read(struct planner *planner, const struct rebalance_node *node,
+                              double capacity, struct pod_facts *ret) {
+        const struct rebalance_input *input = planner->input;
+
+        for (int reads = 0; reads < REBALANCE_READ_MAX; reads++) {
+                size_t chosen = choose_pod(planner, node, capacity);
+                if (chosen == input->pod_count || input->read_pod(input->userdata, chosen, ret))
+                        return chosen;
+                planner->is_refused[chosen] = true;
+        }
+        return input->pod_count;
+}
+
+static void plan_node(struct planner *planner, struct rebalance_node *node) {
+        const struct rebalance_input *input = planner->input;
+        struct pod_facts facts = {0};
+        struct estimate_usage usage;
+
+        if (!usage_get(planner, node->row, &no_load, &usage))
+                return;
+        size_t chosen = choose_and_read(planner, node, usage.capacity, &facts);
+        if (chosen == input->pod_count) {
+                count_kept(planner, node, usage.capacity);
+                return;
+        }
+        const struct rebalance_pod *pod = &input->pods[chosen];
+        node->stay = REBALANCE_NO_TARGET;
+        if (!choose_target(planner, pod, &facts, node))
+                return;
+        node->stay = REBALANCE_MOVES;
+        node->pod = chosen;
+        node->after_ratio = node->usage_ratio - pod->used.of[ESTIMATE_CPU] / usage.capacity;
+        planner->plan->move_count++;
+}
+
+static void sort_pods(const struct planner *planner) {
+        const struct rebalance_input *input = planner->input;
+
+        for (size_t row = 0; row < input->nodes->count; row++)
+                planner->first_pod[row] = SIZE_MAX;
+        for (size_t i = 0; i < input->pod_count; i++) {
+                uint32_t row = input->pods[i].row;
+                if (row >= input->nodes->count)
+                        continue;
+                planner->next_pod[i] = planner->first_pod[row];
+                planner->first_pod[row] = i;
+        }
+}
+
+static size_t move_max(const struct rebalance_input *input) {
+        size_t share = (size_t)(REBALANCE_NODE_SHARE * (double)input->nodes->count);
+        size_t max = share > 1 ? share : 1;
+
+        return max < input->move_max ? max : input->move_max;
+}
+
+void rebalance_plan(const struct rebalance_input *input, struct rebalance_plan *ret) {
+        size_t rows = input->nodes->count;
+        _cleanup_(freep) size_t *first_pod = xcalloc(rows + 1, sizeof(*first_pod));
+        _cleanup_(freep) size_t *next_pod = xcalloc(input->pod_count + 1, sizeof(*next_pod));
+        _cleanup_(freep) bool *is_refused = xcalloc(input->pod_count + 1, sizeof(*is_refused));
+        struct planner planner = {.input = input,
+                                  .plan = ret,
+                                  .first_pod = first_pod,
+                                  .next_pod = next_pod,
+                                  .is_refused = is_refused,
+                                  .move_max = move_max(input)};
+
+        *ret = (struct rebalance_plan){.nodes = xcalloc(rows + 1, sizeof(*ret->nodes))};
+        sort_pods(&planner);
+        find_hot(&planner);
+        for (size_t i = 0; i < ret->node_count; i++) {
+                struct rebalance_node *node = &ret->nodes[i];
+                if (node->stay != REBALANCE_NO_POD)
+                        continue;
+                if (ret->move_count < planner.move_max)
+                        plan_node(&planner, node);
+                else
+                        node->stay = REBALANCE_PLAN_IS_FULL;
+        }
+        judge_done(&planner.judge);
+}
+
+void rebalance_plan_done(struct rebalance_plan *plan) {
+        free(plan->nodes);
+        *plan = (struct rebalance_plan){0};
+}

@@ -1,0 +1,110 @@
+/*
+ * Which running pods to move off hot nodes, and where the scheduler would place each of them.
+ *
+ *     hottest node first     5-minute mean and estimate are both above REBALANCE_HOT_RATIO
+ *     one pod of it          the smallest that brings the node down to REBALANCE_COOLED_RATIO,
+ *                            else the largest
+ *     the judge's best node  moves the pod only if that node stays at or below
+ *                            REBALANCE_TARGET_RATIO with the pod, its margin and what this plan
+ *                            has moved there already
+ *
+ * A plan moves at most one pod of each node, one pod of each workload, and REBALANCE_NODE_SHARE of
+ * the number of nodes. A workload with a pod that does not run yet is left alone, so an eviction
+ * that is under way needs no memory: it shows. Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/judge/judge.h"
+
+/* Shares of a node's CPUs. */
+#define REBALANCE_HOT_RATIO 0.65
+#define REBALANCE_COOLED_RATIO 0.63
+#define REBALANCE_TARGET_RATIO 0.60
+#define REBALANCE_POD_RATIO 0.05 /* moving a smaller pod is not worth an eviction */
+#define REBALANCE_NODE_SHARE 0.02
+
+enum {
+        REBALANCE_AGE_MS = 900000, /* a younger pod stays: it may not have shown what it uses */
+        REBALANCE_READ_MAX = 8,
+};
+
+/* A workload that runs. */
+struct rebalance_workload {
+        size_t running_count, pending_count; /* pods that run, and pods that do not run yet */
+};
+
+/* A pod that is bound. */
+struct rebalance_pod {
+        uint32_t row; /* its node; JUDGE_UNKNOWN: not among the nodes */
+        const struct rebalance_workload *workload; /* NULL: it has no owner that replaces it */
+        struct pod_load used;                      /* what it uses */
+        struct pod_load request;
+        int64_t runs_unix_ms; /* since when it runs; INT64_MAX: not yet */
+        bool is_kept;         /* it must not be moved, whatever it uses */
+};
+
+/* Why a pod of a hot node stays. */
+enum rebalance_keep {
+        REBALANCE_MAY_MOVE,
+        REBALANCE_KEEP_BOUND, /* is_kept, or it has no workload */
+        REBALANCE_KEEP_ALONE, /* no other pod of its workload runs */
+        REBALANCE_KEEP_YOUNG,
+        REBALANCE_KEEP_SMALL,
+        REBALANCE_KEEP_BUSY,    /* another pod of its workload moves, or does not run yet */
+        REBALANCE_KEEP_REFUSED, /* by read_pod() */
+        REBALANCE_KEEP_COUNT,
+};
+
+/* Why a hot node keeps all its pods. */
+enum rebalance_stay {
+        REBALANCE_MOVES,        /* it does not: there is a move */
+        REBALANCE_UNREAD,       /* a reading is missing or has expired */
+        REBALANCE_PASSING,      /* the estimate is above the line and the mean is not */
+        REBALANCE_NO_POD,       /* no pod that may move is large enough */
+        REBALANCE_NO_TARGET,    /* no other node would stay below REBALANCE_TARGET_RATIO */
+        REBALANCE_PLAN_IS_FULL, /* hotter nodes have used up what one plan may move */
+};
+
+/* A hot node. */
+struct rebalance_node {
+        uint32_t row;
+        double usage_ratio; /* the estimate: base and pods */
+        enum rebalance_stay stay;
+        size_t kept[REBALANCE_KEEP_COUNT]; /* with REBALANCE_NO_POD: its pods, by reason */
+        /* With REBALANCE_MOVES. */
+        size_t pod; /* index into the pods */
+        double after_ratio;
+        uint32_t target_row;
+        double target_ratio,
+                target_after_ratio; /* without and with the pod; both with the margin */
+};
+
+struct rebalance_input {
+        const struct judge_nodes *nodes; /* of a policy with scoring: estimate */
+        const struct pod_load *free;     /* [row]: allocatable less what its pods request */
+        const char *const *closed_by;    /* [row]: as in judge_rows(); NULL elements are open */
+        const struct rebalance_pod *pods;
+        size_t pod_count;
+        int64_t now_unix_ms;
+        size_t move_max; /* by this plan; 0: none */
+        /**
+         * Read the pod closely, before the plan moves it; at most REBALANCE_READ_MAX times a node
+         * @ret: what the judge is asked about
+         * Return: false: it must not be moved after all
+         */
+        bool (*read_pod)(void *userdata, size_t pod, struct pod_facts *ret);
+        void *userdata;
+};
+
+struct rebalance_plan {
+        struct rebalance_node *nodes; /* the hot ones, hottest first */
+        size_t node_count, move_count;
+};
+
+/** rebalance_plan() - @ret is released with rebalance_plan_done() */
+void rebalance_plan(const struct rebalance_input *input, struct rebalance_plan *ret);
+void rebalance_plan_done(struct rebalance_plan *plan);

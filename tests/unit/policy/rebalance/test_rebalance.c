@@ -1,0 +1,273 @@
+/* Which pods a plan moves, and where to. */
+#include "tests/unit/fixture/answer_fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/timestamp.h"
+#include "policy/rebalance/rebalance.h"
+
+enum { NODES = 4, PODS = 8 };
+
+#define CORES 10.0        /* of each node; 100 GiB of memory */
+#define EXPIRES_MS 480000 /* the period of 3 minutes, and 5 more */
+#define OLD (NOW - REBALANCE_AGE_MS)
+
+#define POLICY                                                                                     \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"                                   \
+        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}]\n"                           \
+        "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"                                      \
+        "  extender: {scoring: estimate}\n"
+
+struct world {
+        struct fixture *fixture;
+        struct rebalance_workload workloads[PODS]; /* one per pod, of three replicas */
+        struct rebalance_pod pods[PODS];
+        struct pod_load free[NODES];
+        const char *closed_by[NODES];
+        size_t refused; /* a pod that must not move once it is read; PODS: none */
+        struct rebalance_input input;
+        struct rebalance_plan plan;
+};
+
+static void put(struct world *world, size_t node, double cpu, int64_t at_unix_ms) {
+        char name[8], text[64], at[TIMESTAMP_MAX];
+
+        timestamp_format_s(at_unix_ms, at, sizeof(at));
+        (void)snprintf(name, sizeof(name), "n%zu", node);
+        (void)snprintf(text, sizeof(text), "%.5f,%s", cpu, at);
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", text);
+        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
+        node_table_put(world->fixture->table,
+                       &(struct node_update){
+                               .name = name, .annotations = annotations, .capacity = capacity},
+                       NOW);
+        publish(world->fixture);
+        world->input.nodes = &world->fixture->snapshot->nodes;
+}
+
+static bool read_pod(void *userdata, size_t pod, struct pod_facts *ret) {
+        const struct world *world = userdata;
+
+        *ret = (struct pod_facts){.id = pod + 1};
+        return pod != world->refused;
+}
+
+/* n0 to n3 are so busy. The pods of n0 use 0.02, 0.08 and 0.15 of it. The first reading of a node
+ * is believed whole, so its estimate is the same. */
+static struct world *world_with(const double usage[static NODES]) {
+        static const double used_ratio[] = {0.02, 0.08, 0.15};
+        struct world *world = xcalloc(1, sizeof(*world));
+
+        world->fixture = fixture_new(POLICY);
+        world->refused = PODS;
+        for (size_t i = 0; i < NODES; i++) {
+                put(world, i, usage[i], NOW);
+                world->free[i] = (struct pod_load){{CORES, 1e12}};
+        }
+        for (size_t i = 0; i < PODS; i++) {
+                world->workloads[i].running_count = 3;
+                world->pods[i] = (struct rebalance_pod){
+                        .workload = &world->workloads[i],
+                        .used = {{CORES * used_ratio[i % ARRAY_LEN(used_ratio)], 1e9}},
+                        .runs_unix_ms = OLD,
+                };
+        }
+        world->input = (struct rebalance_input){
+                .nodes = world->input.nodes,
+                .free = world->free,
+                .closed_by = world->closed_by,
+                .pods = world->pods,
+                .pod_count = ARRAY_LEN(used_ratio),
+                .now_unix_ms = NOW,
+                .move_max = PODS,
+                .read_pod = read_pod,
+                .userdata = world,
+        };
+        return world;
+}
+
+static struct world *world_new(void) {
+        return world_with((const double[]){0.70, 0.30, 0.20, 0.40});
+}
+
+static void world_free(struct world *world) {
+        rebalance_plan_done(&world->plan);
+        fixture_free(world->fixture);
+        free(world);
+}
+
+static const struct rebalance_node *plan(struct world *world) {
+        rebalance_plan_done(&world->plan);
+        rebalance_plan(&world->input, &world->plan);
+        return world->plan.nodes;
+}
+
+/* @move: the pod and its new node as "pod>node" */
+static void expect_move(struct world *world, const char *move) {
+        const struct rebalance_node *node = plan(world);
+        char text[16];
+
+        assert_int_equal(world->plan.node_count, 1);
+        assert_int_equal(node->stay, REBALANCE_MOVES);
+        (void)snprintf(text, sizeof(text), "%zu>%u", node->pod, (unsigned)node->target_row);
+        assert_string_equal(text, move);
+        assert_int_equal(world->plan.move_count, 1);
+}
+
+static void expect_stay(struct world *world, enum rebalance_stay stay) {
+        const struct rebalance_node *node = plan(world);
+
+        assert_int_equal(world->plan.node_count, 1);
+        assert_int_equal(node->stay, stay);
+        assert_int_equal(world->plan.move_count, 0);
+}
+
+/* 0.08 is enough to bring 0.70 below 0.63, and the least loaded node gets it. */
+TEST(smallest_that_is_enough) {
+        struct world *world = world_new();
+
+        expect_move(world, "1>2");
+        const struct rebalance_node *node = world->plan.nodes;
+        assert_true(fabs(node->usage_ratio - 0.70) < 1e-9);
+        assert_true(fabs(node->after_ratio - 0.62) < 1e-9);
+        assert_true(fabs(node->target_ratio - 0.20) < 1e-9);
+        assert_true(fabs(node->target_after_ratio - 0.28) < 1e-9);
+        world_free(world);
+        world = world_with((const double[]){0.76, 0.30, 0.20, 0.40});
+        expect_move(world, "2>2");
+        world_free(world);
+}
+
+TEST(largest_if_none_is_enough) {
+        struct world *world = world_with((const double[]){0.95, 0.30, 0.20, 0.40});
+
+        expect_move(world, "2>2");
+        world_free(world);
+}
+
+TEST(no_hot_node) {
+        struct world *world = world_with((const double[]){0.649, 0.30, 0.20, 0.40});
+
+        (void)plan(world);
+        assert_int_equal(world->plan.node_count, 0);
+        world_free(world);
+}
+
+/* Pod 0 is too small. Pod 1 moves, unless something speaks against it; then pod 2 does. */
+TEST(pods_that_stay) {
+        struct world *world = world_new();
+
+        world->pods[1].is_kept = true;
+        expect_move(world, "2>2");
+        world->pods[1].is_kept = false;
+        world->pods[1].runs_unix_ms = OLD + 1;
+        expect_move(world, "2>2");
+        world->pods[1].runs_unix_ms = INT64_MAX;
+        expect_move(world, "2>2");
+        world->pods[1].runs_unix_ms = OLD;
+        world->workloads[1].running_count = 1;
+        expect_move(world, "2>2");
+        world->workloads[1].running_count = 2;
+        world->workloads[1].pending_count = 1;
+        expect_move(world, "2>2");
+        world->pods[1].workload = NULL;
+        expect_move(world, "2>2");
+        world->pods[2].workload = NULL;
+        expect_stay(world, REBALANCE_NO_POD);
+        world_free(world);
+}
+
+/* Then the next best pod is read. */
+TEST(pod_that_is_refused_when_read) {
+        struct world *world = world_new();
+
+        world->refused = 1;
+        expect_move(world, "2>2");
+        world->pods[2].workload = NULL;
+        expect_stay(world, REBALANCE_NO_POD);
+        world_free(world);
+}
+
+/* Of a node without a pod to move, each pod counts under its reason. */
+TEST(reasons) {
+        struct world *world = world_new();
+
+        world->refused = 1;
+        world->pods[2].is_kept = true;
+        world->workloads[3].running_count = 1;
+        world->workloads[4].pending_count = 1;
+        world->pods[5].runs_unix_ms = NOW;
+        world->input.pod_count = 6;
+        expect_stay(world, REBALANCE_NO_POD);
+        const size_t *kept = world->plan.nodes[0].kept;
+        assert_int_equal(kept[REBALANCE_KEEP_SMALL], 1);
+        assert_int_equal(kept[REBALANCE_KEEP_REFUSED], 1);
+        assert_int_equal(kept[REBALANCE_KEEP_BOUND], 1);
+        assert_int_equal(kept[REBALANCE_KEEP_ALONE], 1);
+        assert_int_equal(kept[REBALANCE_KEEP_BUSY], 1);
+        assert_int_equal(kept[REBALANCE_KEEP_YOUNG], 1);
+        world_free(world);
+}
+
+/* The estimate alone moves nothing: it may be above the line for a moment, or be old. */
+TEST(readings) {
+        struct world *world = world_with((const double[]){0.64, 0.30, 0.20, 0.40});
+        struct estimator *estimator = node_table_estimator(world->fixture->table);
+
+        estimator_bind(estimator, &(struct estimator_pod){.id = 7,
+                                                          .node = "n0",
+                                                          .node_len = 2,
+                                                          .request = {{1, 1e9}},
+                                                          .runs_unix_ms = NOW});
+        put(world, 0, 0.64, NOW);
+        expect_stay(world, REBALANCE_PASSING);
+        put(world, 0, 0.64, NOW - EXPIRES_MS);
+        expect_stay(world, REBALANCE_UNREAD);
+        world_free(world);
+}
+
+/* The scheduler would not use a node that is closed, has no room for the request, or is full. */
+TEST(targets) {
+        struct world *world = world_new();
+
+        world->closed_by[2] = "cordoned";
+        expect_move(world, "1>1");
+        world->pods[1].request = (struct pod_load){{2, 0}};
+        world->free[1].of[ESTIMATE_CPU] = 1.9;
+        expect_move(world, "1>3");
+        world->pods[1].request = (struct pod_load){{0, 2e12}};
+        expect_stay(world, REBALANCE_NO_TARGET);
+        world_free(world);
+}
+
+/* The pod's 0.08 and the node's margin, which is 0 here, must fit below the line. */
+TEST(full_targets) {
+        struct world *world = world_with((const double[]){0.70, 0.61, 0.61, 0.521});
+
+        expect_stay(world, REBALANCE_NO_TARGET);
+        world_free(world);
+        world = world_with((const double[]){0.70, 0.61, 0.61, 0.519});
+        expect_move(world, "1>3");
+        world_free(world);
+}
+
+/* The hottest node comes first. A plan moves as much as the caller allows, and one of fifty nodes.
+ */
+TEST(several) {
+        struct world *world = world_with((const double[]){0.70, 0.75, 0.20, 0.25});
+
+        for (size_t i = 3; i < 6; i++)
+                world->pods[i].row = 1;
+        world->input.pod_count = 6;
+        const struct rebalance_node *nodes = plan(world);
+        assert_int_equal(world->plan.node_count, 2);
+        assert_int_equal(nodes[0].row, 1);
+        assert_int_equal(nodes[0].pod, 5);
+        assert_int_equal(nodes[0].target_row, 2);
+        assert_int_equal(nodes[1].stay, REBALANCE_PLAN_IS_FULL);
+        world->input.move_max = 0;
+        nodes = plan(world);
+        assert_int_equal(nodes[0].stay, REBALANCE_PLAN_IS_FULL);
+        world_free(world);
+}
