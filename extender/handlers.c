@@ -17,15 +17,14 @@
 #include "extender/estimate_page/estimate_page.h"
 
 enum {
-        POOL_MAX = 64, /* idle jobs kept; in use are no more than workers */
-        /* A job that has grown past this many candidates is freed: the pool keeps jobs of usual
-         * size only. */
+        POOL_MAX = 64, /* idle jobs; as many as there are workers are in use */
+        /* A job with more candidates is freed: the pool keeps only jobs of usual size. */
         POOL_MAX_CANDIDATES = 1 << 14,
-        /* A reply of at most this is always sent; there are no more of them than connections. */
+        /* A reply of at most this size is always sent; the number of connections limits them. */
         SMALL_REPLY_BYTES = 64 << 10,
-        /* Of all larger ones that are being sent; beyond: 503. */
+        /* The limit for all larger replies in progress; further ones get 503. */
         SENDING_MAX_BYTES = 32 << 20,
-        REFUSALS_PER_MIN = 1, /* that are logged */
+        REFUSALS_PER_MIN = 1, /* logged */
 };
 
 /* The working memory of one request. */
@@ -34,13 +33,13 @@ struct job {
         struct node_snapshot *snapshot; /* NULL: the request is being read */
         struct request request;
         struct answer answer;
-        struct reply *reply; /* of the parcel */
+        struct reply *reply; /* in the parcel */
 };
 
-/* A reply until it has been sent. */
+/* A reply that is being sent. */
 struct parcel {
         struct handlers *handlers;
-        size_t sending_bytes; /* its part of the handlers'; 0: it is small */
+        size_t sending_bytes; /* its part of handlers->sending_bytes; 0: it is small */
         struct reply reply;
 };
 
@@ -52,13 +51,13 @@ struct verb_metrics {
 
 enum { VERB_COUNT = 4 };
 
-/* What a verb is; the last segment of its path is its name. */
+/* A verb. Its name is the last segment of the path. */
 struct verb {
         const char *name;
         int (*parse)(struct request *request, const char *body, size_t body_bytes,
                      struct error *err);
-        /* Judges the candidates and fills the reply; false when that is too large. NULL: the binder
-         * answers, if there is one. */
+        /* Judges the candidates and fills the reply; false if the reply is too large. NULL: the
+         * binder answers, if there is one. */
         bool (*act)(struct handlers *handlers, struct job *job, int64_t now_unix_ms);
 };
 
@@ -83,7 +82,7 @@ static void count_rejections(const struct job *job) {
         const struct table_policy *in_force = job->snapshot->table_policy;
         const struct judge_filtered *filtered = &job->answer.judge.filtered;
 
-        if (filtered->rejected_count == 0) /* none was over a limit, or all were and pass */
+        if (filtered->rejected_count == 0) /* no node was over a limit, or all were and passed */
                 return;
         for (size_t i = 0; i < in_force->policy->predicate_total; i++)
                 if (filtered->over_count[i] > 0)
@@ -123,7 +122,7 @@ static void keep_ranking(struct decisions *decisions, const struct job *job) {
 
         if (!decisions || !decision_take_pod(&job->request.pod, &pod))
                 return;
-        decision_take_ranking(&job->answer, job->reply->score_base, &ranking);
+        decision_take_ranking(&job->answer, &ranking);
         decisions_put_ranking(decisions, &pod, &ranking);
 }
 
@@ -158,15 +157,16 @@ static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_u
         answer_score(&job->answer, job->snapshot, &job->request, now_unix_ms, clock_mono_ms());
         if (job->snapshot->nodes.policy->scoring == POLICY_SCORING_ESTIMATE)
                 count_scored(handlers, &job->answer.judge);
-        if (!reply_prioritize(job->reply, &job->answer, handlers->options.is_compact))
+        if (!reply_prioritize(job->reply, &job->answer))
                 return false;
         keep_ranking(handlers->options.decisions, job);
         return true;
 }
 
 /*
- * The scheduler chooses victims by its own filters alone. On a node that is both full and hot it
- * would evict pods although filter rejects the node afterwards, and then go on to the next node.
+ * The scheduler chooses victims only by its own filters. On a node that is both full and hot, it
+ * would evict pods, although filter rejects the node afterwards, and then continue with the next
+ * node.
  */
 static bool preempt(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
         (void)handlers;
@@ -194,19 +194,19 @@ static struct verb_metrics *metrics_of(struct handlers *handlers, const struct v
 }
 
 static struct metrics_series *scored_counter(struct metrics *metrics, const char *reading) {
-        return metrics_counter(metrics, "plimsoll_extender_scored_candidates_total",
-                               "Candidates scored by estimate, by their readings: current, or one "
-                               "that has expired or is missing.",
-                               LABELS("reading", reading));
+        return metrics_counter(
+                metrics, "plimsoll_extender_scored_candidates_total",
+                "Candidates scored by estimate, by their readings: current, or expired "
+                "or missing.",
+                LABELS("reading", reading));
 }
 
 static struct metrics_series *list_counter(struct metrics *metrics, const char *list) {
         return metrics_counter(
                 metrics, "plimsoll_extender_shortlists_total",
-                "Filter calls with more passing candidates than the policy's "
-                "shortlist has places: answered with a short list, or with the whole "
-                "one, for a pod that has preferences or that the scheduler could "
-                "not place before.",
+                "Filter calls with more passing candidates than places on the shortlist, by the "
+                "list "
+                "in the answer: short, or whole for a pod with preferences or for a retried pod.",
                 LABELS("list", list));
 }
 
@@ -223,12 +223,14 @@ static void register_verb(struct handlers *handlers, struct metrics *metrics,
         for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
                 _cleanup_(freep) char *code = xasprintf("%d", statuses[i]);
                 of->answers[i] = metrics_counter(metrics, "plimsoll_extender_requests_total",
-                                                 "Requests answered, by verb and HTTP status.",
+                                                 "Answered requests by verb and HTTP status.",
                                                  LABELS("verb", verb->name, "code", code));
         }
-        of->duration = metrics_histogram(metrics, "plimsoll_extender_request_duration_seconds",
-                                         "Time from a request's last byte to its reply's first.",
-                                         LABELS("verb", verb->name), &metrics_duration_bounds);
+        of->duration = metrics_histogram(
+                metrics, "plimsoll_extender_request_duration_seconds",
+                "Time from the last byte of a request to the first byte of "
+                "its reply.",
+                LABELS("verb", verb->name), &metrics_duration_bounds);
 }
 
 static void handlers_register_metrics(struct handlers *handlers, struct metrics *metrics) {
@@ -237,29 +239,29 @@ static void handlers_register_metrics(struct handlers *handlers, struct metrics 
                         register_verb(handlers, metrics, &verbs[i]);
         handlers->last_call = metrics_gauge(
                 metrics, "plimsoll_extender_last_call_timestamp_seconds",
-                "Time of the last call of a scheduler; 0: none since the start.", NULL);
+                "Time of the last call of a scheduler; 0: no call since the start.", NULL);
         handlers->passed = metrics_counter(metrics, TABLE_POLICY_VERDICTS_NAME,
                                            TABLE_POLICY_VERDICTS_HELP, LABELS("predicate", "none"));
         handlers->unknown = metrics_counter(
                 metrics, "plimsoll_extender_unknown_nodes_total",
-                "Candidates that are not in the node table: they pass, with a score of 0.", NULL);
+                "Candidates that are not in the node table; they pass, with a score of 0.", NULL);
         handlers->duplicates = metrics_counter(metrics, "plimsoll_extender_duplicate_nodes_total",
-                                               "Candidates named twice in one request.", NULL);
+                                               "Candidates that occur twice in a request.", NULL);
         handlers->daemonset = metrics_counter(metrics, "plimsoll_extender_daemonset_pods_total",
-                                              "Filter calls for pods of a DaemonSet, which pass "
-                                              "everywhere.",
+                                              "Filter calls for pods of DaemonSets, to which no "
+                                              "limit applies.",
                                               NULL);
         handlers->all_over = metrics_counter(
                 metrics, "plimsoll_extender_all_over_total",
-                "Filter calls in which every candidate was over a limit and all passed "
+                "Filter calls in which every candidate was over a limit, so all passed "
                 "(whenAllOver: pass).",
                 NULL);
         handlers->short_lists = list_counter(metrics, "short");
         handlers->whole_for_preferences = list_counter(metrics, "whole_preferences");
         handlers->whole_for_retry = list_counter(metrics, "whole_retry");
-        handlers->left_out = metrics_counter(metrics, "plimsoll_extender_left_out_candidates_total",
-                                             "Candidates that passed and are not on a shortlist.",
-                                             NULL);
+        handlers->left_out = metrics_counter(
+                metrics, "plimsoll_extender_left_out_candidates_total",
+                "Candidates that passed, but are not on the shortlist.", NULL);
         handlers->scored_current = scored_counter(metrics, "current");
         handlers->scored_expired = scored_counter(metrics, "expired");
 }
@@ -328,7 +330,7 @@ static struct parcel *parcel_new(struct handlers *handlers) {
         return parcel;
 }
 
-/* An http_exchange's release: the reply has been sent. */
+/* The release function of an http_exchange: the reply has been sent. */
 static void parcel_free(void *userdata) {
         struct parcel *parcel = userdata;
 
@@ -337,7 +339,7 @@ static void parcel_free(void *userdata) {
         free(parcel);
 }
 
-/* Whether there is memory for it until it has been sent. */
+/* There is memory for the reply until it has been sent. */
 static bool parcel_is_admitted(struct parcel *parcel) {
         atomic_size_t *sending_bytes = &parcel->handlers->sending_bytes;
         size_t bytes = reply_memory_bytes(&parcel->reply);
@@ -348,7 +350,7 @@ static bool parcel_is_admitted(struct parcel *parcel) {
         return atomic_fetch_add(sending_bytes, bytes) + bytes <= SENDING_MAX_BYTES;
 }
 
-/* Whoever reaches the port can send garbage as fast as the network allows. */
+/* Any client can send garbage as fast as the network allows. */
 static void log_refusal(struct handlers *handlers, const struct http_exchange *exchange,
                         const struct error *err) {
         uint64_t unlogged;
@@ -402,7 +404,7 @@ static void judge_request(struct handlers *handlers, const struct verb *verb, st
         job->reply = &parcel->reply;
         exchange->release = parcel_free;
         exchange->release_userdata = parcel;
-        /* Once the request has been read, which may take long: the newest there is. */
+        /* The newest snapshot, now that the request has been read, which may take long. */
         job->snapshot = node_table_acquire(handlers->options.table);
         bool has_reply = verb->act(handlers, job, clock_wall_unix_ms());
         node_snapshot_unref(TAKE_PTR(job->snapshot));
@@ -412,7 +414,7 @@ static void judge_request(struct handlers *handlers, const struct verb *verb, st
         }
         if (!parcel_is_admitted(parcel)) {
                 refuse(handlers, verb, exchange,
-                       error_set(&err, EBUSY, "clients have yet to read %d MiB of replies",
+                       error_set(&err, EBUSY, "clients have not read %d MiB of replies",
                                  SENDING_MAX_BYTES >> 20),
                        &err);
                 return;
@@ -448,8 +450,8 @@ static void answer_verb(struct handlers *handlers, const struct verb *verb,
                                 (double)(clock_mono_ns() - begin_ns) / 1e9);
 }
 
-/* The verb is the path's last segment; the scheduler makes "//filter" of a verb "/filter", and
- * people end a prefix or a verb with a slash. */
+/* The verb is the last segment of the path. A configured verb "/filter" becomes "//filter", and
+ * prefixes and verbs may end with a slash. */
 static const struct verb *find_verb(const struct handlers *handlers, const char *path) {
         size_t end = strlen(path);
 

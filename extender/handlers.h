@@ -3,9 +3,10 @@
  * .../bind under any prefix, the pages of daemon/daemon.h, /decisions and /estimate. They run on
  * the server's worker threads and read snapshots of the node table.
  *
- * A fault of ours never rejects a node: nodes that are not in the table pass. A request that cannot
- * be parsed is answered with a status other than 200 and no body, which the scheduler treats as a
- * failed extender (and skips if it is ignorable), and never with an empty list of nodes.
+ * Guarantee: a fault in the extender never rejects a node. Nodes that are not in the table pass,
+ * and a request that cannot be parsed gets a status other than 200 without a body. The scheduler
+ * treats this as a failed extender, which it skips if the extender is ignorable. Such a request
+ * never gets an empty list of nodes.
  */
 #pragma once
 
@@ -22,10 +23,9 @@ struct handlers_options {
         const struct daemon *daemon;        /* all borrowed; they outlive the handlers */
         struct node_table *table;           /* with metrics */
         struct binder *binder;              /* NULL: no such verb */
-        struct decisions *decisions;        /* NULL: none are kept, and there is no such page */
-        struct shared_page *decisions_list; /* of the decisions */
+        struct decisions *decisions;        /* NULL: no decisions are kept, and there is no page */
+        struct shared_page *decisions_list; /* the page with all decisions */
         struct shared_page *estimate_page;  /* NULL: there is no such page */
-        bool is_compact;                    /* see reply_prioritize() */
         bool is_debug;                      /* one log line per request */
 };
 

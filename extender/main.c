@@ -30,10 +30,12 @@
 enum {
         REQUEST_MAX_BYTES = 128 << 20, /* 16,000 whole nodes of 8 kB */
         MMAP_THRESHOLD_BYTES = 1 << 20,
+        /* A scheduler has one call in flight at a time. The second worker is for another scheduler
+         * and for the pages. */
+        WORKERS = 2,
         DRAIN_MS = 5000,
-        BIND_TIMEOUT_MIN_MS = 100,
-        BIND_TIMEOUT_MAX_MS = 60000,
-        SHUTDOWN_DELAY_MAX_MS = 60000,
+        /* The time that kube-proxy needs to remove this replica from a Service on every node. */
+        SHUTDOWN_DELAY_MS = 3000,
 };
 
 static struct {
@@ -41,10 +43,9 @@ static struct {
         const char *bind_address;
         struct http_server_tls tls;
         struct option_list client_names;
-        int64_t port, threads;
+        int64_t port;
         int unit;
-        bool is_compact, is_binding;
-        int64_t bind_timeout_ms, shutdown_delay_ms;
+        bool is_binding;
 } settings;
 
 /* clang-format off */
@@ -57,57 +58,31 @@ static const struct option_row rows[] = {
         {.help = "Serving"},
         {.name = "bind-address", .type = OPTION_STRING, .value = &settings.bind_address,
          .fallback = "127.0.0.1", .metavar = "ADDRESS",
-         .help = "Address to listen on. The default serves a scheduler on the same host or in "
-                 "the same pod; behind a Service set 0.0.0.0 or ::, and --client-ca-file, since "
-                 "requests carry whole pod specs."},
+         .help = "Address to listen on. Behind a Service, set 0.0.0.0 or ::, and "
+                 "--client-ca-file: requests carry whole pod specs."},
         {.name = "port", .type = OPTION_INT, .value = &settings.port, .fallback = KUBE_PORT_TEXT(KUBE_PORT_EXTENDER),
          .metavar = "PORT", .min = 0, .max = 65535,
          .help = "Port to listen on; 0: any free port."},
-        {.name = "threads", .type = OPTION_INT, .value = &settings.threads, .fallback = "2",
-         .metavar = "COUNT", .min = 1, .max = 64,
-         .help = "Worker threads. A scheduler has one call in flight at a time; more threads "
-                 "help with several schedulers."},
         {.name = "tls-cert-file", .type = OPTION_STRING, .value = &settings.tls.cert_file,
          .metavar = "FILE",
-         .help = "Certificate to serve with, and those of its issuers, in PEM; without it, plain "
-                 "HTTP. This file and the next two are read again on SIGHUP and when one of them "
-                 "changes, also behind a symbolic link as in a Secret volume; if the new ones "
-                 "are invalid or expired, the old ones stay in force."},
+         .help = "Serving certificate and its issuers, in PEM; without it, plain HTTP. Reloaded "
+                 "when it changes, as are the next two files."},
         {.name = "tls-private-key-file", .type = OPTION_STRING, .value = &settings.tls.key_file,
          .metavar = "FILE",
-         .help = "Its private key, in PEM."},
+         .help = "Private key of the certificate, in PEM."},
         {.name = "client-ca-file", .type = OPTION_STRING, .value = &settings.tls.client_ca_file,
          .metavar = "FILE",
-         .help = "Answer only clients whose certificate is signed by one of these CAs, for client "
-                 "authentication."},
+         .help = "Serve only clients whose certificate is signed by one of these CAs."},
         {.name = "client-allowed-names", .type = OPTION_LIST, .value = &settings.client_names,
          .metavar = "NAME",
-         .help = "Common name that a client's certificate may have. Default: any, so "
-                 "let --client-ca-file have a CA that signs for nothing else."},
-        {.name = "compact-scores", .type = OPTION_BOOL, .value = &settings.is_compact,
-         .fallback = "true",
-         .help = "Subtract the smallest score from all scores of a reply and omit the zeros: the "
-                 "ranking is the same, and the scheduler has less to decode. False: every node "
-                 "is listed with its full score."},
+         .help = "Common name that a client's certificate must have. Default: any."},
         PROGRAM_STATUS_PAGE_ROW(
                 settings.shared,
-                "Keep the last 1,024 pods with what was answered and why, and show them as "
-                "/decisions, and what is known of nodes and workloads as /estimate, to every "
-                "client that may call: names of pods and nodes, loads and scores."),
+                "Serve /decisions (the last 1,024 pods, with the reasons for each answer) and "
+                "/estimate. Both show names of pods and nodes."),
         {.name = "bind", .type = OPTION_BOOL, .value = &settings.is_binding, .fallback = "false",
-         .help = "Also answer bind: create a Binding with the pod's UID, instead of the "
-                 "scheduler's own binder. Every client that reaches the port can then bind pods: "
-                 "listen on the loopback, or set --client-ca-file and "
-                 "--client-allowed-names."},
-        {.name = "bind-timeout", .type = OPTION_DURATION_MS, .value = &settings.bind_timeout_ms,
-         .fallback = "4s", .metavar = "DURATION", .min = BIND_TIMEOUT_MIN_MS,
-         .max = BIND_TIMEOUT_MAX_MS,
-         .help = "How long a bind is retried while the API server fails; must be below the "
-                 "extender's httpTimeout in the scheduler's configuration (5s unless set)."},
-        {.name = "shutdown-delay", .type = OPTION_DURATION_MS, .value = &settings.shutdown_delay_ms,
-         .fallback = "0s", .metavar = "DURATION", .min = 0, .max = SHUTDOWN_DELAY_MAX_MS,
-         .help = "How long calls are still answered after SIGTERM, while /readyz fails: behind a "
-                 "Service, until no node sends calls here any more. A second signal ends it."},
+         .help = "Also bind pods. Every client that reaches the port can then bind any pod: "
+                 "restrict clients with --client-ca-file."},
         {.help = "Annotations"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
@@ -123,7 +98,7 @@ struct extender {
         struct node_table *table;
         struct table_watch *table_watch;
         struct binder *binder;       /* NULL: without --bind */
-        struct decisions *decisions; /* NULL: without the status page, like the next two */
+        struct decisions *decisions; /* NULL without --status-page, like the next two */
         struct shared_page *decisions_list, *estimate_page;
         struct handlers *handlers;
         struct http_server *server;
@@ -160,6 +135,10 @@ static void end_calls(void *userdata) {
                 loop_stop(extender->daemon.loop);
 }
 
+static bool is_loopback(const char *address) {
+        return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
 static void extender_on_signal(void *userdata, int signal_number) {
         struct extender *extender = userdata;
         struct loop *loop = extender->daemon.loop;
@@ -170,21 +149,20 @@ static void extender_on_signal(void *userdata, int signal_number) {
                         certificates_reload(extender->certificates);
                 return;
         }
-        if (extender->is_ending) { /* the second signal: do not wait */
+        if (extender->is_ending) { /* a second signal: do not wait */
                 loop_timer_disarm(loop, &extender->shutdown_delay);
                 loop_stop(loop);
                 return;
         }
         extender->is_ending = true;
         health_shut_down(extender->daemon.health);
-        if (settings.shutdown_delay_ms > 0)
-                loop_timer_arm(loop, &extender->shutdown_delay,
-                               loop_now_mono_ms(loop) + settings.shutdown_delay_ms, end_calls,
-                               extender);
+        int64_t delay_ms = is_loopback(settings.bind_address) ? 0 : SHUTDOWN_DELAY_MS;
+        if (delay_ms > 0)
+                loop_timer_arm(loop, &extender->shutdown_delay, loop_now_mono_ms(loop) + delay_ms,
+                               end_calls, extender);
         else
-                end_calls(extender); /* before the log says so: no bind begins any more */
-        log_info(MSG("shutting down"), INT("signal", signal_number),
-                 INT("delay_ms", settings.shutdown_delay_ms));
+                end_calls(extender); /* before the log line: after it, no bind begins */
+        log_info(MSG("shutting down"), INT("signal", signal_number), INT("delay_ms", delay_ms));
 }
 
 static int listen_for_schedulers(struct extender *extender, struct error *err) {
@@ -195,7 +173,6 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .decisions = extender->decisions,
                 .decisions_list = extender->decisions_list,
                 .estimate_page = extender->estimate_page,
-                .is_compact = settings.is_compact,
                 .is_debug = settings.shared.log_level == LOG_LEVEL_DEBUG,
         };
 
@@ -203,7 +180,7 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
         struct http_server_options server_options = {
                 .bind_address = settings.bind_address,
                 .port = (uint16_t)settings.port,
-                .threads = (unsigned)settings.threads,
+                .threads = WORKERS,
                 .max_body_bytes = REQUEST_MAX_BYTES,
                 .tls = settings.tls,
                 .metrics = extender->daemon.metrics,
@@ -223,21 +200,17 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
         return r;
 }
 
-static bool is_loopback(const char *address) {
-        return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
-}
-
 static void prepare_to_bind(struct extender *extender) {
         if (!settings.is_binding)
                 return;
-        extender->binder = binder_new(&extender->daemon, settings.bind_timeout_ms);
+        extender->binder = binder_new(&extender->daemon);
         if (!settings.tls.client_ca_file && !is_loopback(settings.bind_address))
                 log_warn(MSG("every client that reaches this port can bind pods; set "
                              "--client-ca-file"),
                          STR("address", settings.bind_address));
 }
 
-/* In reverse order of creation: users before what they use. */
+/* In reverse order of creation, so that users are freed first. */
 static void extender_done(struct extender *extender) {
         certificates_free(extender->certificates);
         if (extender->binder)
@@ -359,8 +332,9 @@ int main(int argc, char **argv) {
         int first, status = 0;
 
         daemon_begin();
-        /* What a large request takes is returned to the system when it is freed. By default glibc
-         * raises this threshold after the first one and keeps the rest on its heaps. */
+        /* Return the memory of large requests to the system when it is freed. By default, glibc
+         * raises this threshold after the first one, and keeps the memory of later ones on its
+         * heaps. */
         (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
         int r = options_parse(rows, ARRAY_LEN(rows), argc, argv, &outcome, &first, &err);
         settings.tls.client_names = (const char *const *)settings.client_names.items;

@@ -3,16 +3,16 @@
  *
  *     <metric>: <ratio>,<timestamp>
  *     node_hot_value: <integer>,<timestamp>
- *     node_covered_seconds: <seconds>,<timestamp>    while windows are not full yet: how much time
- *                                                    the means of the same patch cover
- *     <metric>_peak: <ratio>,<timestamp>             for a maximum: the largest 5-minute mean
- *                                                   of the window; only controllers read it
+ *     node_covered_seconds: <seconds>,<timestamp>    until the windows are full: the time that the
+ *                                                    means in the same patch cover
+ *     <metric>_peak: <ratio>,<timestamp>             for a maximum: the largest 5-minute mean in
+ *                                                    the window; only controllers read it
  *
- * The timestamp of a metric is that of its newest sample, where the window of a mean ends; that of
- * the hot value is when it was counted and written; that of a peak is when the 5-minute mean was
- * measured. It is never later than the writing. It is at most a minute earlier, since otherwise a
- * metric that is sampled less often would expire between two samples. (crane's timestamps are the
- * time of writing.)
+ * Timestamps say when the value was measured: for a metric, the time of its newest sample, where
+ * the window of a mean ends; for a peak, the time of the 5-minute mean; for the hot value, the time
+ * of counting, which is the time of the write. A metric's timestamp is at most a minute older than
+ * the write, or a metric with rare samples would expire between two of them. Crane's timestamps are
+ * the time of the write.
  */
 #pragma once
 
@@ -28,14 +28,14 @@
 #define ANNOTATION_PEAK "_peak" /* follows the metric's name */
 
 enum {
-        ANNOTATION_TEXT_MAX = 64,     /* of annotation_format_*(), with the NUL */
+        ANNOTATION_TEXT_MAX = 64,     /* for annotation_format_*(), with the NUL */
         ANNOTATION_MAX_BYTES = 256,   /* a longer value is malformed */
-        ANNOTATION_GRACE_MS = 300000, /* how long past its period a value stays usable: 5 min */
-        ANNOTATION_LAG_MS = 60000,  /* a timestamp is at most this much earlier than the writing */
-        ANNOTATION_SKEW_MS = 60000, /* a timestamp further ahead of the clock is a warning */
-        /* A larger value is written and read as this one. It is above every limit, and everything
-         * that is computed from it (percent, products with weights and capacities, sums over nodes)
-         * is finite; with 1e308 it would not be. */
+        ANNOTATION_GRACE_MS = 300000, /* a value is usable for its period and this long */
+        ANNOTATION_LAG_MS = 60000,    /* a timestamp is at most this much older than the write */
+        ANNOTATION_SKEW_MS = 60000,   /* a timestamp further ahead of the clock causes a warning */
+        /* Larger values are written and read as this one. It is above every limit, and everything
+         * computed from it (percent, products with weights and capacities, sums over nodes) stays
+         * finite, which 1e308 would not. */
         ANNOTATION_RATIO_MAX = 1000000000,
 };
 
@@ -64,8 +64,8 @@ void annotation_format_ratio(double ratio, int64_t at_unix_ms, const struct zone
 void annotation_format_hot(int64_t hot, int64_t at_unix_ms, const struct zone *zone,
                            char text[static ANNOTATION_TEXT_MAX]);
 
-/** annotation_stamp_unix_ms() - the timestamp of a metric that is written now
- * @age_ms: of its newest sample, >= 0 */
+/** annotation_stamp_unix_ms() - the timestamp for a metric that is written now
+ * @age_ms: the age of its newest sample, >= 0 */
 int64_t annotation_stamp_unix_ms(int64_t now_unix_ms, int64_t age_ms);
 
 /**

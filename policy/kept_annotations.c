@@ -13,7 +13,7 @@ void kept_annotations_done(struct kept_annotations *kept) {
         *kept = (struct kept_annotations){0};
 }
 
-/* Keep what could be a reading: after the prefix, the key is a bare annotation name. */
+/* Keep annotations that may be readings: after the prefix, the key has no other prefix. */
 static void collect(const json_t *annotations, const char *prefix, struct buf *out) {
         size_t prefix_len = strlen(prefix);
         const char *key;
@@ -25,7 +25,7 @@ static void collect(const json_t *annotations, const char *prefix, struct buf *o
                 if (strncmp(key, prefix, prefix_len) != 0 ||
                     !metric_name_is_valid(key + prefix_len) || !text)
                         continue;
-                /* One byte more than is legal is enough to be malformed. */
+                /* One byte above the limit is enough to make the value malformed. */
                 size_t len = size_min(json_string_length(value), ANNOTATION_MAX_BYTES + 1);
                 bool ok = buf_append(out, key + prefix_len, strlen(key + prefix_len) + 1) &&
                           buf_append(out, text, len) && buf_putc(out, '\0');
@@ -55,7 +55,7 @@ bool kept_annotations_set(struct kept_annotations *kept, const json_t *annotatio
 
 const char *kept_annotations_next(const struct kept_annotations *kept, const char *key,
                                   const char **ret_value) {
-        if (key) /* behind its value */
+        if (key) /* skip to the value; the next key follows it */
                 key += strlen(key) + 1;
         const char *next = key ? key + strlen(key) + 1 : kept->text;
 

@@ -1,6 +1,6 @@
 /*
- * A node's annotations that may be readings, kept as text (about 50 bytes each): which of them are
- * used depends on the policy, which may change.
+ * The annotations of a node that may be readings, as text (about 50 bytes each). All are kept,
+ * since a new policy may need other ones.
  */
 #pragma once
 
@@ -20,19 +20,21 @@ void kept_annotations_done(struct kept_annotations *kept);
 
 /**
  * kept_annotations_set() - replace all
- * @annotations: metadata.annotations; not trusted; NULL or no object: none
- * @prefix:      annotation prefix; keys without it are ignored, others are kept without it
- * Return: false when they are the same as before
+ * @annotations: metadata.annotations, not trusted; NULL or not an object: none
+ * @prefix:      keys without this prefix are ignored; the other keys are stored without it
+ * Return: false if nothing has changed
  *
- * Values are cut after ANNOTATION_MAX_BYTES + 1 bytes, and a byte that is not printable ASCII
- * becomes '?'. Such values are malformed before and after, and then they are safe to print.
+ * Values are cut after ANNOTATION_MAX_BYTES + 1 bytes, and bytes that are not printable ASCII
+ * become
+ * '?'. This makes values safe to print; such values are malformed anyway.
  */
 bool kept_annotations_set(struct kept_annotations *kept, const json_t *annotations,
                           const char *prefix);
 
-/** kept_annotations_next() - the key after @key, without its prefix, and its value; @key NULL: the
- * first one. NULL: there are no more */
+/** kept_annotations_next() - the key after @key, without its prefix, and its value
+ * @key: NULL: start with the first key
+ * Return: NULL after the last key */
 const char *kept_annotations_next(const struct kept_annotations *kept, const char *key,
                                   const char **ret_value);
-/** kept_annotations_get() - the value of @key, without its prefix; NULL when there is none */
+/** kept_annotations_get() - the value of @key, which has no prefix; NULL: there is none */
 const char *kept_annotations_get(const struct kept_annotations *kept, const char *key);

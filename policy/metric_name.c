@@ -12,7 +12,7 @@ static const char *const statistic_names[] = {
         [METRIC_P99] = "p99",
 };
 
-/* What follows @prefix and then @separator in @text; NULL when @text begins otherwise. */
+/* The rest of @text after @prefix and @separator; NULL if @text does not begin with them. */
 static const char *skip(const char *text, const char *prefix, const char *separator) {
         size_t prefix_len = strlen(prefix), separator_len = strlen(separator);
 
@@ -41,7 +41,7 @@ bool metric_query_parse_for(const char *name, const char *resource_name, unsigne
                             struct metric_query *ret) {
         const char *rest = skip(name, resource_name, "_usage_");
 
-        /* "max" begins "max_avg": what follows decides. */
+        /* "max" is the beginning of "max_avg": the rest decides. */
         for (size_t s = 0; rest && s < ARRAY_LEN(statistic_names); s++) {
                 const char *window = skip(rest, statistic_names[s], "_");
                 int64_t window_ms = 0;
@@ -76,7 +76,7 @@ static const char *window_of(const char *name) {
 
 void metric_query_offer(const char *resource_name, struct nearest *nearest,
                         char ret[static METRIC_NAME_MAX + 1]) {
-        /* Whoever writes gpu does not mean cpu. */
+        /* gpu is not a misspelling of cpu. */
         if (nearest->word[0] != resource_name[0])
                 return;
         for (size_t s = 0; s < ARRAY_LEN(statistic_names); s++) {

@@ -1,8 +1,8 @@
 /*
- * The built-in resources, one row each: all that page reading, windows, PromQL and the
- * documentation need to know of one. A resource of a kind that exists takes a row, a test of its
- * page, and `tests/tools/readme.py --apply`, which brings docs/policy-metrics.md and the
- * CRD up to date.
+ * The built-in resources. One row has everything that the readers of exporters' pages, the windows,
+ * PromQL and the documentation need about a resource. To add a resource of an existing kind, add a
+ * row and a test of its page, and run `tests/tools/readme.py --apply`, which updates
+ * docs/policy-metrics.md and the CRD.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 /* How usage is computed from the families of a row, [0], [1], ... */
 enum metric_kind {
         /* Counters */
-        METRIC_KIND_CPU,     /* [0]: seconds by CPU and mode; the share of all modes but idle */
-        METRIC_KIND_TIME,    /* [0]: seconds, a single series; their share of the time */
+        METRIC_KIND_CPU,     /* [0]: seconds by CPU and mode; the share of all modes except idle */
+        METRIC_KIND_TIME,    /* [0]: seconds, a single series; its share of the time */
         METRIC_KIND_DISK,    /* [0]: seconds by device; the busiest device's share of the time */
         METRIC_KIND_NETWORK, /* in the order of enum node_network_field; the busiest device */
 
@@ -31,16 +31,16 @@ struct metric_resource_row {
         const char *what; /* for docs/policy-metrics.md */
         enum metric_kind kind;
         struct metric_family {
-                const char *name;      /* on node_exporter's page; NULL behind the last */
-                const char *collector; /* node_exporter's, for ?collect[]= */
+                const char *name;      /* on node_exporter's page; NULL after the last family */
+                const char *collector; /* its node_exporter collector, for ?collect[]= */
         } families[METRIC_MAX_FAMILIES];
         /*
-         * The mean over a window, for which $W stands; NULL: promql.c composes it. `without` the
-         * labels that distinguish a node's series, so that those that distinguish targets stay:
-         * two scrapes of one exporter give two values, not their sum.
+         * The mean over a window $W; NULL: promql.c composes it. It aggregates `without` the labels
+         * that distinguish the series of one node, and so keeps the labels that distinguish
+         * targets: if an exporter is scraped twice, the result has two values, not their sum.
          */
         const char *promql;
-        const char *promql_alive; /* a raw series that each node with a fresh sample has */
+        const char *promql_alive; /* a raw series, present for each node with a fresh sample */
 };
 
 #define METRIC_FAMILY_CPU                                                                          \
@@ -58,8 +58,8 @@ struct metric_resource_row {
                 }                                                                                  \
         }
 
-/* rate() divides by the whole window, also when a series is younger than it: divided by the rate
- * of the node's own clock, which is as young, it is the share of the time that was observed. */
+/* rate() divides by the whole window even if the series is younger. The rate of the node's clock is
+ * too small by the same factor, so their quotient is the share of the observed time. */
 #define METRIC_PROMQL_TIME(family) "rate(" family "[$W]) / rate(node_time_seconds[$W])"
 
 /* node_filesystem.h has the reasons. */
@@ -145,7 +145,7 @@ enum metric_resource { METRIC_RESOURCE_ROWS(METRIC_RESOURCE_ID_) METRIC_RESOURCE
 
 extern const struct metric_resource_row metric_resource_rows[METRIC_RESOURCE_COUNT];
 
-/** metric_resource_is_gauge() - of a built-in resource */
+/** metric_resource_is_gauge() - a built-in resource is read from gauges */
 static inline bool metric_resource_is_gauge(unsigned resource) {
         return metric_resource_rows[resource].kind >= METRIC_KIND_SHARE;
 }

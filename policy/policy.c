@@ -190,7 +190,7 @@ bool policy_query_parse(const struct policy *policy, const char *name, struct me
         return metric_query_parse(name, ret);
 }
 
-/* The metric that an annotation is of; owned by the caller. */
+/* The metric that an annotation carries; owned by the caller. */
 static char *metric_of_key(const char *key) {
         size_t len = strlen(key), suffix_len = strlen(ANNOTATION_PEAK);
         bool is_peak = len > suffix_len && strcmp(key + len - suffix_len, ANNOTATION_PEAK) == 0;

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 
-/* It shows an hour later still what was there once. */
+/* An old peak stays in it for an hour or more. */
 static bool is_long_maximum(const struct policy_metric *metric) {
         const struct metric_query *query = &metric->query;
 
@@ -18,8 +18,9 @@ static bool is_estimated(const struct policy_metric *metric) {
                (query->resource == METRIC_CPU || query->resource == METRIC_MEM);
 }
 
-/* A backlog fills the nodes that are not blocked until they are, each for the whole window.
- * @limits: what the list @field was read to, if it is there */
+/* A limit on a long maximum blocks each node for the whole window. Waiting pods then fill the nodes
+ * that are not blocked yet, until all are.
+ * @limits: the range of the list @field, if there is one */
 static void advise_limits(const struct reader_map *parent, const char *field,
                           struct policy_range limits, const struct policy *policy) {
         struct reader_map item = {0};
@@ -33,13 +34,13 @@ static void advise_limits(const struct reader_map *parent, const char *field,
                         continue;
                 duration_format(metric->query.window_ms, window);
                 reader_warn(&item, "name",
-                            "%s blocks a node for %s after it was full once: pods that wait fill "
-                            "the others, until every node is blocked",
+                            "%s blocks a node for %s after one peak: waiting pods then fill the "
+                            "other nodes, until every node is blocked",
                             metric->name, window);
         }
 }
 
-/* @priorities: what the list was read to, if it is there */
+/* @priorities: the range of the list, if there is one */
 static void advise_priorities(const struct reader_map *parent, struct policy_range priorities,
                               const struct policy *policy) {
         struct reader_map item = {0};
@@ -52,17 +53,17 @@ static void advise_priorities(const struct reader_map *parent, struct policy_ran
                         continue;
                 has_estimate |= is_estimated(metric);
                 if (is_long_maximum(metric))
-                        reader_warn(&item, "name",
-                                    "%s still shows pods that are gone; scoring: estimate goes by "
-                                    "means",
-                                    metric->name);
+                        reader_warn(
+                                &item, "name",
+                                "%s still includes pods that have ended; scoring: estimate uses "
+                                "means",
+                                metric->name);
                 if (priority->scale == POLICY_SCALE_RELATIVE)
-                        reader_warn(&item, "scale",
-                                    "no effect with scoring: estimate, which takes usage as it is");
+                        reader_warn(&item, "scale", "no effect with scoring: estimate");
         }
         if (!has_estimate)
                 reader_warn(parent, "priority",
-                            "scoring: estimate has nothing to go by: expected a mean of cpu or "
+                            "scoring: estimate has no reading to use: expected a mean of cpu or "
                             "mem, such as cpu_usage_avg_5m");
 }
 
@@ -72,7 +73,7 @@ static void advise_pools(const struct reader_map *spec, const struct policy *pol
         for (size_t i = 0; reader_map_item(spec, "pools", POLICY_MAX_POOLS, i, &item); i++) {
                 const struct policy_pool *pool = &policy->pools[i];
                 advise_limits(&item, "predicate", pool->predicates, policy);
-                /* An empty list is there to have none. */
+                /* An empty list means: no priorities. */
                 if (policy->scoring == POLICY_SCORING_ESTIMATE &&
                     pool->priorities.begin >= policy->priority_count &&
                     pool->priorities.end > pool->priorities.begin)
@@ -87,14 +88,14 @@ static void advise_rules(const struct reader_map *spec, const struct policy *pol
                 advise_limits(&item, "limits", policy->rules[i].limits, policy);
 }
 
-/* Whatever the scheduler weighs itself, it weighs among these. */
+/* The scheduler's own plugins score only the nodes on the shortlist. */
 static void advise_shortlist(const struct reader_map *spec, const struct policy *policy) {
         enum { FEW = 8 };
 
         if (policy->shortlist > 0 && policy->shortlist < FEW)
                 reader_warn(spec, "extender",
-                            "shortlist: %d leaves the scheduler no choice: pods that come at once "
-                            "go to the same nodes",
+                            "shortlist: %d leaves the scheduler almost no choice: pods created "
+                            "together are placed on the same nodes",
                             policy->shortlist);
 }
 

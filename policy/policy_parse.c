@@ -1,5 +1,5 @@
 /*
- * What a DynamicSchedulerPolicy may hold, from the document down to its fields.
+ * The fields of a DynamicSchedulerPolicy, from the document down.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 #include "policy/policy_terms.h"
 #include "policy/policy_yaml.h"
 
-enum { SLIP_MAX = 2 }; /* edits that lead from a misspelling to the name that was meant */
+enum { SLIP_MAX = 2 }; /* edits between a misspelling and the correct name */
 
-/* RFC 1123, as Kubernetes demands of an object's name. */
+/* RFC 1123, as Kubernetes requires for the names of objects. */
 static bool is_object_name(const char *text) {
         return name_is_made_of(text, strlen(text), sizeof(((struct policy *)NULL)->name) - 1,
                                NAME_LOWER "-.", "-.", "-.");
@@ -43,7 +43,7 @@ static bool is_label_name(const char *text) {
                                "");
 }
 
-/* ASCII, so that characters are bytes for the API server's limit and for ours. */
+/* ASCII only: the API server counts characters, and we count bytes. */
 static bool is_label_value(const char *text) {
         for (size_t i = 0; text[i]; i++)
                 if (text[i] < ' ' || text[i] > '~')
@@ -60,7 +60,7 @@ static void expect_word(const struct reader_map *map, const char *field, const c
 
 /* ---- Maps of labels. */
 
-/* Names and values that labels may have. */
+/* The names and values that are valid for labels. */
 struct label_kind {
         bool (*is_name)(const char *text);
         const char *names;
@@ -68,7 +68,7 @@ struct label_kind {
         const char *values;
 };
 
-/* Return: how many there are; a required map has at least one */
+/* Return: their number; a required map has at least one label */
 static size_t read_labels(const struct reader_map *item, const char *field, enum reader_need need,
                           const struct label_kind *kind,
                           struct policy_label ret[static POLICY_MAX_MATCHES]) {
@@ -157,7 +157,7 @@ static void read_own_resources(const struct reader_map *spec, struct policy *pol
 
 /* ---- spec.syncPolicy */
 
-/* A source may deliver a metric whose name is no query. But the name may also be a misspelt query.
+/* A name that is not a query may be a misspelt query, or a metric that a source delivers by name.
  */
 static void check_spelling(const struct reader_map *item, const struct policy *policy,
                            const char *name) {
@@ -184,7 +184,7 @@ static void check_metric(const struct reader_map *item, const struct policy *pol
                 check_spelling(item, policy, metric->name);
 }
 
-/* Most likely a misspelling. */
+/* An unused resource is most likely a misspelling. */
 static void warn_of_unused_resources(const struct reader_map *spec, const struct policy *policy) {
         uint32_t used = 0;
 
@@ -216,6 +216,7 @@ static void read_metrics(const struct reader_map *spec, struct policy *policy) {
                         check_metric(&item, policy, metric);
                 policy->metric_count++;
         }
+        ((struct policy_draft *)spec->reader->userdata)->is_sync_wrong = !reader_map_is_sound(spec);
         if (policy_has_list(spec, "syncPolicy"))
                 warn_of_unused_resources(spec, policy);
 }
@@ -226,7 +227,7 @@ static bool is_node_label_value(const char *text) {
         return text[0] == '\0' || metric_name_is_valid(text);
 }
 
-/* What a map's key may be: [prefix/]name. */
+/* [prefix/]name */
 static bool is_node_label_name(const char *text) {
         const char *slash = strchr(text, '/');
 
@@ -259,8 +260,7 @@ static void read_pools(const struct reader_map *spec, struct policy *policy) {
                 if (policy_has_list(&item, "priority"))
                         pool->priorities = policy_read_priorities(&item, "priority",
                                                                   POLICY_POOL_MAX_TERMS, policy);
-                if (!reader_map_end(&item))
-                        return;
+                (void)reader_map_end(&item);
                 policy->pool_count++;
         }
 }
@@ -309,7 +309,7 @@ static void read_match(const struct reader_map *item, struct policy_rule *rule) 
         if (policy_has_list(&match, "priorityBelow"))
                 reader_integer(&match, "priorityBelow", "a whole number of 32 bits", INT32_MIN,
                                INT32_MAX, &rule->priority_below);
-        /* A field that is null, or unknown, is no condition: the rule would be about every pod. */
+        /* Without a condition (all fields are null or unknown) the rule would match every pod. */
         if (reader_map_end(&match) && rule->namespace_count == 0 && rule->labels.count == 0 &&
             !rule->priority_class[0] && rule->priority_below == INT64_MAX)
                 reader_refuse(&match, NULL,
@@ -335,8 +335,7 @@ static void read_rules(const struct reader_map *spec, struct policy *policy) {
                                       has_limits ? "both" : "neither");
                 rule->limits = policy_read_predicates(&item, "limits", POLICY_POOL_MAX_TERMS,
                                                       policy);
-                if (!reader_map_end(&item))
-                        return;
+                (void)reader_map_end(&item);
                 policy->rule_count++;
         }
 }
@@ -414,7 +413,8 @@ static void read_taints(const struct reader_map *spec, struct policy *policy) {
                 memcpy(ratios, usual, sizeof(usual));
                 policy->level_count = ARRAY_LEN(usual);
         }
-        if (reader_map_end(&taints) && policy->priority_count == 0)
+        (void)reader_map_end(&taints);
+        if (reader_map_is_sound(spec) && policy->priority_count == 0)
                 reader_refuse(spec, "taints",
                               "expected spec.priority, whose metrics make the load, got nothing");
 }
@@ -434,20 +434,20 @@ static void read_idle(const struct reader_map *spec, struct policy *policy) {
         _cleanup_(freep) char *name = xasprintf(POLICY_IDLE_PEAK_PREFIX "%s",
                                                 window ? window : "1h");
         int metric = policy_metric_index(policy, name);
-        /* As the object's definition has it. */
+        /* The limits of the CRD. */
         if (window && (strlen(window) > 16 || strlen(window + strspn(window, "0")) > 9 + 1))
                 reader_expected(&idle, "peak",
-                                "at most 16 characters, and at most 9 digits behind zeros");
-        else if (metric < 0 || !policy->metrics[metric].is_query ||
-                 policy->metrics[metric].period_ms == 0)
+                                "at most 16 characters, and at most 9 digits after leading zeros");
+        else if (!policy_sync_is_wrong(spec) && (metric < 0 || !policy->metrics[metric].is_query ||
+                                                 policy->metrics[metric].period_ms == 0))
                 reader_expected(&idle, "peak", "%s with a period above 0", what);
         else
                 policy->idle_peak = (size_t)metric;
         (void)reader_map_end(&idle);
 }
 
-/* Others refer to what is read first: syncPolicy to metrics, predicate, priority and idle to
- * syncPolicy, taints to priority. */
+/* The order matters: syncPolicy refers to metrics; predicate, priority and idle to syncPolicy; and
+ * taints to priority. */
 static void read_policy_spec(const struct reader_map *document, struct policy *policy) {
         static const char *const fields[] = {"metrics", "syncPolicy", "predicate", "priority",
                                              "pools",   "rules",      "hotValue",  "extender",
@@ -474,7 +474,7 @@ static void read_policy_spec(const struct reader_map *document, struct policy *p
 
 static void read_policy_document(struct reader *reader, const struct tree_node *root,
                                  struct policy *policy) {
-        /* The controller writes the status; it is not read. */
+        /* status is ignored: the controller writes it. */
         static const char *const fields[] = {"apiVersion", "kind",   "metadata",
                                              "spec",       "status", NULL};
         static const char *const metadata_fields[] = {"name", NULL};
@@ -484,7 +484,7 @@ static void read_policy_document(struct reader *reader, const struct tree_node *
                 return;
         expect_word(&document, "apiVersion", POLICY_API_VERSION);
         expect_word(&document, "kind", POLICY_KIND);
-        /* No reader_map_end(): an API object's metadata has many fields more. */
+        /* No reader_map_end(): the metadata of API objects has many more fields. */
         if (reader_map_field(&document, "metadata", READER_OPTIONAL, &metadata))
                 reader_name(&metadata, "name", READER_OPTIONAL, is_object_name,
                             "at most 253 of a-z, 0-9, '-' and '.'", policy->name);
@@ -493,7 +493,7 @@ static void read_policy_document(struct reader *reader, const struct tree_node *
 }
 
 static void add_warning(void *userdata, const char *text) {
-        struct policy *policy = userdata;
+        struct policy *policy = ((const struct policy_draft *)userdata)->policy;
 
         if (policy->warning_count < POLICY_MAX_WARNINGS)
                 policy->warnings[policy->warning_count] = xstrdup(text);
@@ -503,8 +503,9 @@ static void add_warning(void *userdata, const char *text) {
 int policy_from_tree(const struct tree_node *root, bool is_strict, struct policy **ret,
                      struct error *err) {
         _cleanup_(policy_freep) struct policy *policy = xcalloc(1, sizeof(*policy));
+        struct policy_draft draft = {.policy = policy};
         struct reader reader = {
-                .on_warning = add_warning, .userdata = policy, .is_strict = is_strict};
+                .on_warning = add_warning, .userdata = &draft, .is_strict = is_strict};
 
         read_policy_document(&reader, root, policy);
         if (reader.error.code != 0) {
@@ -542,7 +543,7 @@ int policy_load_file(const char *path, bool is_strict, struct policy **ret, stru
 struct policy *policy_default(void) {
         struct policy *policy = NULL;
 
-        /* It is part of the program: a unit test reads it, strictly. */
+        /* It is part of the program, and a unit test reads it strictly. */
         if (policy_parse((const char *)policy_yaml, policy_yaml_bytes, true, &policy, NULL) < 0)
                 abort();
         return policy;

@@ -5,8 +5,8 @@
 #include "base/number.h"
 #include "policy/policy.h"
 
-/* Names are not empty and hold nothing that YAML minds, but one may look like a number, end like a
- * key, or spell what YAML 1.1 takes for something else than text. */
+/* Names are not empty and have no special characters of YAML. But a name may look like a number,
+ * end like a key, or be a word that is not a string in YAML 1.1. */
 static const char *quote_of(const char *name) {
         static const char *const words[] = {
                 "null", "true", "false", "yes", "no", "on", "off", "y", "n",
@@ -19,7 +19,7 @@ static const char *quote_of(const char *name) {
         return is_text ? "" : "\"";
 }
 
-/* "  - {name: cpu_usage_avg_5m,     ", so that what follows is aligned. @indent: of the item */
+/* "  - {name: cpu_usage_avg_5m,     ", padded so that the next fields are aligned */
 static void print_name(const struct policy *policy, size_t metric, int indent, struct buf *out) {
         const char *name = policy->metrics[metric].name;
         size_t longest = 0;
@@ -31,13 +31,13 @@ static void print_name(const struct policy *policy, size_t metric, int indent, s
                    (int)(longest - strlen(name)), "");
 }
 
-/* "  syncPolicy:", and whether items follow. */
+/* "  syncPolicy:", or "  syncPolicy: []" if no items follow */
 static void print_list(const char *field, size_t count, int indent, struct buf *out) {
         buf_printf(out, "%*s%s:%s\n", indent, "", field, count > 0 ? "" : " []");
 }
 
 /* "    series: DCGM_FI_DEV_GPU_UTIL"
- * @before: of the line, in front of the word */
+ * @before: the line up to the colon */
 static void print_word(const char *before, const char *word, struct buf *out) {
         buf_printf(out, "%s: %s%s%s\n", before, quote_of(word), word, quote_of(word));
 }
@@ -127,7 +127,7 @@ static void print_pool(const struct policy *policy, const struct policy_pool *po
                        struct buf *out) {
         buf_puts(out, "  - nodeSelector:\n");
         print_selector(&pool->selector, 6, out);
-        /* A pool's own terms come after the spec's. */
+        /* The terms of a pool come after those of the spec. */
         if (pool->predicates.begin >= policy->predicate_count)
                 print_predicates(policy, "predicate", pool->predicates, 4, out);
         if (pool->priorities.begin >= policy->priority_count)

@@ -16,26 +16,41 @@ bool policy_has_list(const struct reader_map *map, const char *field) {
         return list && !tree_is_null(list);
 }
 
-/* The index of the syncPolicy entry with the item's name; 0 on error. */
-static size_t read_sync_index(const struct reader_map *item, const struct policy *policy) {
-        static const char what[] = "a name of spec.syncPolicy";
-        const char *text = reader_text(item, "name", READER_REQUIRED, what);
+static const char sync_name[] = "a name of spec.syncPolicy";
 
-        if (!text)
-                return 0;
-        int index = policy_metric_index(policy, text);
+/* @name is not in syncPolicy: it is misspelt here or there. */
+static void expect_sync_name(const struct reader_map *item, const char *name,
+                             const struct policy *policy) {
+        struct nearest nearest = NEAREST_TO(name);
+        struct metric_query query;
+
+        for (size_t i = 0; i < policy->metric_count; i++)
+                nearest_offer(&nearest, policy->metrics[i].name);
+        const char *near = nearest.candidate;
+        if (!near)
+                reader_expected(item, "name", "%s", sync_name);
+        else if (policy_query_parse(policy, name, &query) &&
+                 !policy_query_parse(policy, near, &query))
+                reader_expected(item, "name", "%s (which has %s: did you mean %s there?)",
+                                sync_name, near, name);
+        else
+                reader_expected(item, "name", "%s (did you mean %s?)", sync_name, near);
+}
+
+/* The index of the syncPolicy entry with the item's name; SIZE_MAX on error. */
+static size_t read_sync_index(const struct reader_map *item, const struct policy *policy) {
+        const char *name = reader_text(item, "name", READER_REQUIRED, sync_name);
+        int index = name ? policy_metric_index(policy, name) : -1;
+
         if (index < 0) {
-                struct nearest nearest = NEAREST_TO(text);
-                for (size_t i = 0; i < policy->metric_count; i++)
-                        nearest_offer(&nearest, policy->metrics[i].name);
-                const char *meant = nearest.candidate;
-                reader_expected(item, "name", "%s%s%s%s", what, meant ? " (did you mean " : "",
-                                meant ? meant : "", meant ? "?)" : "");
-                return 0;
+                if (name && !policy_sync_is_wrong(item))
+                        expect_sync_name(item, name, policy);
+                return SIZE_MAX;
         }
-        /* Never written, so never fresh: crane ignores such an entry without a warning. */
-        if (policy->metrics[index].period_ms == 0)
-                reader_expected(item, "name", "%s with a period above 0", what);
+        /* Such a metric is never written, so it never has a fresh value. Crane ignores it silently.
+         */
+        if (policy->metrics[index].period_ms == 0 && !policy_sync_is_wrong(item))
+                reader_expected(item, "name", "%s with a period above 0", sync_name);
         return (size_t)index;
 }
 
@@ -63,18 +78,18 @@ struct policy_range policy_read_predicates(const struct reader_map *parent, cons
                 predicate->over_limit = (enum policy_over_limit)reader_choice(
                         &item, "overLimit", READER_OPTIONAL, policy_over_limit_names);
                 policy->has_last |= predicate->over_limit == POLICY_OVER_LIMIT_LAST;
-                if (!reader_map_end(&item))
-                        return range;
-                for (size_t before = range.begin; before < range.end; before++)
+                policy->predicate_total = ++range.end;
+                if (!reader_map_end(&item) || predicate->metric == SIZE_MAX)
+                        continue;
+                for (size_t before = range.begin; before + 1 < range.end; before++)
                         if (policy->predicates[before].metric == predicate->metric)
                                 policy_expect_unique(&item);
-                /* A ratio, as in the annotations. No per cent sign: kube-scheduler gives its
-                 * message to the event recorder as a format, and a pod's event would read "above
-                 * 65%!(MISSING)". */
+                /* A ratio, as in the annotations, not a percentage: kube-scheduler passes its
+                 * message to the event recorder as a format, and the event of a pod would read
+                 * "above 65%!(MISSING)". */
                 number_format(predicate->limit_ratio, limit);
                 (void)snprintf(predicate->reason, sizeof(predicate->reason), "%s above %s",
                                policy->metrics[predicate->metric].name, limit);
-                policy->predicate_total = ++range.end;
         }
         return range;
 }
@@ -84,6 +99,7 @@ struct policy_range policy_read_priorities(const struct reader_map *parent, cons
         static const char *const fields[] = {"name", "weight", "scale", "target", NULL};
         struct policy_range range = {policy->priority_total, policy->priority_total};
         struct reader_map item = {.fields = fields};
+        bool is_sound = true;
         double sum = 0;
 
         for (size_t i = 0; reader_map_item(parent, list, max, i, &item); i++) {
@@ -95,15 +111,16 @@ struct policy_range policy_read_priorities(const struct reader_map *parent, cons
                                                                    policy_scale_names);
                 reader_number(&item, "target", READER_OPTIONAL, "a ratio above 0 and below 1",
                               DBL_TRUE_MIN, 1 - DBL_EPSILON / 2, &priority->target_ratio);
-                if (!reader_map_end(&item))
-                        return range;
-                for (size_t before = range.begin; before < range.end; before++)
+                policy->priority_total = ++range.end;
+                is_sound &= reader_map_end(&item);
+                sum += priority->weight;
+                if (priority->metric == SIZE_MAX)
+                        continue;
+                for (size_t before = range.begin; before + 1 < range.end; before++)
                         if (policy->priorities[before].metric == priority->metric)
                                 policy_expect_unique(&item);
-                sum += priority->weight;
-                policy->priority_total = ++range.end;
         }
-        if (range.end > range.begin && sum == 0)
+        if (is_sound && range.end > range.begin && sum == 0)
                 reader_refuse(parent, list, "expected at least one weight above 0, got none");
         if (!number_is_finite(sum))
                 reader_refuse(parent, list, "expected weights with a finite sum, got infinity");

@@ -15,9 +15,8 @@ static size_t pool_of(const struct reading_columns *columns, size_t row) {
 }
 
 /*
- * Truncates toward zero. Clamps before it converts, since a product with a weight may be as
- * large as a double can be and converting that is undefined; what is no number (inf / inf) is worth
- * nothing.
+ * Truncates toward zero. Clamps before the conversion: a product with a weight may be as large as a
+ * double can be, and converting that is undefined. NaN (inf / inf) becomes 0.
  */
 static int points_from_double(double points) {
         if (points >= POINTS_MAX)

@@ -10,7 +10,7 @@
 
 #include "base/attributes.h"
 
-enum { ERROR_MSG_MAX = 512 };
+enum { ERROR_MSG_MAX = 1024 };
 
 struct error {
         int code;                /* negative errno; 0: no error */

@@ -13,23 +13,21 @@
 
 enum { QUOTED_MAX = 60, FIELD_MAX = 64 }; /* bytes of the document that a message repeats */
 
-/* "line 12: spec.priority[2].weight: @what"; nodes of an API object have no line. */
-static void describe_place(struct error *err, const struct reader_map *map, const char *field,
-                           unsigned line, const char *what) {
-        char where[32] = "";
+enum { PLACE_BYTES = READER_PATH_MAX + FIELD_MAX + 32 };
+
+/* "line 12: spec.priority[2].weight: "; nodes of an API object have no line. */
+static void describe_place(char ret[static PLACE_BYTES], const struct reader_map *map,
+                           const char *field, unsigned line) {
+        char where[24] = "";
 
         if (line > 0)
                 (void)snprintf(where, sizeof(where), "line %u: ", line);
         if (!field)
-                (void)error_set(err, EINVAL, "%s%s: %s", where,
-                                map->path[0] ? map->path : "the document", what);
+                (void)snprintf(ret, PLACE_BYTES, "%s%s: ", where,
+                               map->path[0] ? map->path : "the document");
         else
-                (void)error_set(err, EINVAL, "%s%s%s%.*s: %s", where, map->path,
-                                map->path[0] ? "." : "", FIELD_MAX, field, what);
-}
-
-static bool has_failed(const struct reader_map *map) {
-        return map->reader->error.code != 0;
+                (void)snprintf(ret, PLACE_BYTES, "%s%s%s%.*s: ", where, map->path,
+                               map->path[0] ? "." : "", FIELD_MAX, field);
 }
 
 /* The field's value, or NULL; the object itself without a field. */
@@ -72,17 +70,43 @@ static const char *misspelling_of(const struct reader_map *map, const char *miss
         return NULL;
 }
 
+static void add_error(struct reader *reader, const struct error *report) {
+        enum { MORE_BYTES = sizeof("; and 18446744073709551615 more errors") };
+        static const char separator[] = "; ";
+        struct error *all = &reader->error;
+        size_t len = strlen(report->msg), shown = reader->shown_count;
+        char *end = all->msg + reader->texts_len;
+
+        reader->error_count++;
+        all->code = report->code;
+        if (shown == 0) {
+                *all = *report;
+        } else if (shown == reader->error_count - 1 && shown < READER_MAX_ERRORS &&
+                   reader->texts_len + strlen(separator) + len + MORE_BYTES <= sizeof(all->msg)) {
+                (void)stpcpy(stpcpy(end, separator), report->msg);
+        } else {
+                size_t more = reader->error_count - shown;
+                (void)snprintf(end, sizeof(all->msg) - reader->texts_len, "; and %zu more error%s",
+                               more, number_plural(more));
+                return;
+        }
+        reader->shown_count++;
+        reader->texts_len = strlen(all->msg);
+}
+
 /* @line: 0: unknown. A warning is built like an error: bounded, and without control characters. */
 static void report_at(const struct reader_map *map, enum reader_severity severity, unsigned line,
                       const char *field, const char *what) {
         struct reader *reader = map->reader;
+        char place[PLACE_BYTES];
         struct error report;
 
-        describe_place(&report, map, field, line, what);
+        describe_place(place, map, field, line);
+        (void)error_set(&report, EINVAL, "%s%s", place, what);
         if (severity == READER_WARNING || (severity == READER_SUSPICION && !reader->is_strict))
                 reader->on_warning(reader->userdata, report.msg);
-        else if (!has_failed(map))
-                reader->error = report;
+        else if (!strstr(reader->error.msg, place)) /* it has no error yet */
+                add_error(reader, &report);
 }
 
 void reader_report(const struct reader_map *map, enum reader_severity severity, const char *field,
@@ -121,13 +145,11 @@ void reader_expected(const struct reader_map *map, const char *field, const char
                               node->is_quoted ? "\"" : "");
 }
 
-/* The value of a field; NULL: it is absent, or an error was reported. */
+/* The value of a field; NULL if it is absent, which is an error if it is required. */
 static const struct tree_node *value_of(const struct reader_map *map, const char *field,
                                         enum reader_need need, const char *what) {
         const struct tree_node *node = node_of(map, field);
 
-        if (has_failed(map))
-                return NULL;
         if (node && !tree_is_null(node))
                 return node;
         if (need == READER_REQUIRED)
@@ -138,9 +160,11 @@ static const struct tree_node *value_of(const struct reader_map *map, const char
 bool reader_map_root(struct reader *reader, const struct tree_node *node, struct reader_map *map) {
         map->reader = reader;
         map->node = node;
-        if (node->kind != TREE_MAP)
-                reader_expected(map, NULL, "a map");
-        return !has_failed(map);
+        map->errors_before = reader->error_count;
+        if (node->kind == TREE_MAP)
+                return true;
+        reader_expected(map, NULL, "a map");
+        return false;
 }
 
 bool reader_map_field(const struct reader_map *parent, const char *field, enum reader_need need,
@@ -160,12 +184,16 @@ bool reader_list_item(const struct reader_map *parent, const char *field, size_t
                       struct reader_map *map) {
         const struct tree_node *list = value_of(parent, field, READER_OPTIONAL, "");
 
-        if (list && list->kind != TREE_LIST)
+        if (!list)
+                return false;
+        if (list->kind != TREE_LIST) {
                 reader_expected(parent, field, "a list");
-        else if (list && list->count > max)
+                return false;
+        }
+        if (list->count > max)
                 reader_refuse(parent, field, "expected at most %zu entries, got %zu", max,
                               list->count);
-        if (!list || has_failed(parent) || index >= list->count)
+        if (index >= size_min(list->count, max))
                 return false;
         int len = snprintf(map->path, sizeof(map->path), "%s%s%s[%zu]", parent->path,
                            parent->path[0] ? "." : "", field, index);
@@ -173,6 +201,7 @@ bool reader_list_item(const struct reader_map *parent, const char *field, size_t
         (void)len;
         map->reader = parent->reader;
         map->node = &list->items[index];
+        map->errors_before = map->reader->error_count;
         return true;
 }
 
@@ -183,18 +212,24 @@ bool reader_map_item(const struct reader_map *parent, const char *field, size_t 
 }
 
 bool reader_map_end(const struct reader_map *map) {
-        for (size_t i = 0; !has_failed(map) && i < map->node->count; i++) {
+        for (size_t i = 0; i < map->node->count; i++) {
                 const char *key = map->node->items[i].key;
                 char what[128];
                 if (is_known(map, key))
                         continue;
                 const char *meant = nearest_field(map, key);
+                if (meant && !tree_get(map->node, meant) && !reader_map_is_sound(map))
+                        continue; /* the error about the missing field has it */
                 (void)snprintf(what, sizeof(what), "unknown field%s%s%s",
                                meant ? " (did you mean " : "", meant ? meant : "",
                                meant ? "?)" : "");
                 report_at(map, READER_SUSPICION, map->node->items[i].key_line, key, what);
         }
-        return !has_failed(map);
+        return reader_map_is_sound(map);
+}
+
+bool reader_map_is_sound(const struct reader_map *map) {
+        return map->reader->error_count == map->errors_before;
 }
 
 const char *reader_text(const struct reader_map *map, const char *field, enum reader_need need,

@@ -11,9 +11,9 @@
  *     }
  *     *err = reader.error;
  *
- * The reader keeps the first error. After it, nothing is read any more: a caller reads all fields
- * of an object and checks once. An optional field that is absent or null leaves its output
- * unchanged.
+ * Reading goes on after an error, so that all errors of a document are reported at once. A field
+ * that is wrong, and an optional field that is absent or null, leave their outputs unchanged: a
+ * caller reads all fields of an object, and checks at its end what they mean together.
  */
 #pragma once
 
@@ -25,14 +25,23 @@
 #include "base/error.h"
 #include "codec/tree.h"
 
-enum { READER_PATH_MAX = 128 }; /* "spec.metrics[15].match"; a longer path is cut */
+enum {
+        READER_PATH_MAX = 128,  /* "spec.metrics[15].match"; a longer path is cut */
+        READER_MAX_ERRORS = 10, /* with a text; further errors are counted */
+};
 
 struct reader {
         /* Receives each warning; may be NULL if the reader is strict and the caller never warns. */
         void (*on_warning)(void *userdata, const char *text);
         void *userdata;
-        bool is_strict;     /* suspicions are errors */
-        struct error error; /* the first one; code 0: none */
+        bool is_strict; /* suspicions are errors */
+        /* "line 3: a: ...; line 9: b: ...; and 2 more errors"; code 0: none. It has as many errors
+         * as fit, up to READER_MAX_ERRORS; a field has at most one. */
+        struct error error;
+
+        /* For the reader itself. */
+        size_t error_count, shown_count; /* shown: with a text */
+        size_t texts_len;                /* the length of these texts in error.msg */
 };
 
 /* An object of the document, while its fields are read. The caller sets the first two members. */
@@ -43,12 +52,13 @@ struct reader_map {
         /* Set by reader_map_*(). */
         struct reader *reader;
         const struct tree_node *node;
+        size_t errors_before;       /* of the reader, when the object began */
         char path[READER_PATH_MAX]; /* "spec.priority[2]"; "" for the document */
 };
 
 enum reader_need { READER_OPTIONAL, READER_REQUIRED };
 
-/* Each begins an object, and returns false if it is absent or there was an error. */
+/* Each begins an object, and returns false if it is absent or not a map. */
 
 /** reader_map_root() - the document itself */
 bool reader_map_root(struct reader *reader, const struct tree_node *node, struct reader_map *map);
@@ -63,8 +73,10 @@ bool reader_map_item(const struct reader_map *parent, const char *field, size_t 
 bool reader_list_item(const struct reader_map *parent, const char *field, size_t max, size_t index,
                       struct reader_map *map);
 
-/** reader_map_end() - report unknown fields; false if there has been any error so far */
+/** reader_map_end() - report unknown fields. Return: reader_map_is_sound() */
 bool reader_map_end(const struct reader_map *map);
+/** reader_map_is_sound() - the object has had no error so far */
+bool reader_map_is_sound(const struct reader_map *map);
 
 /** reader_expected() - report the error "line N: path.field: expected @fmt, got <the value>"
  * @field: NULL: the object itself */
@@ -84,7 +96,7 @@ void reader_report(const struct reader_map *map, enum reader_severity severity, 
 /* Values. @what completes the error's "expected ...": "a finite number >= 0". With a NULL @field,
  * the object itself is the value. */
 
-/** reader_text() - a scalar, owned by the tree; NULL if it is absent or there was an error */
+/** reader_text() - a scalar, owned by the tree; NULL if it is absent or wrong */
 const char *reader_text(const struct reader_map *map, const char *field, enum reader_need need,
                         const char *what);
 /** reader_name() - a text that @is_valid accepts; copied to @ret, which has room for any of them */

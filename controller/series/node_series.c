@@ -163,8 +163,9 @@ static void render_copy(const struct series_copy *copy, struct buf *out) {
         buf_append(out, copy->limits.data, copy->limits.len);
         render_usage(copy, out);
         begin_family(out, "plimsoll_node_score",
-                     "Score of a node by its readings only, 0 to 100: the headroom with scoring: "
-                     "estimate; otherwise none with scale: relative (--node-series).");
+                     "Score of the node by its readings only, 0 to 100: the headroom with "
+                     "scoring: estimate, else none with scale: relative. A closed node, which is "
+                     "cordoned or has a taint that keeps pods out, has none (--node-series).");
         render_numbers(copy, out, "plimsoll_node_score", true);
         begin_family(out, "plimsoll_node_hot_value",
                      "Points for recent bindings, if the policy has hotValue (--node-series).");
@@ -319,7 +320,8 @@ void node_series_begin(struct node_series *series, size_t count) {
         series->next = copy;
 }
 
-void node_series_add(struct node_series *series, const char *name, const struct series_row *row) {
+void node_series_add(struct node_series *series, const char *name, bool is_closed,
+                     const struct series_row *row) {
         struct series_copy *copy = series->next;
 
         if (!row)
@@ -327,6 +329,8 @@ void node_series_add(struct node_series *series, const char *name, const struct 
         assert(copy->count < copy->max_count);
         struct series_row *to = row_at(copy, copy->count++);
         memcpy(to, row, copy->row_bytes);
+        if (is_closed)
+                to->score = -1;
         to->name_at = copy->names.len;
         (void)buf_append(&copy->names, name, strlen(name) + 1);
 }

@@ -101,7 +101,7 @@ static void read_headers(const struct reader_map *map, struct credentials_option
 
         if (!reader_map_field(map, "http_headers", READER_OPTIONAL, &headers))
                 return;
-        for (size_t i = 0; i < headers.node->count && !headers.reader->error.code; i++) {
+        for (size_t i = 0; i < headers.node->count; i++) {
                 const char *name = headers.node->items[i].key;
                 struct reader_map header = {.fields = (const char *const[]){"values", NULL}};
                 if (!is_header_name(name))

@@ -29,8 +29,9 @@ static void candidates_begin(struct candidates *candidates, size_t rows) {
         }
 }
 
-/* Whether candidate @index, which is not in the table, is the first one of its name. The set is
- * allocated when needed: until the table is filled, every node of every request is a stranger. */
+/* True if candidate @index, which is not in the table, is the first with its name. The set is
+ * allocated on demand, and may be large: until the table is filled, all candidates are strangers.
+ */
 static bool is_new_stranger(struct candidates *candidates, const struct request *request,
                             size_t index, bool is_first) {
         const struct request_node *node = &request->nodes[index];
@@ -62,7 +63,7 @@ static bool is_new_stranger(struct candidates *candidates, const struct request 
 
 static uint32_t place_stranger(struct candidates *candidates, const struct request *request,
                                size_t index, struct judge_question *question) {
-        /* Node objects without a name are not duplicates of each other. */
+        /* Node objects without names are not duplicates of each other. */
         bool is_nameless = !request->has_names && request->nodes[index].name_bytes == 0;
 
         if (!is_nameless &&

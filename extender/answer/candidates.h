@@ -1,6 +1,6 @@
 /*
- * From the names in a request to rows of the node table. It remembers the order of the last
- * request, so that most look-ups are one comparison instead of a hash.
+ * Maps the names in a request to rows of the node table. It remembers the order of the last
+ * request, so most look-ups take one comparison instead of a hash.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 struct candidates {
         /* [row] */
-        uint32_t *seen_in; /* number of the last request that had it */
+        uint32_t *seen_in; /* the number of the last request that had the row */
         uint32_t *next;    /* the row that followed it in that request */
         size_t row_cap;
         uint32_t request_number;
@@ -23,6 +23,6 @@ struct candidates {
 
 void candidates_done(struct candidates *candidates);
 
-/** candidates_find() - after judge_begin(): set rows, unknown_count and duplicate_count */
+/** candidates_find() - set rows, unknown_count and duplicate_count; after judge_begin() */
 void candidates_find(struct candidates *candidates, const struct node_snapshot *snapshot,
                      const struct request *request, struct judge_question *question);

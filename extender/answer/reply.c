@@ -6,13 +6,13 @@
 
 enum {
         REPLY_MAX_TEXT_BYTES = 16 << 20,
-        /* Copying a shorter run of the request is cheaper than a piece. No Node object is shorter,
-         * so large requests are not copied. */
+        /* It is cheaper to copy a shorter run of the request than to send it as a piece. No Node
+         * object is shorter, so large requests are never copied. */
         SLICE_MIN_BYTES = 1024,
 };
 
 struct reply_piece {
-        const char *slice; /* NULL: @bytes of our own text from @offset */
+        const char *slice; /* NULL: @bytes of the generated text from @offset */
         size_t offset;
         size_t bytes;
 };
@@ -54,7 +54,7 @@ static void put(struct reply *reply, const char *text) {
         (void)buf_puts(&reply->text, text);
 }
 
-/* A string as it stands in the request, between quotes. */
+/* A string from the request, still escaped, with quotes. */
 static void put_quoted(struct reply *reply, const char *text, size_t len) {
         put(reply, "\"");
         (void)buf_append(&reply->text, text, len);
@@ -86,14 +86,14 @@ static bool reply_finish(struct reply *reply) {
         return !reply->text.overflow;
 }
 
-/* The candidates on the list, comma-separated; neighbours in the request are sent as one run. */
-static void put_told(struct reply *reply, const struct answer *answer) {
+/* The candidates on the list, separated by commas; neighbours in the request form one run. */
+static void put_listed(struct reply *reply, const struct answer *answer) {
         const struct request *request = answer->request;
-        const bool *is_told = answer->judge.filtered.is_told;
+        const bool *is_listed = answer->judge.filtered.is_listed;
         bool is_first = true;
 
         for (size_t i = 0; i < request->count;) {
-                if (!is_told[i]) {
+                if (!is_listed[i]) {
                         i++;
                         continue;
                 }
@@ -102,7 +102,7 @@ static void put_told(struct reply *reply, const struct answer *answer) {
                 do {
                         to = request->nodes[i].json + request->nodes[i].json_bytes;
                         i++;
-                } while (i < request->count && is_told[i]);
+                } while (i < request->count && is_listed[i]);
                 if (!is_first)
                         put(reply, ",");
                 is_first = false;
@@ -110,7 +110,7 @@ static void put_told(struct reply *reply, const struct answer *answer) {
         }
 }
 
-/* A rejected candidate is always in the table. */
+/* The candidate must be in the table, as every rejected candidate is. */
 static const struct node_name *name_of(const struct answer *answer, size_t i) {
         return node_names_at(answer->snapshot->names, answer->judge.question.rows[i]);
 }
@@ -133,16 +133,16 @@ static void put_rejected(struct reply *reply, const struct answer *answer) {
         }
 }
 
-/* The scheduler does not see a difference between a node that is left out and one that is in this
- * list, but what it writes into the pod's event is counted from the list. One node stands for all,
- * since each entry costs the scheduler time. */
+/* For the scheduler, nodes that are left out and nodes in this list are both rejected, but it
+ * counts the reasons in the list for the pod's event. One entry stands for all nodes that are left
+ * out, since each entry takes the scheduler's time. */
 static void put_left_out(struct reply *reply, const struct answer *answer) {
         const struct judge_filtered *filtered = &answer->judge.filtered;
         const struct request *request = answer->request;
 
         for (size_t i = 0; filtered->left_out_count > 0 && i < request->count; i++) {
                 const struct request_node *node = &request->nodes[i];
-                if (filtered->is_told[i] || filtered->rejected_by[i] >= 0 ||
+                if (filtered->is_listed[i] || filtered->rejected_by[i] >= 0 ||
                     answer->judge.question.rows[i] == JUDGE_DUPLICATE || node->name_bytes == 0)
                         continue;
                 put(reply, filtered->rejected_count > 0 ? "," : "");
@@ -162,7 +162,7 @@ bool reply_filter(struct reply *reply, const struct answer *answer) {
         reply_begin(reply);
         put(reply, has_names ? "{\"Nodes\":null,\"NodeNames\":["
                              : "{\"Nodes\":{\"metadata\":{},\"items\":[");
-        put_told(reply, answer);
+        put_listed(reply, answer);
         put(reply, has_names ? "]" : "]},\"NodeNames\":null");
         put(reply, ",\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{");
         put_rejected(reply, answer);
@@ -191,7 +191,7 @@ bool reply_preempt(struct reply *reply, const struct answer *answer) {
         put(reply, "{\"NodeNameToMetaVictims\":{");
         for (size_t i = 0; i < request->count; i++) {
                 const struct request_node *node = &request->nodes[i];
-                if (!answer->judge.filtered.is_told[i])
+                if (!answer->judge.filtered.is_listed[i])
                         continue;
                 put_quoted(reply, node->name, node->name_bytes);
                 put(reply, ":{\"Pods\":[");
@@ -215,66 +215,49 @@ static char *append_score(char *at, int score) {
         return at;
 }
 
-/* Nodes that are not in the table have no rendered entry; a compact reply rarely has any. */
-static void put_unknown(struct reply *reply, const struct answer *answer, int least, int base) {
+/* Nodes that are not in the table have no rendered entry. */
+static void put_unknown(struct reply *reply, const struct answer *answer) {
         const uint32_t *rows = answer->judge.question.rows;
         const int *points = answer->judge.scored.points;
 
         for (size_t i = 0; i < answer->request->count; i++) {
                 const struct request_node *node = &answer->request->nodes[i];
-                if (rows[i] != JUDGE_UNKNOWN || points[i] <= least || node->name_bytes == 0)
+                if (rows[i] != JUDGE_UNKNOWN || points[i] == 0 || node->name_bytes == 0)
                         continue;
                 put(reply, "{\"Host\":");
                 put_quoted(reply, node->name, node->name_bytes);
-                (void)buf_printf(&reply->text, ",\"Score\":%d},", points[i] - base);
+                (void)buf_printf(&reply->text, ",\"Score\":%d},", points[i]);
         }
 }
 
-/* The smallest score of the candidates. */
-static int least_score(const struct judge *judge) {
-        const uint32_t *rows = judge->question.rows;
-        const int *points = judge->scored.points;
-        int least = 10;
-
-        for (size_t i = 0; i < judge->question.count; i++)
-                if (rows[i] != JUDGE_DUPLICATE && points[i] < least)
-                        least = points[i];
-        return least;
-}
-
-/* The candidates in the table with more points than @least. This runs once per node, so memory is
- * reserved once. */
-static void put_known(struct reply *reply, const struct answer *answer, int least, int base) {
+/* Runs once per node, so it reserves memory once. */
+static void put_known(struct reply *reply, const struct answer *answer) {
         enum { SCORE_BYTES = 4 }; /* at most `10},` */
         const struct judge *judge = &answer->judge;
         const int *points = judge->scored.points;
         size_t bytes = 0;
 
         for (size_t i = 0; i < judge->question.count; i++)
-                if (judge_knows(judge, i) && points[i] > least)
+                if (judge_knows(judge, i) && points[i] > 0)
                         bytes += SCORE_BYTES + name_of(answer, i)->entry_bytes;
         if (!buf_reserve(&reply->text, bytes))
                 return;
         char *at = reply->text.data + reply->text.len;
         for (size_t i = 0; i < judge->question.count; i++) {
-                if (!judge_knows(judge, i) || points[i] <= least)
+                if (!judge_knows(judge, i) || points[i] == 0)
                         continue;
                 const struct node_name *name = name_of(answer, i);
                 memcpy(at, name->entry, name->entry_bytes);
-                at = append_score(at + name->entry_bytes, points[i] - base);
+                at = append_score(at + name->entry_bytes, points[i]);
         }
         reply->text.len = (size_t)(at - reply->text.data);
 }
 
-bool reply_prioritize(struct reply *reply, const struct answer *answer, bool is_compact) {
-        int base = is_compact ? least_score(&answer->judge) : 0;
-        int least = is_compact ? base : -1; /* scores up to this one are left out */
-
+bool reply_prioritize(struct reply *reply, const struct answer *answer) {
         reply_begin(reply);
-        reply->score_base = base;
         put(reply, "[");
-        put_known(reply, answer, least, base);
-        put_unknown(reply, answer, least, base);
+        put_known(reply, answer);
+        put_unknown(reply, answer);
         drop_comma(reply);
         put(reply, "]");
         return reply_finish(reply);

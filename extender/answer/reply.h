@@ -1,9 +1,10 @@
 /*
- * Replies as kube-scheduler decodes them: exact Go spelling, every candidate named at most once,
- * never one that the request did not name, integer scores from 0 to 10.
+ * Replies in the form that kube-scheduler decodes. Guarantee: names are spelt as in Go, each
+ * candidate occurs at most once, all candidates come from the request, and scores are integers from
+ * 0 to 10.
  *
- * A reply is a list of pieces: text of our own, and runs of passing candidates that are sent from
- * where they stand in the request.
+ * A reply is a list of pieces: generated text, and runs of passing candidates, which are sent
+ * directly from the request.
  */
 #pragma once
 
@@ -18,48 +19,44 @@
 struct reply_piece;
 
 struct reply {
-        struct iovec *pieces; /* what to send, valid after one of the reply_ functions below */
+        struct iovec *pieces; /* the data to send; valid after one of the functions below */
         size_t count;
         size_t bytes;
-        int score_base; /* reply_prioritize(): subtracted from all scores */
 
-        struct buf text;           /* our own text; pieces point into it */
-        struct reply_piece *marks; /* the pieces, as long as the text may still move */
+        struct buf text;           /* the generated text; pieces point into it */
+        struct reply_piece *marks; /* the pieces, while the text may still move */
         size_t mark_count, mark_cap, piece_cap;
-        size_t text_marked; /* text up to here is in marks */
+        size_t text_marked; /* the marks include the text up to here */
 };
 
 void reply_init(struct reply *reply);
 void reply_done(struct reply *reply);
-/** reply_memory_bytes() - what it has allocated; the request's text, into which it points, is not
- * its own */
+/** reply_memory_bytes() - the allocated memory, without the text of the request */
 size_t reply_memory_bytes(const struct reply *reply);
 
 /**
  * reply_filter() - an ExtenderFilterResult
  *
- * Rejected nodes are in FailedAndUnresolvableNodes with the predicate's reason. So is the first
- * candidate that the shortlist leaves out, with the number of such candidates; the scheduler puts
- * these reasons into the pod's event. The others are not in the reply.
+ * FailedAndUnresolvableNodes has the rejected nodes with the reasons of the predicates, and the
+ * first node that the shortlist leaves out with the number of such nodes; the scheduler copies
+ * these reasons into the pod's event. Other nodes that are left out are not in the reply.
  * @answer: after answer_filter(); the reply borrows the request
- * Return: false when it would be larger than any reply may be
+ * Return: false if the reply would be too large
  */
 _must_check_ bool reply_filter(struct reply *reply, const struct answer *answer);
 
 /**
  * reply_preempt() - an ExtenderPreemptionResult: the candidates that pass, with their victims
  *
- * A candidate that is not in the reply is vetoed.
- * @answer: after answer_filter() of a request of request_parse_preemption()
+ * A candidate that is missing in the reply is vetoed.
+ * @answer: after answer_filter() for a request from request_parse_preemption()
  */
 _must_check_ bool reply_preempt(struct reply *reply, const struct answer *answer);
 
 /**
- * reply_prioritize() - a HostPriorityList, a bare array
+ * reply_prioritize() - a HostPriorityList, a bare array: the candidates with a score above 0
  *
- * @answer:     after answer_score()
- * @is_compact: subtract the smallest score from all, and leave out the zeros. A node that is not in
- *              the reply gets 0 anyway, so the ranking is the same, with less to decode.
+ * The scheduler adds 0 for a node that the list does not have, and has less to decode.
+ * @answer: after answer_score()
  */
-_must_check_ bool reply_prioritize(struct reply *reply, const struct answer *answer,
-                                   bool is_compact);
+_must_check_ bool reply_prioritize(struct reply *reply, const struct answer *answer);

@@ -16,9 +16,7 @@ void request_done(struct request *request) {
         *request = REQUEST_NULL;
 }
 
-/* The candidate whose JSON begins at @json and ends at the cursor. Return: false: there are too
- * many
- */
+/* Add the candidate whose JSON begins at @json and ends at the cursor. Return: false: too many */
 static bool add_node(struct request *request, const struct skim *skim,
                      const struct skim_string *name, const char *json) {
         if (request->count >= REQUEST_MAX_NODES)
@@ -112,7 +110,7 @@ static bool read_victim(struct skim *skim, struct victim_reader *reader) {
                 {SKIM_ONLY("uid", struct skim_string), .read = skim_field_any_text},
                 {0},
         };
-        /* Of a whole pod, or of a MetaPod. */
+        /* The UID of a whole pod, or of a MetaPod. */
         static const struct skim_field fields[] = {
                 {SKIM_ONLY("metadata", struct skim_string), .fields = metadata_fields},
                 {SKIM_ONLY("UID", struct skim_string), .read = skim_field_any_text},
@@ -139,7 +137,7 @@ static bool read_victim_pods(struct skim *skim, void *ret) {
         return step == SKIM_END;
 }
 
-/* 0: it is no whole number */
+/* 0: not an integer */
 static bool read_violations(struct skim *skim, void *ret) {
         const char *begin = skim->at;
 

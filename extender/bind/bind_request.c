@@ -15,7 +15,7 @@ static bool is_pod_namespace(const char *text) {
         return is_label(text, strlen(text));
 }
 
-/* Labels with a dot between each two; only the whole has a limit, as in Kubernetes. */
+/* Labels separated by dots. Only the total length has a limit, as in Kubernetes. */
 static bool is_subdomain(const char *text) {
         for (;;) {
                 size_t len = strcspn(text, ".");
@@ -31,7 +31,7 @@ static bool is_uid(const char *text) {
         return name_is_made_of(text, strlen(text), BIND_UID_MAX, NAME_ANY "-._", "", "");
 }
 
-/* @what: what the member is, for the error */
+/* @what: the kind of value, for the error */
 static int take_member(const struct skim_string *value, const char *member,
                        bool (*is_valid)(const char *text), const char *what, char *ret, size_t size,
                        struct error *err) {

@@ -1,8 +1,8 @@
 /*
  * kube-scheduler's ExtenderBindingArgs: {"PodName":..,"PodNamespace":..,"PodUID":..,"Node":..}.
  *
- * Namespace and name become part of a path, and all four part of a Binding, so anything that is not
- * a valid Kubernetes name is refused here. Members are matched as in request.h.
+ * Namespace and name become part of a path, and all four members part of a Binding, so the parser
+ * refuses invalid Kubernetes names. Field names match as in request.h.
  */
 #pragma once
 
@@ -26,9 +26,9 @@ struct bind_request {
 };
 
 /**
- * bind_request_parse() - parse one
- * Return: 0; -E2BIG, -EBADMSG: not an ExtenderBindingArgs object; -EINVAL: one with an invalid
- * name, which is to be reported to the scheduler
+ * bind_request_parse() - read an ExtenderBindingArgs object
+ * Return: 0; -E2BIG, -EBADMSG: not such an object; -EINVAL: it has an invalid name, which the
+ * caller reports to the scheduler
  */
 _must_check_ int bind_request_parse(struct bind_request *ret, const char *text, size_t len,
                                     struct error *err);

@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/json_write.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -19,7 +18,7 @@
 enum {
         RETRY_FIRST_MS = 50,
         RETRY_MAX_MS = 1000,
-        STATUS_MAX_BYTES = 64 << 10, /* of the API server's answer to a Binding */
+        STATUS_MAX_BYTES = 64 << 10, /* the API server's answer to a Binding */
         POD_MAX_BYTES = 4 << 20,
         REPLY_MAX_BYTES = 4 << 10,
 };
@@ -43,7 +42,7 @@ static const char *const result_names[] = {
 };
 
 struct bind;
-/* @body: NULL: the answer is no JSON */
+/* @body: NULL: the answer is not JSON */
 typedef void bind_done_fn(struct bind *bind, const struct kube_answer *answer, const json_t *body);
 
 /* One request. Once it is suspended, it belongs to the loop. */
@@ -58,24 +57,23 @@ struct bind {
         bind_done_fn *on_done;  /* of the call */
         struct loop_timer retry_timer, deadline_timer;
         struct backoff backoff;
-        struct error trouble; /* why the last attempt failed */
+        struct error trouble; /* the failure of the last attempt */
 };
 
 LIST_HEAD(bind_list, bind);
 
 struct binder {
         const struct daemon *daemon;
-        int64_t timeout_ms;
 
         pthread_mutex_t lock;   /* guards these three */
-        struct bind_list binds; /* suspended ones */
+        struct bind_list binds; /* suspended binds */
         size_t under_way;
         bool is_draining; /* or stopped */
 
-        /* The loop's. */
+        /* Only for the loop's thread. */
         void (*on_drained)(void *userdata);
         void *on_drained_userdata;
-        enum bind_result outage; /* BIND_BOUND: none, else the failure that was logged */
+        enum bind_result outage; /* the failure that was logged; BIND_BOUND: none */
         struct health_check *check;
         struct metrics_series *results[BIND_RESULT_COUNT], *under_way_gauge, *duration;
 };
@@ -102,8 +100,7 @@ static void compose(const struct bind *bind, enum bind_result result, const char
 
 /* ---- The loop's side. */
 
-/* Each pod's error is in an event of the scheduler's; the log has when such errors begin and end.
- */
+/* The scheduler's events have the error of each pod; the log has the begin and end of an outage. */
 static void note_outage(struct binder *binder, enum bind_result result, const char *text) {
         bool is_outage = result == BIND_FORBIDDEN || result == BIND_UNAVAILABLE;
 
@@ -148,15 +145,14 @@ static void finish_bind(struct bind *bind, enum bind_result result, const char *
 
 static void on_bind_deadline(void *userdata) {
         struct bind *bind = userdata;
-        char text[ERROR_MSG_MAX + 64], timeout[DURATION_TEXT_MAX];
+        char text[ERROR_MSG_MAX + 64];
 
-        duration_format(bind->binder->timeout_ms, timeout);
-        (void)snprintf(text, sizeof(text), "not bound within %s%s%s", timeout,
+        (void)snprintf(text, sizeof(text), "not bound within %d s%s%s", BINDER_TIMEOUT_MS / 1000,
                        bind->trouble.code ? ": " : "", bind->trouble.msg);
         finish_bind(bind, BIND_UNAVAILABLE, text);
 }
 
-/* Calls @again after a pause, if there is time left for it. */
+/* Call @again after a pause, if there is enough time left. */
 static void retry(struct bind *bind, const struct kube_answer *answer, loop_timer_fn *again) {
         struct loop *loop = bind->binder->daemon->loop;
         int64_t now_mono_ms = loop_now_mono_ms(loop);
@@ -171,7 +167,7 @@ static void retry(struct bind *bind, const struct kube_answer *answer, loop_time
                 loop_timer_arm(loop, &bind->retry_timer, now_mono_ms + pause_ms, again, bind);
 }
 
-/* 200 without JSON is from a proxy in the API server's place, and means nothing. */
+/* 200 without JSON is the answer of a proxy in place of the API server. It means nothing. */
 static void on_answer(void *userdata, const struct kube_answer *answer) {
         struct bind *bind = userdata;
         struct kube_answer checked = *answer;
@@ -190,8 +186,8 @@ static void on_answer(void *userdata, const struct kube_answer *answer) {
 
 static void call(struct bind *bind, struct kube_request *request, bind_done_fn *on_done) {
         request->give_up_mono_ms = bind->give_up_mono_ms;
-        /* An attempt that hangs leaves time for another. */
-        request->timeout_ms = bind->binder->timeout_ms / 2;
+        /* After an attempt that hangs, there is time for another one. */
+        request->timeout_ms = BINDER_TIMEOUT_MS / 2;
         request->on_done = on_answer;
         request->userdata = bind;
         bind->on_done = on_done;
@@ -231,7 +227,7 @@ static void on_pod_of_bind(struct bind *bind, const struct kube_answer *answer, 
         }
 }
 
-/* After a conflict: reads the pod. */
+/* After a conflict, read the pod. */
 static void read_bound_pod(void *userdata) {
         struct bind *bind = userdata;
         const struct bind_request *request = &bind->request;
@@ -248,7 +244,7 @@ static void read_bound_pod(void *userdata) {
              on_pod_of_bind);
 }
 
-/* 403 also means that the namespace is being deleted, which is not about RBAC. */
+/* 403 may also mean that the namespace is being deleted, which has nothing to do with RBAC. */
 static bool is_namespace_going(const struct kube_answer *answer, const json_t *status) {
         return answer->outcome == KUBE_FORBIDDEN &&
                json_find_at("NamespaceTerminating", json_at(status, "details", "causes", NULL),
@@ -282,7 +278,7 @@ static void on_bind_answer(struct bind *bind, const struct kube_answer *answer,
                 break;
         case KUBE_THROTTLED:
         case KUBE_UNAVAILABLE:
-        case KUBE_BAD_ANSWER: /* perhaps applied: the next attempt shows */
+        case KUBE_BAD_ANSWER: /* perhaps applied: the next attempt will show */
                 retry(bind, answer, attempt_bind);
                 break;
         }
@@ -293,7 +289,7 @@ static void attempt_bind(void *userdata) {
         const struct bind_request *request = &bind->request;
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, request->pod_namespace, "pods",
                                                 request->pod_name, "/binding");
-        /* All four are validated: none needs escaping in JSON. */
+        /* All four names are validated, so none needs escaping in JSON. */
         _cleanup_(freep) char *body = xasprintf(
                 "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"namespace\":\"%s\","
                 "\"name\":\"%s\",\"uid\":\"%s\"},\"target\":{\"apiVersion\":\"v1\","
@@ -323,7 +319,7 @@ static void begin_bind(void *userdata) {
 
 /* ---- The workers' side. */
 
-/* Checks, suspends and queues the request under one lock: binder_stop() would otherwise miss a
+/* Checks, suspends and queues the request under one lock. Otherwise, binder_stop() would miss a
  * request that is suspended after the check. */
 static const char *admit(struct binder *binder, struct bind *bind) {
         const char *refusal = NULL;
@@ -357,7 +353,7 @@ int binder_answer(struct binder *binder, struct http_exchange *exchange, struct 
                 .exchange = exchange,
                 .request = request,
                 .begin_ns = begin_ns,
-                .give_up_mono_ms = clock_mono_ms() + binder->timeout_ms,
+                .give_up_mono_ms = clock_mono_ms() + BINDER_TIMEOUT_MS,
                 .backoff = {.first_ms = RETRY_FIRST_MS, .max_ms = RETRY_MAX_MS},
         };
         const char *refusal = r < 0 ? err->msg : admit(binder, bind);
@@ -370,11 +366,10 @@ int binder_answer(struct binder *binder, struct http_exchange *exchange, struct 
 
 /* ---- Begin and end. */
 
-struct binder *binder_new(const struct daemon *daemon, int64_t timeout_ms) {
+struct binder *binder_new(const struct daemon *daemon) {
         struct binder *binder = xcalloc(1, sizeof(*binder));
 
         binder->daemon = daemon;
-        binder->timeout_ms = timeout_ms;
         (void)pthread_mutex_init(&binder->lock, NULL);
         binder->check = health_add(daemon->health, "bind", "not listed yet");
         health_pass(binder->check, "no failure");

@@ -1,13 +1,13 @@
 /*
- * What was answered about one pod, and why. It is small, so that a thousand can be kept, and has
- * nothing of the pod but its name, uid and workload.
+ * The answers about one pod, with the reasons. A decision is small, so a thousand can be kept. From
+ * the pod it has only the name, uid and workload.
  *
- * It is kept as numbers, and printed when somebody asks. JSON text takes more than twice the
- * memory, and writing it takes three times the instructions of the pod's two calls, or 40% of them
- * without any printf().
+ * Decisions are stored as numbers and printed on demand. JSON text would take more than twice the
+ * memory, and writing it three times the instructions of the two calls, or 40% of them without any
+ * printf().
  *
- * Each answer has a heap for its texts. A node is left out if there is no room for its name; beside
- * the metrics of a usual policy there is room for 16 names of 45 bytes.
+ * Each answer has a heap for its texts. A node is left out if its name does not fit; with the
+ * metrics of a usual policy there is room for 16 names of 45 bytes.
  */
 #pragma once
 
@@ -20,22 +20,22 @@
 
 enum {
         DECISION_NODES_MAX = 16,
-        DECISION_TERMS_MAX = 6, /* predicates, or priorities; crane's policy has 4 and 6 */
-        DECISION_UID_MAX = 63,  /* those of Kubernetes have 36 bytes */
+        DECISION_TERMS_MAX = 6, /* predicates or priorities; crane's policy has 4 and 6 */
+        DECISION_UID_MAX = 63,  /* UIDs of Kubernetes have 36 bytes */
         DECISION_TEXT_BYTES = 832,
         DECISION_FULL_NAME_MAX = POD_FACTS_NAMESPACE_MAX + 1 + POD_FACTS_NAME_MAX,
 };
 
-/* The age of a reading that does not exist. */
+/* The age of a missing reading. */
 #define DECISION_NEVER_READ INT32_MIN
 
-/* The heap. It is the last member of an answer, of which only the used part is copied. */
+/* The heap. It is the last member of an answer, and only its used part is copied. */
 struct decision_texts {
         uint16_t used;
         char bytes[DECISION_TEXT_BYTES];
 };
 
-/* A text in it. */
+/* A text in the heap. */
 struct decision_text {
         uint16_t at, len;
 };
@@ -47,7 +47,7 @@ struct decision_pod {
         char uid[DECISION_UID_MAX + 1];
 };
 
-/* A predicate that some candidate was over. */
+/* A predicate whose limit some candidate exceeded. */
 struct decision_predicate {
         struct decision_text metric;
         float limit_ratio;
@@ -60,9 +60,9 @@ struct decision_rejection {
         uint8_t predicate; /* index into decision_filter.predicates */
 };
 
-/* What answers to both calls have. */
+/* The common part of answers to both calls. */
 struct decision_call {
-        int64_t at_unix_ms; /* 0: there was none */
+        int64_t at_unix_ms; /* 0: no such call */
         uint64_t policy_generation;
         uint32_t candidates, duplicates, unknown;
 };
@@ -70,15 +70,15 @@ struct decision_call {
 /* The answer to a filter call. */
 struct decision_filter {
         struct decision_call call;
-        /* candidates = passed + rejected + duplicates; left_out are among those that passed */
+        /* candidates = passed + rejected + duplicates; left_out have passed */
         uint32_t rejected, left_out;
         enum judge_list list;
-        bool is_daemonset; /* passes everywhere */
+        bool is_daemonset; /* the pod passes everywhere */
         bool is_all_over;
-        uint8_t rule; /* 1: the policy's first rule; 0: no rule holds for the pod */
+        uint8_t rule; /* the number of the rule that applies, from 1; 0: none */
         uint8_t predicate_count, rejection_count;
         struct decision_predicate predicates[DECISION_TERMS_MAX];
-        struct decision_rejection rejections[DECISION_NODES_MAX]; /* the first of the request */
+        struct decision_rejection rejections[DECISION_NODES_MAX]; /* the first in the request */
         struct decision_texts texts;
 };
 
@@ -86,34 +86,34 @@ static inline uint32_t decision_passed(const struct decision_filter *filter) {
         return filter->call.candidates - filter->rejected - filter->call.duplicates;
 }
 
-/* scoring: estimate: ratios of the capacity; see policy/judge/estimate_usage.h. */
+/* For scoring: estimate: ratios of the capacity; see policy/judge/estimate_usage.h. */
 struct decision_usage {
-        float weight; /* 0: the resource does not count, and there is nothing else */
+        float weight; /* 0: the resource does not count, and the other members are not set */
         float reading_ratio, in_flight_ratio, margin_ratio, pod_ratio, reserved_ratio;
-        int32_t age_ms; /* of the reading, cut to what fits; or DECISION_NEVER_READ */
+        int32_t age_ms; /* of the reading, clamped; or DECISION_NEVER_READ */
 };
 
 struct decision_estimate {
         struct decision_usage usage[ESTIMATE_RESOURCE_COUNT];
-        float other; /* the largest weighted reading of the other priorities */
+        float other; /* the largest weighted reading of all other priorities */
         float headroom;
 };
 
-/* Scorings other than estimate. */
+/* For other scorings. */
 struct decision_terms {
         float usage_ratio[DECISION_TERMS_MAX], points[DECISION_TERMS_MAX];
-        int32_t age_ms[DECISION_TERMS_MAX]; /* as above; an expired reading counts as none */
-        float other_weight; /* of its priorities that there is no room for, together */
+        int32_t age_ms[DECISION_TERMS_MAX]; /* as above; an expired reading counts as missing */
+        float other_weight; /* the sum of the weights of priorities that do not fit */
         float hot;
         uint8_t score100;
-        uint8_t begin, end; /* the range of the ranking's priorities that is of the node's pool */
+        uint8_t begin, end; /* the priorities of the node's pool, in those of the ranking */
 };
 
 struct decision_node {
         struct decision_text name;
-        int8_t points;    /* 0 to 10, before the base is subtracted */
-        bool is_in_table; /* if not, there are no terms */
-        bool is_last;     /* over a limit with overLimit: last, while other nodes are not */
+        int8_t score;     /* 0 to 10 */
+        bool is_in_table; /* otherwise there are no terms */
+        bool is_last;     /* judge_is_last() */
         union {
                 struct decision_estimate estimate;
                 struct decision_terms terms;
@@ -129,32 +129,31 @@ struct decision_priority {
 struct decision_ranking {
         struct decision_call call;
         enum policy_scoring scoring;
-        int8_t base; /* subtracted from the points of all nodes */
         uint8_t node_count;
-        uint8_t priority_count; /* 0 with estimate */
+        uint8_t priority_count; /* 0 with scoring: estimate */
         struct decision_priority priorities[DECISION_TERMS_MAX];
-        struct estimator_expectation expectation;       /* with estimate */
-        struct decision_text workload;                  /* with estimate; len 0: none */
+        struct estimator_expectation expectation;       /* with scoring: estimate */
+        struct decision_text workload;                  /* likewise; len 0: none */
         struct decision_node nodes[DECISION_NODES_MAX]; /* the best first */
         struct decision_texts texts;
 };
 
 struct decision {
         struct decision_pod pod;
-        bool is_ranked; /* since the newest filter call */
-        /* How many calls there were; the newest of each kind is kept. */
+        bool is_ranked; /* there was a prioritize call after the last filter call */
+        /* The number of calls; only the last one of each kind is kept. */
         uint32_t filter_count, ranking_count;
         struct decision_filter filter;
         struct decision_ranking ranking;
 };
 
-/** decision_at_unix_ms() - of the last answer */
+/** decision_at_unix_ms() - the time of the last answer */
 static inline int64_t decision_at_unix_ms(const struct decision *decision) {
         return decision->is_ranked ? decision->ranking.call.at_unix_ms
                                    : decision->filter.call.at_unix_ms;
 }
 
-/** decision_best() - the best node of the prioritize call after the last filter call; NULL: none */
+/** decision_best() - the best node in the prioritize call after the last filter call; NULL: none */
 static inline const struct decision_node *decision_best(const struct decision *decision) {
         return decision->is_ranked && decision->ranking.node_count > 0 ? decision->ranking.nodes
                                                                        : NULL;

@@ -176,8 +176,7 @@ static void json_put_node(struct buf *out, const struct decision_ranking *rankin
                           const struct decision_node *node) {
         json_write_object(out, NULL);
         put_kept(out, "node", &ranking->texts, node->name);
-        json_write_int(out, "score", node->points - ranking->base);
-        json_write_int(out, "points", node->points);
+        json_write_int(out, "score", node->score);
         json_write_bool(out, "known", node->is_in_table);
         json_write_bool(out, "last", node->is_last);
         if (node->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE)
@@ -243,6 +242,6 @@ void decision_json_line(const struct decision *decision, struct buf *out) {
         put_count_if(out, "leftOut", has_filter, filter->left_out);
         put_kept_or_null(out, "bestNode", &ranking->texts,
                          best ? best->name : (struct decision_text){0});
-        put_count_if(out, "bestScore", best, best ? best->points - ranking->base : 0);
+        put_count_if(out, "bestScore", best, best ? best->score : 0);
         json_write_object_end(out);
 }

@@ -30,7 +30,7 @@ bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret) 
 static_assert((int)DECISION_TERMS_MAX * (int)METRIC_NAME_MAX <= (int)DECISION_TEXT_BYTES,
               "keep_metric()");
 
-/* Return: whether there was room */
+/* Return: false: there is no room */
 static bool keep_text(struct decision_texts *texts, const char *text, size_t len,
                       struct decision_text *ret) {
         if (len > sizeof(texts->bytes) - texts->used)
@@ -41,13 +41,13 @@ static bool keep_text(struct decision_texts *texts, const char *text, size_t len
         return true;
 }
 
-/* The metrics come first, and have room. */
+/* Metrics are kept first, so they always fit. */
 static void keep_metric(struct decision_texts *texts, const struct policy_metric *metric,
                         struct decision_text *ret) {
         (void)keep_text(texts, metric->name, strlen(metric->name), ret);
 }
 
-/* A name that is too long for a node is cut; it is only shown on a page. */
+/* A name that is too long for a node is cut; it is only displayed. */
 static bool keep_stranger(struct decision_texts *texts, const struct request_node *node,
                           struct decision_text *ret) {
         const struct skim_string name = {node->name, node->name_bytes, true};
@@ -167,9 +167,9 @@ static size_t put_ranked(struct ranked best[DECISION_NODES_MAX], size_t count, s
         return count;
 }
 
-/* By points, then by headroom, then in the request's order; candidates that are not in the table
- * come last. This runs over all candidates, most of which are worse than the best 16. Return: how
- * many are in @best */
+/* Find the best candidates by points, then by headroom, then in the order of the request;
+ * candidates that are not in the table come last. The loop is fast for candidates that are worse
+ * than the best 16, which most are. Return: the number in @best */
 static size_t find_best(const struct judge *judge, struct ranked best[DECISION_NODES_MAX]) {
         const struct judge_nodes *nodes = judge->question.nodes;
         const double *headrooms = nodes->columns.has_estimate ? judge->scored.headrooms : NULL;
@@ -224,7 +224,7 @@ static void take_estimate(const struct judge *judge, uint32_t row, double headro
                 take_usage(&judge->question, row, r, reserved, &ret->usage[r]);
 }
 
-/* For scorings other than estimate: the policy's own priorities, then those of its pools. */
+/* For scorings other than estimate: the priorities of the spec, then those of the pools. */
 static void take_priorities(const struct judge *judge, const struct policy *policy,
                             struct decision_ranking *ranking) {
         for (size_t i = 0; i < policy->priority_total && i < DECISION_TERMS_MAX; i++) {
@@ -281,7 +281,7 @@ static void take_nodes(const struct answer *answer, struct decision_ranking *ran
                 uint32_t row = judge->question.rows[best[i].index];
                 if (!keep_candidate(&ranking->texts, answer, best[i].index, &to->name))
                         return;
-                to->points = (int8_t)best[i].points;
+                to->score = (int8_t)best[i].points;
                 to->is_in_table = row < judge->question.nodes->count;
                 to->is_last = judge_is_last(judge, best[i].index);
                 ranking->node_count++;
@@ -292,7 +292,7 @@ static void take_nodes(const struct answer *answer, struct decision_ranking *ran
         }
 }
 
-void decision_take_ranking(const struct answer *answer, int base, struct decision_ranking *ret) {
+void decision_take_ranking(const struct answer *answer, struct decision_ranking *ret) {
         const struct judge *judge = &answer->judge;
         const struct pod_facts *pod = judge->question.pod;
         const struct policy *policy = judge->question.nodes->policy;
@@ -300,7 +300,6 @@ void decision_take_ranking(const struct answer *answer, int base, struct decisio
         memset(ret, 0, offsetof(struct decision_ranking, texts.bytes));
         ret->call = take_call(answer);
         ret->scoring = policy->scoring;
-        ret->base = (int8_t)base;
         if (policy->scoring == POLICY_SCORING_ESTIMATE) {
                 ret->expectation = answer->expectation;
                 (void)keep_text(&ret->texts, pod->workload, pod->workload_len, &ret->workload);

@@ -1,6 +1,6 @@
 /*
- * From an answer to the decision that is kept. Its terms are the numbers that the judge has used.
- * Pure, and allocates nothing; it reads a few fields of each candidate.
+ * Turns an answer into the decision that is kept. Its terms are the numbers that the judge has
+ * used. Pure, and allocates nothing; it reads a few fields of each candidate.
  */
 #pragma once
 
@@ -10,13 +10,10 @@
 #include "extender/answer/answer.h"
 #include "extender/decisions/decision.h"
 
-/** decision_take_pod() - false for a pod that cannot be found again: without a name or uid, or with
- * one longer than Kubernetes allows */
+/** decision_take_pod() - the pod of a decision. Return: false if the pod cannot be found again: it
+ * has no name or uid, or one that is longer than Kubernetes allows */
 _must_check_ bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret);
-/** decision_take_filter() - after answer_filter() */
+/** decision_take_filter() - the decision of a filter call; after answer_filter() */
 void decision_take_filter(const struct answer *answer, struct decision_filter *ret);
-/**
- * decision_take_ranking() - after answer_score()
- * @base: what the reply subtracts from all scores
- */
-void decision_take_ranking(const struct answer *answer, int base, struct decision_ranking *ret);
+/** decision_take_ranking() - the decision of a prioritize call; after answer_score() */
+void decision_take_ranking(const struct answer *answer, struct decision_ranking *ret);

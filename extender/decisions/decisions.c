@@ -26,7 +26,7 @@ struct decisions {
         struct slot slots[DECISIONS_MAX];
 };
 
-static_assert(sizeof(struct decisions) <= DECISIONS_MAX_BYTES, "what is kept has grown");
+static_assert(sizeof(struct decisions) <= DECISIONS_MAX_BYTES, "decisions have grown");
 
 struct decisions *decisions_new(void) {
         struct decisions *decisions = xcalloc(1, sizeof(*decisions));
@@ -62,7 +62,7 @@ static struct bucket *bucket_of(struct decisions *decisions, const char *full_na
         return &decisions->by_name[strmap_hash(full_name, strlen(full_name)) % BUCKETS];
 }
 
-/* The pod's slot, which becomes the newest one. A pod never changes its name. */
+/* The slot of the pod, which becomes the newest one. The name of a pod never changes. */
 static struct decision *decision_of(struct decisions *decisions, const struct decision_pod *pod) {
         struct bucket *bucket = bucket_of(decisions, pod->full_name);
         struct slot *slot;
@@ -74,7 +74,7 @@ static struct decision *decision_of(struct decisions *decisions, const struct de
                 take_out(decisions, slot);
         } else {
                 slot = free_slot(decisions);
-                /* The slot has the answers about another pod, which are forgotten. */
+                /* The slot has answers about another pod; forget them. */
                 slot->decision.filter_count = slot->decision.ranking_count = 0;
                 slot->decision.filter.call.at_unix_ms = slot->decision.ranking.call.at_unix_ms = 0;
         }

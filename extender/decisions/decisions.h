@@ -1,7 +1,7 @@
 /*
- * The last pods that the scheduler asked about, with the newest answers about each. A new pod
- * replaces the one that was not asked about for the longest time, so the memory is fixed. Any
- * thread; the lock is held for a copy.
+ * The last DECISIONS_MAX pods of the scheduler's calls, with the last answers about each. A new pod
+ * replaces the one whose last call is oldest, so the memory is fixed. Any thread; the lock is held
+ * while one decision is copied.
  */
 #pragma once
 
@@ -28,13 +28,13 @@ void decisions_put_ranking(struct decisions *decisions, const struct decision_po
                            const struct decision_ranking *ranking);
 
 /**
- * decisions_get() - the pod called @full_name, "namespace/name"; if several had that name one after
- * the other, the last one Return: false if there is none
+ * decisions_get() - the decision about the pod @full_name, "namespace/name"; the last one, if
+ * several pods had that name Return: false if there is none
  */
 _must_check_ bool decisions_get(struct decisions *decisions, const char *full_name,
                                 struct decision *ret);
 
-/** decisions_list() - the slots of all pods, the newest first. Return: how many */
+/** decisions_list() - the slots of all pods, the newest first. Return: their number */
 size_t decisions_list(struct decisions *decisions, uint16_t ret_slots[static DECISIONS_MAX]);
-/** decisions_at() - what is in a slot of decisions_list(): another pod if a new one has taken it */
+/** decisions_at() - the decision in a slot of decisions_list(), which a newer pod may have taken */
 void decisions_at(struct decisions *decisions, uint16_t slot, struct decision *ret);

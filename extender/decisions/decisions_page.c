@@ -23,7 +23,7 @@ static void reply_error(struct http_exchange *exchange, int status, const char *
         reply(exchange, status, &json);
 }
 
-/* Line by line, so that no worker waits for more than one copy. */
+/* Copies one decision at a time, so no worker waits for more than one copy. */
 static void write_list(void *userdata, struct buf *json) {
         uint16_t slots[DECISIONS_MAX];
         size_t count = decisions_list(userdata, slots);
@@ -69,8 +69,7 @@ static void reply_one(struct decisions *decisions, const char *full_name,
         if (!is_full_name(full_name)) {
                 reply_error(exchange, 400, "pod: expected NAMESPACE/NAME");
         } else if (!decisions_get(decisions, full_name, &decision)) {
-                reply_error(exchange, 404,
-                            "no such pod among the last ones that this extender was asked about");
+                reply_error(exchange, 404, "this extender has no decision about the pod");
         } else {
                 decision_json(&decision, &json);
                 reply(exchange, 200, &json);

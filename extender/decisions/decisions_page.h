@@ -1,6 +1,6 @@
 /*
- * The page /decisions, in JSON: the last pods that were asked about, a line each; and
- * /decisions?pod=NAMESPACE/NAME: all that is kept of one pod.
+ * The pages /decisions, with one line for each of the last pods, and /decisions?pod=NAMESPACE/NAME,
+ * with everything about one pod. Both are JSON.
  */
 #pragma once
 
@@ -14,9 +14,9 @@
 struct shared_page *decisions_page_list(struct loop *loop, struct decisions *decisions);
 
 /**
- * decisions_page() - answer GET and HEAD of /decisions. 405 for other methods, 400 for a malformed
- * query, 404 for a pod that is not known; 400 and 404 say why: {"error": "..."}
- * Return: false for any other path; @exchange is then unchanged
+ * decisions_page() - answer GET and HEAD of /decisions. Other methods get 405, malformed queries
+ * 400, unknown pods 404; the reply to the last two is {"error": "..."} Return: false: another path;
+ * @exchange is unchanged
  */
 bool decisions_page(struct decisions *decisions, struct shared_page *list,
                     struct http_exchange *exchange);

@@ -14,12 +14,12 @@ static const double LOAD_MAX = 1e18; /* cores or bytes of a node */
 
 struct number_field {
         const char *key;
-        double max; /* the least is 0 */
+        double max; /* the minimum is 0 */
         double *ret;
-        bool may_be_null; /* then it stays as it is */
+        bool may_be_null; /* null leaves *ret unchanged */
 };
 
-/* @place: of the object in the page, for errors: "nodes[3].cpu" */
+/* @place: the object's place on the page, for errors: "nodes[3].cpu" */
 static int import_numbers(const json_t *object, const char *place,
                           const struct number_field *fields, size_t count, struct error *err) {
         for (size_t i = 0; i < count; i++) {
@@ -48,7 +48,7 @@ static int import_name(const json_t *object, const char *place, const char *key,
 
 /* ---- Nodes. */
 
-/* Does the extender estimate by the same metric as the table's policy? */
+/* The extender must estimate by the same metric as the policy of the table. */
 static int import_check_metric(const struct node_table *table, size_t row, int resource,
                                const json_t *object, struct error *err) {
         const struct policy *policy = node_table_policy(table);

@@ -1,7 +1,7 @@
 /*
- * Reads the page of an extender's estimate (estimate_json.h) into a node table, in place of pods,
- * so that the table scores nodes as the extender does. The page is not trusted: every number has
- * bounds.
+ * Imports an extender's estimate (estimate_json.h) into a node table, in place of pods. Guarantee:
+ * the table then scores nodes as the extender does. The page is not trusted: every number is
+ * checked.
  */
 #pragma once
 
@@ -13,19 +13,18 @@
 
 /**
  * estimate_import_page() - nodes, workloads and cluster
- * @table: its policy has scoring: estimate, and its nodes have readings and capacities already.
- *         Nodes that the extender does not know stay as they are
- * Return: 0; -ENODATA the extender does not estimate, or estimates by other metrics than the policy
- * of @table; -EINVAL this is no such page, @err says where. After an error some nodes may be
- * changed
+ * @table: its policy has scoring: estimate, and its nodes have readings and capacities. Nodes that
+ *         the extender does not know stay unchanged
+ * Return: 0; -ENODATA: the extender does not estimate, or uses other metrics than the policy of
+ * @table; -EINVAL: not such a page, @err says where. After an error some nodes may be changed
  */
 _must_check_ int estimate_import_page(struct node_table *table, const json_t *page,
                                       struct error *err);
 
 /**
- * estimate_import_workloads() - call @fn for each workload of the page
+ * estimate_import_workloads() - call @fn for each workload on the page
  * @fn: its facts point into @page
- * Return: 0; -ENODATA, -EINVAL as above
+ * Return: as estimate_import_page()
  */
 _must_check_ int estimate_import_workloads(const json_t *page,
                                            void (*fn)(void *userdata,

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 
-/* Scores are made from these numbers again, so they are written to the last bit. */
+/* The importer computes scores from these numbers, so they are written to the last bit. */
 enum { EXACT_DIGITS = 17, SHOWN_DIGITS = 7 };
 
 static const char *const resource_names[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
@@ -74,7 +74,7 @@ static void put_resource(const struct estimate_writing *writing, size_t row, int
         json_write_object_end(out);
 }
 
-/* Before any pod is added, but with what is reserved. */
+/* The headroom with reservations, before any pod is added. */
 static double headroom_of(const struct estimate_writing *writing, size_t row) {
         const struct node_columns *columns = &writing->snapshot->nodes.columns;
         struct score_node node = node_columns_estimate(columns, row);

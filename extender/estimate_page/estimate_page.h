@@ -1,6 +1,6 @@
 /*
- * The page /estimate: what the extender's estimate knows of nodes and workloads, in JSON. The
- * loop's thread renders it, once a second at most, so no request of a scheduler waits for it.
+ * The page /estimate: the extender's estimate of nodes and workloads, as JSON. The loop's thread
+ * renders it at most once a second, so no request of a scheduler waits for it.
  */
 #pragma once
 
@@ -14,8 +14,8 @@
 struct shared_page *estimate_page_new(struct loop *loop, struct node_table *table);
 
 /**
- * estimate_page() - answer GET and HEAD of /estimate; 405 to other methods
+ * estimate_page() - answer GET and HEAD of /estimate; other methods get 405
  * @page: NULL: there is no such page
- * Return: false for any other path; @exchange is then unchanged
+ * Return: false: another path; @exchange is unchanged
  */
 bool estimate_page(struct shared_page *page, struct http_exchange *exchange);

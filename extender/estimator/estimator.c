@@ -9,17 +9,17 @@
 #include "base/strmap.h"
 #include "extender/estimator/pod_table.h"
 
-/* Of a node, in cores or bytes. */
+/* The capacity of a node, in cores or bytes. */
 static const double CAPACITY_MIN = 0.001, CAPACITY_MAX = 1e18;
-/* Of nodes in a mean over nodes: see shares_mean(). */
+/* For means over nodes: see shares_mean(). */
 static const double WEIGHT_MAX = 16, TRIM_MIN = 0.02, TRIM_MAX = 0.45;
 
 struct estimator_node {
         char *name;
         size_t name_len;
         uint32_t number;
-        size_t holders; /* its pods, and its row in the node table */
-        void *owner;    /* NULL: only pods name it */
+        size_t holders; /* its pods, plus its row in the node table */
+        void *owner;    /* NULL: known only from pods */
         struct tracked_node tracked;
 };
 
@@ -158,7 +158,7 @@ bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *
                                of > node->tracked.capacity.of[r];
                 node->tracked.capacity.of[r] = of;
         }
-        /* Readings are shares: the same share of another capacity is another number of cores. */
+        /* Readings are shares of the capacity, so they no longer give the number of cores. */
         for (int r = 0; has_changed && r < ESTIMATE_RESOURCE_COUNT; r++)
                 node->tracked.readings[r].window_ms = 0;
         return has_changed;
@@ -221,7 +221,7 @@ static bool is_other_load(const struct pod_load *a, const struct pod_load *b) {
         return is_other;
 }
 
-/* A pod that is known already may have started, or may have been resized in place. */
+/* A known pod may have started, or may have been resized in place. */
 static void update_entry(const struct estimator *estimator, struct pod_entry *entry,
                          const struct estimator_pod *pod) {
         const struct pod_load from = entry->request, to = pod_load_counted(&pod->request);
@@ -265,7 +265,7 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
                 update_entry(estimator, entry, pod);
                 return;
         }
-        /* The API server was restored from a backup of before the binding. */
+        /* The API server was restored from a backup that is older than the binding. */
         if (entry)
                 end_entry(estimator, entry, LONG_AGO_MS);
         struct estimator_node *node = find_or_add(estimator, pod->node, pod->node_len);
@@ -341,7 +341,7 @@ static bool is_reading_fresh(const struct tracked_reading *reading, int64_t now_
                now_unix_ms - reading->ends_unix_ms < 2 * reading->window_ms;
 }
 
-/* ---- Means over nodes, of which none may decide: however wrong a node is, it is one of many. */
+/* ---- Trimmed means over nodes, which no single node can decide, however wrong it is. */
 
 struct share {
         double ratio, weight;
@@ -405,7 +405,7 @@ static double shares_mean(struct shares *shares) {
         return mean / (sum - 2 * left_out);
 }
 
-/* What the pods of each node that ran in its last window request, by number. */
+/* [number of node]: the requests of pods that ran in its last window. */
 static struct pod_load *requested_in_windows(const struct estimator *estimator) {
         struct pod_load *requested = xcalloc(estimator->node_count + 1, sizeof(*requested));
 
@@ -419,7 +419,7 @@ static struct pod_load *requested_in_windows(const struct estimator *estimator) 
         return requested;
 }
 
-/* By the last readings, whatever base and pods have in them. */
+/* Factors from the last readings alone, without the state of base and pods. */
 static void factors_at_start(const struct estimator *estimator, int64_t now_unix_ms,
                              double ret_factors[static ESTIMATE_RESOURCE_COUNT]) {
         _cleanup_(freep) struct pod_load *requested = requested_in_windows(estimator);
@@ -438,7 +438,7 @@ static void factors_at_start(const struct estimator *estimator, int64_t now_unix
         }
 }
 
-/* Set the factor to the value that its steps lead to, and expect anew of every pod. */
+/* Set the factor to its limit, and reset the expected load of every pod. */
 static void settle(struct estimator *estimator, int64_t now_unix_ms) {
         double factors[ESTIMATE_RESOURCE_COUNT];
 
@@ -466,7 +466,7 @@ void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int
 
         while ((entry = pod_table_sweep(&estimator->pods, estimator->generation, &position)))
                 end_entry(estimator, entry, gone_unix_ms);
-        /* Pods that came and went meanwhile stay unknown. */
+        /* Pods that started and ended in the meantime stay unknown. */
         if (!estimator->has_list || now_unix_ms - gone_unix_ms > ESTIMATOR_MISSED_MS)
                 estimator_set_known_since(estimator, now_unix_ms);
         if (!estimator->has_list) {
@@ -476,7 +476,7 @@ void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int
         estimator->has_list = true;
 }
 
-/* Whether it was never read for a resource that others are read for. */
+/* The node has no reading for a resource for which other nodes have readings. */
 static bool is_unread(const struct tracked_node *node,
                       const double bases[static ESTIMATE_RESOURCE_COUNT]) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
@@ -539,7 +539,7 @@ struct estimator_noise estimator_noise(const struct estimator *estimator, int re
         return noise;
 }
 
-/* ---- What is known, and what another estimator knows. */
+/* ---- The state, and its import. */
 
 const struct tracked_node *estimator_tracked(const struct estimator *estimator, uint32_t number) {
         return number < estimator->node_count && estimator->nodes[number]

@@ -56,7 +56,7 @@ void pod_table_remove(struct pod_table *table, struct pod_entry *entry) {
         size_t mask = table->cap - 1;
         size_t hole = (size_t)(entry - table->entries);
 
-        /* An entry after the hole that would not be found any more moves into the hole. */
+        /* An entry after the hole that a search would miss moves into the hole. */
         for (size_t i = (hole + 1) & mask; table->entries[i].id != 0; i = (i + 1) & mask) {
                 size_t distance = (i - pod_table_home(table, table->entries[i].id)) & mask;
                 if (distance >= ((i - hole) & mask)) {

@@ -1,4 +1,4 @@
-/* How annotations are read: options of the server, and of all programs that judge nodes as it does.
+/* How to read annotations: options of the server, and of all programs that judge nodes as it does.
  */
 #pragma once
 
@@ -14,15 +14,15 @@ extern const char *const annotation_units[];
 #define ANNOTATION_UNIT_ROW(place)                                                                 \
         {.name = "annotation-unit", .type = OPTION_ENUM, .value = &(place), .fallback = "ratio",   \
          .choices = annotation_units,                                                              \
-         .help = "Unit of the annotations' numbers; percent for crane-scheduler-plus."}
+         .help = "Unit of the numbers in annotations; crane-scheduler-plus writes percent."}
 /* clang-format on */
 
 struct annotation_style {
         struct program_annotations annotations;
-        struct node_table_options table; /* for a table without metrics; borrows the annotations */
+        struct node_table_options table; /* without metrics; borrows `annotations` */
 };
 
-/** annotation_style_init() - from the options; call once per process
+/** annotation_style_init() - read the options; call once per process
  * Return: as program_annotations_init() */
 _must_check_ int annotation_style_init(struct annotation_style *ret,
                                        const struct program_options *options, int unit,

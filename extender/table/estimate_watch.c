@@ -4,8 +4,8 @@
 
 enum {
         LOOK_INTERVAL_MS = 1000,
-        REPLAY_MS = 5000, /* the API server needs so long to send what was missed */
-        STEP_MS = 1000,   /* so much between two looks is a step of the wall clock */
+        REPLAY_MS = 5000, /* the API server sends missed events within this time */
+        STEP_MS = 1000,   /* a larger jump between two looks is a step of the wall clock */
 };
 
 struct estimate_watch {
@@ -13,9 +13,9 @@ struct estimate_watch {
         struct pod_watch *pods; /* NULL until estimate_watch_begin() */
         struct loop_timer look_timer, step_timer;
         bool is_listing;
-        int64_t live_mono_ms; /* when the watch was last open; 0: never yet */
+        int64_t live_mono_ms; /* the last time at which the watch was open; 0: never */
         int64_t gap_began_mono_ms, replays_until_mono_ms;
-        int64_t wall_ahead_ms; /* the wall clock of the other one, at the last look */
+        int64_t wall_ahead_ms; /* wall clock minus monotonic clock, at the last look */
         struct metrics_series *pods_held, *workloads, *reservations,
                 *factor[ESTIMATE_RESOURCE_COUNT], *noise_median[ESTIMATE_RESOURCE_COUNT],
                 *noise_largest[ESTIMATE_RESOURCE_COUNT];
@@ -33,7 +33,7 @@ static void changed(const struct estimate_watch *watch) {
         watch->options.on_change(watch->options.userdata);
 }
 
-/* Whether the watch now shows what happened while it was closed. */
+/* The watch may still be delivering events from the time when it was closed. */
 static bool is_catching_up(const struct estimate_watch *watch) {
         int64_t now_mono_ms = estimate_now_mono_ms(watch);
 
@@ -41,8 +41,9 @@ static bool is_catching_up(const struct estimate_watch *watch) {
                now_mono_ms - watch->live_mono_ms > ESTIMATOR_MISSED_MS;
 }
 
-/* When a pod that is gone ended. If the watch was closed meanwhile, the beginning of that gap is
- * the best guess. */
+/* The end of a pod that is gone. If the watch was closed, the beginning of the gap is the best
+ * guess.
+ */
 static int64_t gone_at_unix_ms(const struct estimate_watch *watch) {
         int64_t now_unix_ms = estimate_now_unix_ms(watch),
                 now_mono_ms = estimate_now_mono_ms(watch);
@@ -83,8 +84,8 @@ static void look_for_step(struct estimate_watch *watch) {
         watch->wall_ahead_ms = ahead_ms;
 }
 
-/* The first event that shows a pod running comes when it starts. We take the time of that event,
- * which is of our own clock; startedAt is of the node's. */
+/* The first event that shows a pod running arrives when it starts. Its time is by our own clock,
+ * while startedAt is by the clock of the node. */
 static int64_t runs_since_unix_ms(const struct estimate_watch *watch,
                                   const struct pod_facts *facts) {
         int64_t now_unix_ms = estimate_now_unix_ms(watch);
@@ -168,7 +169,7 @@ static void note_noise(struct estimate_watch *watch) {
 static void step(void *userdata) {
         struct estimate_watch *watch = userdata;
 
-        /* Before the list is complete, what all pods request is not known. */
+        /* Before the list is complete, the requests of all pods are unknown. */
         if (watch->pods && pod_watch_is_live(watch->pods))
                 estimator_step(watch->options.estimator, estimate_now_unix_ms(watch));
         note_noise(watch);
@@ -179,8 +180,8 @@ static void step(void *userdata) {
 static struct metrics_series *noise_gauge(struct metrics *metrics, const char *resource,
                                           const char *quantile) {
         return metrics_gauge(metrics, "plimsoll_extender_reading_noise_ratio",
-                             "How far readings of a node jump, as learned, as a share of its "
-                             "capacity: of the median node, and of the noisiest.",
+                             "Learned noise of a node's readings, as a share of its capacity: of "
+                             "the median node (0.5) and of the noisiest node (1).",
                              LABELS("resource", resource, "quantile", quantile));
 }
 
@@ -189,17 +190,17 @@ static void estimate_register_metrics(struct estimate_watch *watch) {
         struct metrics *metrics = watch->options.metrics;
 
         watch->pods_held = metrics_gauge(metrics, "plimsoll_extender_pods",
-                                         "Bound pods that the estimate knows.", NULL);
+                                         "Bound pods in the estimate.", NULL);
         watch->workloads = metrics_gauge(metrics, "plimsoll_extender_workloads",
-                                         "Workloads whose usage is learned or being learned.",
+                                         "Workloads in the estimate, learned or not yet learned.",
                                          NULL);
         watch->reservations = metrics_gauge(
                 metrics, "plimsoll_extender_reservations",
-                "Answers of the last 5 seconds whose binding has not been seen yet.", NULL);
+                "Answers of the last 5 seconds without a binding so far.", NULL);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 watch->factor[r] = metrics_gauge(
                         metrics, "plimsoll_extender_usage_to_request_ratio",
-                        "What pods use as a share of what they request, over the cluster.",
+                        "Usage of all pods in the cluster as a share of their requests.",
                         LABELS("resource", resources[r]));
                 watch->noise_median[r] = noise_gauge(metrics, resources[r], "0.5");
                 watch->noise_largest[r] = noise_gauge(metrics, resources[r], "1");

@@ -1,5 +1,5 @@
 /*
- * Fills the estimator from a watch of bound pods, and moves it on with the clock. It begins with
+ * Feeds the estimator from a watch of bound pods, and advances it with the clock. It starts with
  * the first policy that has scoring: estimate, and runs on the loop's thread.
  */
 #pragma once
@@ -16,16 +16,16 @@ struct estimate_watch_options {
         struct kube_api *api;
         struct metrics *metrics;
         struct estimator *estimator;
-        void (*on_change)(void *userdata); /* after anything that may have changed a node's usage */
+        void (*on_change)(void *userdata); /* the usage of a node may have changed */
         void *userdata;
 };
 
 struct estimate_watch;
 
 struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *options);
-/** estimate_watch_begin() - list and watch the pods, once; after the nodes were listed */
+/** estimate_watch_begin() - start to watch pods, unless started; after the first list of nodes */
 void estimate_watch_begin(struct estimate_watch *watch);
-/** estimate_watch_reflector() - for readiness checks; borrowed; NULL before it has begun */
+/** estimate_watch_reflector() - for readiness checks; borrowed; NULL before the start */
 const struct reflector *estimate_watch_reflector(const struct estimate_watch *watch);
 void estimate_watch_free(struct estimate_watch *watch);
 DEFINE_FREEP(struct estimate_watch, estimate_watch_free);

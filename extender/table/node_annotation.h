@@ -1,5 +1,5 @@
 /*
- * An annotation of a node as a reading: its value, or why it has none. Pure.
+ * Reads an annotation of a node: its value, or the reason why it has none. Pure.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/zone.h"
 
-/* Whether an annotation gives a value, for explain and the gauges. */
+/* The state of a reading, for explain and the gauges. */
 enum reading_state {
         READING_USABLE,
         READING_MISSING,
@@ -22,14 +22,14 @@ const char *node_reading_state_name(enum reading_state state);
 struct reading {
         enum reading_state state;
         const char *text;        /* the annotation, cut at ANNOTATION_MAX_BYTES; NULL: missing */
-        double value;            /* not set when missing or malformed */
-        int64_t at_unix_ms;      /* ditto */
-        int64_t expires_unix_ms; /* READING_NEVER when missing or malformed */
-        struct error err;        /* set when malformed */
+        double value;            /* not set if missing or malformed */
+        int64_t at_unix_ms;      /* likewise */
+        int64_t expires_unix_ms; /* READING_NEVER if missing or malformed */
+        struct error err;        /* set if malformed */
 };
 
 /**
- * node_annotation_read() - parse; whether it has expired is for the caller, who has the time
+ * node_annotation_read() - parse an annotation; the caller, who has the time, checks the expiry
  * @text: borrowed as long as @ret; NULL: missing
  * @zone: the time zone of annotations; NULL: UTC
  */

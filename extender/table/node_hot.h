@@ -1,6 +1,6 @@
 /*
- * The hot value of one node: counted from the bindings that a watch shows, or read from the
- * annotation node_hot_value. Pure.
+ * The hot value of one node, either counted from a watch of bindings, or read from the annotation
+ * node_hot_value. Pure.
  */
 #pragma once
 
@@ -13,10 +13,10 @@
 struct node_hot {
         struct binding_ring bound;         /* recent bindings */
         struct annotation annotated;       /* node_hot_value */
-        int64_t annotated_expires_unix_ms; /* READING_NEVER: there is none */
+        int64_t annotated_expires_unix_ms; /* READING_NEVER: no annotation */
 };
 
-/* The value in use, which counts until @expires_unix_ms, and when it changes by itself. */
+/* The hot value, which is valid until @expires_unix_ms and next changes at @next_change_unix_ms. */
 struct node_hot_value {
         double value;
         int64_t expires_unix_ms;
@@ -24,9 +24,9 @@ struct node_hot_value {
 };
 
 /**
- * node_hot_settle() - the count or the annotation, whichever is newer
- * @live_until_unix_ms: until when the watch of bindings was live; INT64_MIN: never; INT64_MAX: it
- *                      is live
+ * node_hot_settle() - the newer one of the count and the annotation
+ * @live_until_unix_ms: the end of the watch of bindings; INT64_MIN: it was never live; INT64_MAX:
+ * it is live
  */
 struct node_hot_value node_hot_settle(struct node_hot *hot, const struct policy *policy,
                                       int64_t live_until_unix_ms, int64_t now_unix_ms);

@@ -1,6 +1,6 @@
 /*
- * The names of the table's rows: an index from name to row, and the text of each in replies,
- * rendered once. Immutable and shared by reference count; any thread may read it.
+ * The names of the table's rows: an index from name to row, and the text of each name in replies,
+ * which is rendered once. Immutable and shared by reference count; any thread may read it.
  */
 #pragma once
 
@@ -11,12 +11,12 @@
 
 #include "base/attributes.h"
 
-enum { NODE_NAME_MAX = 253 }; /* a DNS subdomain; at most six bytes each when escaped */
+enum { NODE_NAME_MAX = 253 }; /* a DNS subdomain; a byte takes at most six when escaped */
 
 #define NODE_ROW_NONE UINT32_MAX
 
 struct node_name {
-        const char *name;  /* name_bytes, no NUL */
+        const char *name;  /* name_bytes, without a NUL */
         const char *entry; /* `{"Host":"name","Score":` */
         uint16_t name_bytes;
         uint16_t entry_bytes;
@@ -33,11 +33,11 @@ struct node_names *node_names_new(const char *const *names, size_t count);
 struct node_names *node_names_ref(struct node_names *names);
 void node_names_unref(struct node_names *names);
 
-/** node_names_at() - @row below the count */
+/** node_names_at() - the name of @row, which is below the count */
 const struct node_name *node_names_at(const struct node_names *names, uint32_t row);
 /** node_names_find() - the row of a name, or NODE_ROW_NONE */
 uint32_t node_names_find(const struct node_names *names, const char *name, size_t len);
-/** node_name_quoted() - the escaped name with its quotes, part of the entry */
+/** node_name_quoted() - the escaped name with its quotes; a part of the entry */
 static inline const char *node_name_quoted(const struct node_name *name, size_t *ret_len) {
         *ret_len = (size_t)name->entry_bytes - strlen("{\"Host\":") - strlen(",\"Score\":");
         return name->entry + strlen("{\"Host\":");

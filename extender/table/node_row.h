@@ -1,6 +1,6 @@
 /*
- * One node of the table: what is kept of it, and how that becomes its row of the columns.
- * Annotations are kept as text, so that another policy can read others of them.
+ * One node of the table, and how it fills its row of the columns. Annotations are kept as text,
+ * since another policy may need other ones.
  */
 #pragma once
 
@@ -16,40 +16,40 @@
 
 struct node_row {
         char *name;
-        uint32_t generation;             /* the last list that had it */
-        uint32_t row;                    /* NODE_ROW_NONE: a stranger, known only from bindings */
-        struct estimator_node *estimate; /* of a row, once there is an estimator; may be NULL */
-        uint8_t zone;                    /* of a row: node_zones_move() */
-        uint8_t pool;                    /* of a row: policy_pool_of() */
+        uint32_t generation;             /* the last list that had the node */
+        uint32_t row;                    /* NODE_ROW_NONE: a stranger, only known from bindings */
+        struct estimator_node *estimate; /* NULL: no row, no estimator, or no room in it */
+        uint8_t zone;                    /* node_zones_move(); not for strangers */
+        uint8_t pool;                    /* policy_pool_of(); not for strangers */
         struct kept_annotations annotations;
         struct node_hot hot;
-        /* The policy's metrics, as node_row_parse() has found them. */
+        /* The number of the policy's metrics by state, as node_row_parse() has found them. */
         uint32_t readings[READING_STATE_COUNT], skewed;
 };
 
-/* What all rows are made with. */
+/* The common input of all rows. */
 struct row_context {
         const struct zone *zone; /* the time zone of annotations; NULL: UTC */
         bool is_percent;         /* annotations carry percent instead of ratios */
         struct table_policy *table_policy;
-        struct estimator *estimator;         /* NULL until a policy needs it */
+        struct estimator *estimator;         /* NULL: no policy has needed it yet */
         int64_t bindings_live_until_unix_ms; /* see node_hot_settle() */
         struct node_columns columns;
 };
 
-/** node_row_new() - a stranger; @name is copied */
+/** node_row_new() - create a stranger; @name is copied */
 struct node_row *node_row_new(const char *name, size_t len);
-/** node_row_free() - the caller has released its zone and its estimate */
+/** node_row_free() - the caller has already released zone and estimate */
 void node_row_free(struct node_row *node);
 
-/** node_row_reading() - a metric of the policy; whether it has expired is for the caller */
+/** node_row_reading() - read a metric of the policy; the caller checks the expiry */
 void node_row_reading(const struct node_row *node, const struct row_context *context, size_t metric,
                       struct reading *ret);
-/** node_row_hot_reading() - the annotation node_hot_value */
+/** node_row_hot_reading() - read the annotation node_hot_value */
 void node_row_hot_reading(const struct node_row *node, const struct row_context *context,
                           struct reading *ret);
 
-/** node_row_parse() - fill its row of the columns from what is kept of it */
+/** node_row_parse() - fill the row of the node */
 void node_row_parse(struct node_row *node, struct row_context *context, int64_t now_unix_ms);
-/** node_row_settle() - the same for what changes by time, bindings, and the estimate */
+/** node_row_settle() - update what depends on time, bindings and the estimate in the row */
 void node_row_settle(struct node_row *node, struct row_context *context, int64_t now_unix_ms);

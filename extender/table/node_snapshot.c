@@ -24,7 +24,7 @@ static struct node_snapshot *snapshot_copy(const struct node_snapshot_source *so
         return snapshot;
 }
 
-/* With one reference, all others have released @old, and only the table hands out new ones. */
+/* With one reference, all workers have released @old, and only the table gives out new ones. */
 static bool can_renew(const struct node_snapshot *old, const struct node_snapshot_source *source) {
         return old && old->publication >= source->whole_in &&
                atomic_load_explicit(&old->refs, memory_order_acquire) == 1;
@@ -35,7 +35,7 @@ struct node_snapshot *node_snapshot_next(struct node_snapshot *old,
                                          int64_t now_unix_ms) {
         struct node_snapshot *snapshot = old;
 
-        /* Usually a binding has changed one row out of thousands. */
+        /* Usually, a binding has changed one of thousands of rows. */
         if (can_renew(old, source)) {
                 node_columns_update(&snapshot->nodes.columns, source->columns, source->count,
                                     source->changed_in, snapshot->publication);

@@ -16,23 +16,23 @@ struct node_table {
         struct strmap nodes_by_name; /* struct node_row */
         size_t stranger_count;
 
-        /* Rows have no gaps: the last one replaces one that is removed. */
+        /* Rows have no gaps: the last row moves into a removed one. */
         struct node_row **rows;
         size_t count, cap;
         struct node_zones zones;
-        uint64_t *changed_in; /* [row]: the publication that shows its last change */
-        uint64_t whole_in;    /* the last publication with changes other than of rows */
-        uint32_t generation;  /* the list that is being read, or the last one */
+        uint64_t *changed_in; /* [row]: the publication with its last change */
+        uint64_t whole_in;    /* the last publication that changed more than rows */
+        uint32_t generation;  /* of the current or last list */
 
-        struct node_names *names; /* of the last publication; outdated if has_new_names */
+        struct node_names *names; /* in the last publication; outdated if has_new_names */
         bool has_new_names;
-        bool has_changed_rows, is_dirty; /* is_dirty: more than rows has changed */
+        bool has_changed_rows, is_dirty; /* is_dirty: more than rows have changed */
         int64_t published_unix_ms;
         uint64_t publications;
 
-        pthread_mutex_t current_lock; /* guards nothing but the next line */
+        pthread_mutex_t current_lock; /* guards only the next line */
         struct node_snapshot *current;
-        struct node_snapshot *last; /* before it: the next one reuses its memory; may be NULL */
+        struct node_snapshot *last; /* the previous one, whose memory is reused; may be NULL */
 };
 
 /* ---- Rows. */
@@ -57,7 +57,7 @@ static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms)
         row_has_changed(table, row);
 }
 
-/* However often a node changes, its row is computed once, at the next publication. */
+/* The row is computed at the next publication, once for all changes. */
 static void on_estimate_changed(void *userdata, void *owner) {
         const struct node_row *node = owner;
         struct node_table *table = userdata;
@@ -68,7 +68,7 @@ static void on_estimate_changed(void *userdata, void *owner) {
 
 /* ---- The set of nodes. */
 
-/* @like: the columns' shape; the first @count rows of it are kept */
+/* @like: the shape of the columns; its first @count rows are kept */
 static void resize_columns(struct node_table *table, const struct node_columns *like, size_t count,
                            size_t cap) {
         struct node_columns columns = node_columns_new(like, count, cap);
@@ -128,7 +128,7 @@ static void add_row(struct node_table *table, struct node_row *node) {
 
 /* ---- The public side: the loop's thread. */
 
-/* The snapshot before the current one becomes the next one: workers have long released it. */
+/* The previous snapshot, which workers have usually released, becomes the next one. */
 static void publish_snapshot(struct node_table *table, int64_t now_unix_ms) {
         const struct node_snapshot_source source = {
                 .table_policy = table->context.table_policy,
@@ -281,7 +281,7 @@ struct estimator *node_table_estimator(const struct node_table *table) {
         return table->context.estimator;
 }
 
-/* Strangers whose bindings are all too old to count. */
+/* Forget strangers whose bindings are all too old to count. */
 static void forget_old_strangers(struct node_table *table, int64_t now_unix_ms) {
         int64_t keep_ms = hot_value_keep_ms(node_table_policy(table));
         struct strmap_entry *entry;
@@ -361,7 +361,7 @@ static void renew_names(struct node_table *table) {
 }
 
 void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
-        /* The clock was set back: readings that had expired may be valid again. */
+        /* The clock was set back: expired readings may be valid again. */
         if (now_unix_ms < table->published_unix_ms)
                 settle_all(table, now_unix_ms);
         for (size_t row = 0; row < table->count; row++)

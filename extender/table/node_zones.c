@@ -8,7 +8,7 @@
 #include "codec/json.h"
 #include "policy/policy.h"
 
-/* No label may contain this, so no two zones get the same name. */
+/* Labels cannot contain this character, so the names of zones stay unique. */
 #define AVOIDED "~"
 
 enum { NAME_BYTES = NODE_ZONE_NAME_MAX + sizeof(AVOIDED) };
@@ -33,7 +33,7 @@ static bool is_avoided(const json_t *taints) {
         return false;
 }
 
-/* Return: false if there is no zone, or a name that Kubernetes does not allow */
+/* Return: false if the node has no zone, or one with an invalid name */
 static bool name_of(const json_t *labels, const json_t *taints, char ret[static NAME_BYTES]) {
         const char *zone = json_string_at(labels, "topology.kubernetes.io/zone", NULL);
 

@@ -1,11 +1,11 @@
 /*
- * The zones of the cluster's nodes as small numbers. A shortlist shares its places among zones
- * (policy/judge/shortlist.h). A zone is a value of the label topology.kubernetes.io/zone. Its nodes
- * with a taint of effect PreferNoSchedule count as a zone of their own, since the scheduler avoids
- * them, however idle they are. The taints of spec.taints do not count for that: nodes with them are
- * not idle.
+ * The zones of nodes as small numbers. A shortlist divides its places among zones
+ * (policy/judge/shortlist.h). A zone is a value of the label topology.kubernetes.io/zone. Nodes of
+ * a zone with a taint of effect PreferNoSchedule form a zone of their own, since the scheduler
+ * avoids them even if they are idle. Taints by spec.taints are ignored here: such nodes are not
+ * idle.
  *
- * A number is free again once no node is in its zone.
+ * A number is reused when no node is in its zone any more.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 
 enum {
         NODE_ZONES_MAX = SHORTLIST_ZONES_MAX,
-        NODE_ZONE_NONE = 0, /* for nodes without a zone, and for zones above the ceiling */
+        NODE_ZONE_NONE = 0, /* nodes without a zone, and zones above the ceiling */
         NODE_ZONE_NAME_MAX = 63,
 };
 
@@ -32,9 +32,9 @@ struct node_zones {
 
 void node_zones_done(struct node_zones *zones);
 /**
- * node_zones_move() - move a node from zone @from to the one of its labels and taints
+ * node_zones_move() - move a node from zone @from to the zone by its labels and taints
  * @labels: metadata.labels; @taints: spec.taints; both borrowed, NULL or another type: none
- * Return: its number
+ * Return: the number of the new zone
  */
 uint8_t node_zones_move(struct node_zones *zones, uint8_t from, const json_t *labels,
                         const json_t *taints);

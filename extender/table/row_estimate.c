@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-/* No window ends in the future: a timestamp ahead of the clock counts as now. */
+/* A window cannot end in the future: a timestamp ahead of the clock is treated as now. */
 struct tracked_reading row_estimate_reading(const struct reading *mean, int64_t window_ms,
                                             const struct reading *covered, int64_t now_unix_ms) {
         if (mean->expires_unix_ms <= now_unix_ms || mean->value > TRACKED_RATIO_MAX)
@@ -21,7 +21,7 @@ struct tracked_reading row_estimate_reading(const struct reading *mean, int64_t 
         return reading;
 }
 
-/* Without a capacity, a reading cannot be turned into cores: then it counts as it is. */
+/* Without a capacity, a reading cannot be converted to cores: it is used unchanged. */
 static void take_plain_reading(const struct node_columns *columns, size_t row, int metric,
                                int resource, int64_t now_unix_ms, struct estimator_usage *usage) {
         if (usage->per_capacity[resource] > 0 || !node_columns_has_mean(columns, metric, row) ||

@@ -1,6 +1,6 @@
 /*
- * A policy in force, with what replies and metrics need from it. Snapshots share it by a reference
- * count, which any thread may change; the rest is immutable.
+ * A policy in force, with everything that replies and metrics need from it. Snapshots share it by
+ * reference count, which any thread may change; the rest is immutable.
  */
 #pragma once
 
@@ -15,22 +15,23 @@
 /* A counter per predicate, and "none" for nodes that passed. */
 #define TABLE_POLICY_VERDICTS_NAME "plimsoll_extender_verdicts_total"
 #define TABLE_POLICY_VERDICTS_HELP                                                                 \
-        "Verdicts of filter calls on nodes, by the predicate that rejected; none: passed."
+        "Verdicts of filter calls on nodes, by the predicate that rejected the node; none: it "    \
+        "passed."
 
 struct table_policy {
         struct policy *policy; /* owned */
-        uint64_t generation;   /* 1 for the first, then counting */
+        uint64_t generation;   /* counted from 1 */
         atomic_size_t refs;
-        char *reason_json[POLICY_MAX_TERMS]; /* per predicate: `"cpu_usage_avg_5m above 0.65"` */
+        char *reason_json[POLICY_MAX_TERMS]; /* [predicate]: `"cpu_usage_avg_5m above 0.65"` */
         struct estimate_terms
-                terms[POLICY_MAX_POOLS + 1]; /* per pool, with POLICY_SCORING_ESTIMATE */
+                terms[POLICY_MAX_POOLS + 1]; /* [pool], with POLICY_SCORING_ESTIMATE */
         bool has_target;                     /* some of the terms have a target */
-        struct metrics_series *rejected[POLICY_MAX_TERMS]; /* per predicate; NULL without metrics */
+        struct metrics_series *rejected[POLICY_MAX_TERMS]; /* [predicate]; NULL without metrics */
 };
 
 /**
- * table_policy_new() - with one reference
- * @policy:  owned by it from here on
+ * table_policy_new() - create one, with one reference
+ * @policy:  consumed
  * @metrics: borrowed; NULL: verdicts are not counted
  */
 struct table_policy *table_policy_new(struct policy *policy, uint64_t generation,

@@ -17,22 +17,22 @@ enum {
         PUBLISH_SHARE = 20, /* publishing takes at most a twentieth of the time */
         LOOK_INTERVAL_MS = 1000,
         START_LOOK_MS = 100,
-        /* Behind the first list of nodes the extender is not ready for so long, if what the policy
-         * needs may still come. An API server lists 30,000 pods in a second. If no other extender
-         * answers meanwhile, pods are placed without one, or wait. */
+        /* After the first list of nodes, the time to wait for the other lists that the policy needs
+         * before the extender becomes ready without them. An API server lists 30,000 pods in a
+         * second. If there is no other extender, pods are placed without one, or wait. */
         START_MS = 20000,
-        /* Verdicts are checked at least this often, since the wall clock may be set. */
+        /* Check verdicts at least this often, since the wall clock may be set. */
         CHANGE_MAX_MS = 60000,
 };
 
 struct table_watch {
         struct table_watch_options options;
         struct reflector *nodes;
-        struct binding_watch *bindings;  /* NULL until a policy ranks by hot values */
-        int64_t recent_ms;               /* of the last policy that did */
-        struct estimate_watch *estimate; /* NULL until a policy's scoring is estimate */
-        bool awaits_pools;  /* nothing is published, since the nodes' pools are not known yet */
-        bool awaits_policy; /* likewise */
+        struct binding_watch *bindings;  /* NULL until a policy uses hot values */
+        int64_t recent_ms;               /* hot_value_keep_ms() of the last policy that did */
+        struct estimate_watch *estimate; /* NULL until a policy has scoring: estimate */
+        bool awaits_pools;  /* nothing is published: the pools of nodes are unknown yet */
+        bool awaits_policy; /* nothing is published: the policy is unknown yet */
 
         struct loop_timer publish_timer; /* armed when something has changed */
         struct loop_timer change_timer;  /* when the next reading expires or hot value falls */
@@ -40,7 +40,7 @@ struct table_watch {
         int64_t publish_not_before_mono_ms;
         int64_t start_until_mono_ms; /* INT64_MAX until the nodes were listed */
         bool is_synced;
-        bool is_skewed; /* some timestamps are ahead, which was logged */
+        bool is_skewed; /* timestamps in the future were logged */
 
         struct health_check *nodes_check, *bindings_check, *pods_check;
         struct metrics_series *rows, *readings[READING_STATE_COUNT], *skewed, *publications;
@@ -67,7 +67,7 @@ static void publish(void *userdata) {
 
         node_table_publish(table, table_now_unix_ms(watch));
         int64_t spent_ns = clock_mono_ns() - begin_ns;
-        /* Processor time, since on a busy machine publishing may have waited. */
+        /* Processor time, since publishing may have waited on a busy machine. */
         int64_t pause_ms = (clock_thread_cpu_ns() - cpu_begin_ns) * PUBLISH_SHARE / 1000000;
         if (pause_ms < PUBLISH_INTERVAL_MS)
                 pause_ms = PUBLISH_INTERVAL_MS;
@@ -87,8 +87,8 @@ static bool may_publish(const struct table_watch *watch) {
         return watch->is_synced && !watch->awaits_pools && !watch->awaits_policy;
 }
 
-/* Something may have changed the table. The timer fires after the events of this turn, so that a
- * burst makes one snapshot. */
+/* The table may have changed. The timer fires after the events of this turn, so a burst of events
+ * causes one snapshot. */
 static void touched(struct table_watch *watch) {
         if (!may_publish(watch) || !node_table_is_dirty(watch->options.table) ||
             loop_timer_is_armed(&watch->publish_timer))
@@ -101,8 +101,9 @@ static void on_estimate_change(void *userdata) {
         touched(userdata);
 }
 
-/* Begins with the first policy that needs it, and stays: learning takes long. Pods are not watched
- * before: the built-in policy needs them, and that of the cluster may not. */
+/* Starts with the first policy that needs the estimate, and is kept, since learning takes long.
+ * Pods are watched after the list of nodes, when the policy of the cluster is known: unlike the
+ * built-in policy, it may not need pods. */
 static void watch_estimate(struct table_watch *watch) {
         if (node_table_policy(watch->options.table)->scoring != POLICY_SCORING_ESTIMATE)
                 return;
@@ -126,7 +127,7 @@ static void table_on_node(void *userdata, enum reflector_event event, const json
         struct table_watch *watch = userdata;
         const char *name = json_string_at(object, "metadata", "name", NULL);
 
-        /* Without an estimate there are no taints and no capacity: see watch_nodes(). */
+        /* Without an estimate, taints and capacity are missing: see watch_nodes(). */
         if (event != REFLECTOR_DELETED)
                 (void)node_table_put_object(watch->options.table, object, table_now_unix_ms(watch));
         else if (name)
@@ -148,7 +149,7 @@ static void table_on_nodes_synced(void *userdata, size_t count) {
         watch_estimate(watch);
 }
 
-/* Return: whether hot values come from the watch */
+/* Return: hot values come from the watch */
 static bool settle_live(struct table_watch *watch) {
         bool is_live = binding_watch_is_live(watch->bindings);
 
@@ -188,7 +189,7 @@ static void watch_bindings(struct table_watch *watch) {
                 watch->bindings = binding_watch_new(watch->options.loop, watch->options.api,
                                                     watch->options.metrics, recent_ms,
                                                     table_on_binding, watch);
-        } else if (recent_ms > watch->recent_ms) { /* some were too old for the policy before */
+        } else if (recent_ms > watch->recent_ms) { /* the last policy ignored older bindings */
                 node_table_forget_bindings(watch->options.table, table_now_unix_ms(watch));
                 binding_watch_look_back(watch->bindings, recent_ms);
         } else {
@@ -197,8 +198,8 @@ static void watch_bindings(struct table_watch *watch) {
         watch->recent_ms = recent_ms;
 }
 
-/* The extender works without this watch, since it can use the controller's annotation instead of
- * the count. So behind the start the check passes, and its text says what is wrong. */
+/* Without this watch, the extender uses the controller's annotation. So after the start the check
+ * passes, and its text describes the problem. */
 static void look_at_bindings(struct table_watch *watch) {
         if (!needs_bindings(node_table_policy(watch->options.table)))
                 return;
@@ -214,7 +215,7 @@ static void look_at_bindings(struct table_watch *watch) {
                             reflector_trouble(pods));
 }
 
-/* Likewise. */
+/* Without this watch, the estimate uses readings only. So here as well, the check passes. */
 static void look_at_pods(struct table_watch *watch) {
         const struct reflector *pods = watch->estimate ? estimate_watch_reflector(watch->estimate)
                                                        : NULL;
@@ -277,7 +278,7 @@ static void look_at_table(struct table_watch *watch) {
         watch->is_skewed = stats.skewed > 0;
         if (watch->is_skewed)
                 log_warn(MSG("annotations have timestamps in the future: clocks differ, or "
-                             "--annotation-timezone is not the writer's"),
+                             "--annotation-timezone is wrong"),
                          INT("readings", stats.skewed));
         else
                 log_info(MSG("annotations no longer have timestamps in the future"));
@@ -303,16 +304,14 @@ static void table_register_metrics(struct table_watch *watch) {
         for (enum reading_state state = 0; state < READING_STATE_COUNT; state++)
                 watch->readings[state] = metrics_gauge(
                         metrics, "plimsoll_extender_readings",
-                        "Metrics of the policy times nodes, by whether there is a usable value. "
-                        "One "
-                        "that a node does not have, and that only other pools use, is left out.",
+                        "Readings of all nodes and metrics of the policy, by state. A metric that "
+                        "only other pools use does not count as missing.",
                         LABELS("state", node_reading_state_name(state)));
         watch->skewed = metrics_gauge(metrics, "plimsoll_extender_skewed_readings",
                                       "Readings with a timestamp more than a minute in the future.",
                                       NULL);
         watch->publications = metrics_counter(metrics, "plimsoll_extender_table_publications_total",
-                                              "Snapshots of the node table that were published.",
-                                              NULL);
+                                              "Published snapshots of the node table.", NULL);
         watch->publish_duration = metrics_histogram(
                 metrics, "plimsoll_extender_table_publication_duration_seconds",
                 "Time taken to publish a snapshot.", NULL, &metrics_duration_bounds);
@@ -373,12 +372,12 @@ void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
                 loop_timer_disarm(watch->options.loop, &watch->publish_timer);
                 loop_timer_disarm(watch->options.loop, &watch->change_timer);
         }
-        /* The table keeps no labels. */
+        /* The table does not keep labels. */
         if (watch->awaits_pools && !has_same_pools)
                 reflector_list_again(watch->nodes, !watch->estimate);
         watch_bindings(watch);
         watch_estimate(watch);
-        /* At once: whoever reads that it is in force is answered by it. */
+        /* Publish now: once the policy is reported to be in force, answers use it. */
         watch->awaits_policy = false;
         if (may_publish(watch))
                 publish(watch);

@@ -1,14 +1,13 @@
 /*
- * Fills the node table from a watch of nodes, and while the policy ranks by hot values from a watch
- * of bindings; and publishes snapshots when something has changed or expired. After a quiet time it
- * publishes at once, in a stream of changes at most every 10 ms, and less often if publishing would
- * take more than a twentieth of a processor.
+ * Feeds the node table from a watch of nodes and, if the policy uses hot values, from a watch of
+ * bindings, and publishes snapshots when something has changed or expired. Guarantee: a change is
+ * published at once after a quiet time, and within 10 ms during a stream of changes, unless
+ * publishing would take more than a twentieth of a processor.
  *
- * A new extender is not ready until it has listed the nodes, and the pods that the policy needs.
- * For pods, and for the nodes' pools, it waits at most 20 s behind the nodes, and not at all for
- * pods that the API server refuses (403, 404): it works without them. A scheduler beside it may
- * call before it is ready: until nodes and policy are known, workers have an empty table, in which
- * no node is known, so all pass.
+ * A new extender becomes ready when it has listed the nodes, and the pods that the policy needs. It
+ * waits for pods, and for the pools of nodes, at most 20 s after the nodes, and not at all for pods
+ * that the API server refuses (403, 404): it works without them. A scheduler on the same host may
+ * call earlier. Until nodes and policy are known, the table is empty, so all nodes pass.
  *
  * Everything runs on the loop's thread.
  */
@@ -30,22 +29,22 @@ struct table_watch_options {
         struct node_table *table;
         struct metrics *metrics;
         struct health *health;
-        bool awaits_policy; /* until table_watch_set_policy() or table_watch_keep_policy() */
+        bool awaits_policy; /* wait for table_watch_set_policy() or table_watch_keep_policy() */
 };
 
 struct table_watch;
 
-/** table_watch_new() - starts watching; nothing is published before the first complete list of
- * nodes, nor while the policy is awaited */
+/** table_watch_new() - start watching. Nothing is published before the first complete list of
+ * nodes, and while the policy is awaited */
 struct table_watch *table_watch_new(const struct table_watch_options *options);
 void table_watch_free(struct table_watch *watch);
 DEFINE_FREEP(struct table_watch, table_watch_free);
 
 /** table_watch_set_policy() - put another policy in force and publish. If its pools differ, nodes
- * are listed again first; until that is done, workers have the last snapshot
- * @policy: owned by the table from now on */
+ * are listed again first; until then, workers use the last snapshot
+ * @policy: consumed */
 void table_watch_set_policy(struct table_watch *watch, struct policy *policy);
 
-/** table_watch_keep_policy() - there is no other policy than the table's, so it is not awaited any
- * more; publishes what waited for that */
+/** table_watch_keep_policy() - the policy of the table stays: stop waiting for another one, and
+ * publish */
 void table_watch_keep_policy(struct table_watch *watch);

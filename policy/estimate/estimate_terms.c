@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* The resource that a mean is of; -1: it is no mean, or of a resource that is not estimated. */
+/* The resource of a mean; -1: not a mean, or not of a resource that is estimated. */
 static int resource_of(const struct policy_metric *metric) {
         if (!metric->is_query || metric->query.statistic != METRIC_AVG)
                 return -1;
@@ -11,7 +11,7 @@ static int resource_of(const struct policy_metric *metric) {
         return metric->query.resource == METRIC_MEM ? ESTIMATE_MEM : -1;
 }
 
-/* Any metric of the policy, with a priority or without. */
+/* The shortest mean with the same period; it need not have a priority. */
 static int shorter_than(const struct policy *policy, int of) {
         int shortest = -1;
 

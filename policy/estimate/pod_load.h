@@ -1,6 +1,6 @@
 /*
- * Cores and bytes of one pod or of several; and the factor: what the pods of a cluster use, as a
- * share of what they request. Pure.
+ * The load of pods in cores and bytes, and the cluster's factor: the usage of pods as a share of
+ * their requests. Pure.
  */
 #pragma once
 
@@ -16,28 +16,27 @@ struct pod_load {
         double of[ESTIMATE_RESOURCE_COUNT];
 };
 
-/** pod_load_counted() - a request as it counts: a pod that requests no CPU counts as 100m, one that
- * requests no memory as 200 MiB, as in kube-scheduler's NodeResourcesFit (NonZeroRequested) */
+/** pod_load_counted() - the request, or 100m for a pod that requests no CPU and 200 MiB for a pod
+ * that requests no memory, as in kube-scheduler's NodeResourcesFit (NonZeroRequested) */
 struct pod_load pod_load_counted(const struct pod_load *request);
 
-/* What pods use as a share of what they request, over the whole cluster: 0.05 to 20. */
+/* The usage of all pods in the cluster as a share of their requests: 0.05 to 20. */
 struct load_factor {
         double ratio[ESTIMATE_RESOURCE_COUNT];
 };
 
-/* What is expected of a pod or a node of which nothing is known, and what a reading may teach. */
+/* What to expect from unknown pods and nodes, and since when readings teach workloads. */
 struct cluster_load {
         struct load_factor factor;
-        double base_ratio[ESTIMATE_RESOURCE_COUNT]; /* the mean base of the nodes, of the capacity
-                                                     */
-        /* All pods that have run since then are known. INT64_MAX: not all that run now are. */
+        double base_ratio[ESTIMATE_RESOURCE_COUNT]; /* the mean base of nodes, per capacity */
+        /* All pods that have run since then are known. INT64_MAX: some running pods are unknown. */
         int64_t pods_known_since_unix_ms;
 };
 
-/** pod_load_factor_init() - before anything is known: 1 */
+/** pod_load_factor_init() - 1, as long as nothing is known */
 void pod_load_factor_init(struct load_factor *factor);
-/** pod_load_factor_move() - towards a factor of pods that were measured
- * @ratios: NAN changes nothing
- * @share:  of the way there: 1, or POD_LOAD_FACTOR_STEP every POD_LOAD_FACTOR_STEP_MS */
+/** pod_load_factor_move() - move the factor towards a measured one
+ * @ratios: the measured factor; NAN changes nothing
+ * @share:  of the distance: 1, or POD_LOAD_FACTOR_STEP every POD_LOAD_FACTOR_STEP_MS */
 void pod_load_factor_move(struct load_factor *factor, double share,
                           const double ratios[static ESTIMATE_RESOURCE_COUNT]);

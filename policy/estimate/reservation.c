@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Of a group without reservations; the one after it is 0. */
+/* The trial of a group without reservations; NO_TRIAL + 1 is 0. */
 static const uint32_t NO_TRIAL = UINT32_MAX;
 
 static bool has_place(const struct reservations *all, uint64_t id, uint32_t trial) {
@@ -12,7 +12,7 @@ static bool has_place(const struct reservations *all, uint64_t id, uint32_t tria
         return false;
 }
 
-/* The trial that an answer about @pod is of. */
+/* The trial of an answer about @pod. */
 static uint32_t trial_of(const struct reservations *all, const struct reservation_pod *pod) {
         uint32_t trial = NO_TRIAL;
 

@@ -1,18 +1,19 @@
 /*
- * Pods that answers have placed on nodes. Their load counts there until a snapshot has the pods:
- * kube-scheduler binds faster than a watch shows it.
+ * Reservations: the load of pods that answers have placed on nodes. It counts until a snapshot has
+ * the pods, since kube-scheduler binds faster than a watch shows the bindings, and for at most
+ * RESERVATION_MS.
  *
- * For a pod in no group the last answer counts. kube-scheduler places all pods of a PodGroup before
- * it binds the first one. If the group has a constraint on topology, it places them once in each
- * domain (podGroupSchedulingPlacementAlgorithm() in pkg/scheduler/schedule_one_podgroup.go
- * of 1.37). Each such round is a trial. A new trial begins when the scheduler asks about a pod that
- * has a place in the current one:
+ * For a pod without a group, the last answer counts. kube-scheduler places all pods of a PodGroup
+ * before it binds the first one. With a topology constraint, it places them once in each domain
+ * (podGroupSchedulingPlacementAlgorithm() in pkg/scheduler/schedule_one_podgroup.go of 1.37). Each
+ * such round is a trial. A new trial begins when the scheduler asks about a pod that has a place in
+ * the current one:
  *
  *     answers    a on 1, b on 1 | a on 2, b on 2 | a on 3, ...
  *     trial      0              | 1              | 2
  *
- * A pod of the group sees the reservations of the current trial. All other pods see those of every
- * trial, until a binding shows which trial has won. Pure; nothing allocates.
+ * Pods of the group see the reservations of the current trial. All other pods see the reservations
+ * of every trial, until a binding shows which trial was chosen. Pure; allocates nothing.
  */
 #pragma once
 
@@ -23,20 +24,20 @@
 #include "policy/estimate/pod_load.h"
 
 enum {
-        RESERVATIONS_MAX = 1024, /* one more replaces the oldest */
+        RESERVATIONS_MAX = 1024, /* a further one replaces the oldest */
         RESERVATION_MS = 5000,
 };
 
 struct reservation_pod {
         uint64_t id;    /* not 0 */
-        uint64_t group; /* 0: it is in none */
+        uint64_t group; /* 0: none */
 };
 
 struct reservation {
         struct reservation_pod pod;
-        uint32_t node_number; /* of node_columns.h */
+        uint32_t node_number; /* as in node_columns.h */
         uint32_t trial;       /* of the group; 0 without one */
-        uint64_t shown_in; /* snapshots have the pod from this publication on; 0: it is not bound */
+        uint64_t shown_in;    /* the first publication that has the pod; 0: it is not bound yet */
         int64_t until_mono_ms;
         struct pod_load load;
 };
@@ -46,21 +47,22 @@ struct reservations {
         size_t count;
 };
 
-/** reservations_add() - @pod has been placed on a node */
+/** reservations_add() - an answer has placed @pod on a node */
 void reservations_add(struct reservations *all, const struct reservation_pod *pod,
                       uint32_t node_number, const struct pod_load *load, int64_t now_mono_ms);
-/** reservations_bound() - the binding of pod @id has been seen: those for other nodes are gone
+/** reservations_bound() - the watch shows the binding of pod @id: drop its reservations on other
+ * nodes
  * @shown_in: the number, from 1, of the first publication that has the pod */
 void reservations_bound(struct reservations *all, uint64_t id, uint32_t node_number,
                         uint64_t shown_in);
-/** reservations_published() - there is a snapshot of @publication: reservations are gone if the one
- * before has their pods, since requests that began with an older one have read theirs */
+/** reservations_published() - @publication is out: drop the reservations whose pods the publication
+ * before it has. Requests that use older snapshots have read their reservations already */
 void reservations_published(struct reservations *all, uint64_t publication);
-/** reservations_expire() - those of RESERVATION_MS ago and before are gone */
+/** reservations_expire() - drop reservations that are older than RESERVATION_MS */
 void reservations_expire(struct reservations *all, int64_t now_mono_ms);
 /**
- * reservations_for() - those that count when @pod is placed: not its own
- * @publication: of the snapshot from which this is answered; those whose pods it has do not count
+ * reservations_for() - the reservations that count when @pod is placed; its own do not
+ * @publication: of the snapshot that is used; reservations whose pods it has do not count
  * Return: their number
  */
 size_t reservations_for(const struct reservations *all, const struct reservation_pod *pod,

@@ -1,14 +1,13 @@
 /*
- * The score of a candidate by what its node will use with the pod on it:
+ * The score of a candidate by the expected usage of its node with the pod on it:
  *
  *     v = usage + margin + 2 * (what the pod is expected to use) / capacity, of each resource
  *     h = 100 * (1 - the largest weighted v)
  *     points = round(max(0, 10 - (best h - h) / 2))
  *
- * The pod counts twice: the next reading comes minutes late, and while a pod starts it uses more
- * than its mean. The margin keeps new pods off nodes of whose pods little is known. Points are
- * relative to the best candidate, so that they differ between nodes on an idle cluster as on a full
- * one. Pure, and allocates nothing.
+ * The pod counts twice: readings are minutes old, and a starting pod uses more than its mean. The
+ * margin keeps new pods off nodes whose pods are little known. Points are relative to the best
+ * candidate, so nodes differ in an idle cluster as much as in a full one. Pure; allocates nothing.
  */
 #pragma once
 
@@ -18,26 +17,27 @@
 
 enum { SCORE_OWN_LOAD_FACTOR = 2, SCORE_POINTS_PER_STEP = 2, SCORE_BEST_POINTS = 10 };
 
-/* A candidate, each resource multiplied by its weight in the maximum (0 to 1). */
+/* A candidate. Each resource is multiplied by its weight in the maximum (0 to 1). */
 struct score_node {
-        double used[ESTIMATE_RESOURCE_COUNT]; /* tracked_node_usage_ratio() and its margin */
+        double used[ESTIMATE_RESOURCE_COUNT]; /* tracked_node_usage_ratio() plus the margin */
         double own[ESTIMATE_RESOURCE_COUNT];  /* score_own() */
         double other;                         /* the largest weighted value of another metric */
 };
 
-/** score_own() - what one core or byte of the incoming pod adds to v
- * @per_capacity: 1 / capacity; 0: not known */
+/** score_own() - the increase of v by one core or byte of the incoming pod
+ * @per_capacity: 1 / capacity; 0: unknown */
 static inline double score_own(double weight, double per_capacity) {
         return weight * SCORE_OWN_LOAD_FACTOR * per_capacity;
 }
 
-/** score_reserved() - what one core or byte reserved for another pod adds to v: it counts once
+/** score_reserved() - the increase of v by one core or byte that is reserved for another pod, which
+ * counts once
  * @own: score_own() */
 static inline double score_reserved(double own) {
         return own / SCORE_OWN_LOAD_FACTOR;
 }
 
-/** score_headroom() - h of the formula above; at most 100, below 0 if the node will be overloaded
+/** score_headroom() - h of the formula above: at most 100, below 0 if the node would be overloaded
  */
 static inline double score_headroom(const struct score_node *node, const struct pod_load *pod) {
         double largest = node->other;
@@ -49,7 +49,7 @@ static inline double score_headroom(const struct score_node *node, const struct 
         return 100 * (1 - largest);
 }
 
-/** score_points() - 0 to 10, of a candidate with @headroom beside one with @best */
+/** score_points() - the points of a candidate, 0 to 10; @best is the headroom of the best one */
 static inline int score_points(double headroom, double best) {
         double points = SCORE_BEST_POINTS - (best - headroom) / SCORE_POINTS_PER_STEP;
 

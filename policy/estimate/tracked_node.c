@@ -7,13 +7,13 @@
 
 /* Standard deviations, as shares of the capacity. */
 static const double BASE_SIGMA_RATIO = 0.1, BASE_DRIFT_RATIO = 0.01, NOISE_SIGMA_RATIO = 0.02;
-/* As shares of what a pod uses: pods of a workload differ by a third, and change. */
+/* As shares of a pod's usage: pods of a workload differ by a third, and their usage changes. */
 static const double POD_SIGMA_RATIO = 0.316, POD_DRIFT_RATIO = 0.05;
-static const double DRIFT_MS = 180000; /* base and pods change by these in this time */
+static const double DRIFT_MS = 180000; /* the time in which base and pods drift by these values */
 static const double NOISE_RATE = 0.05, SURPRISE_MAX_SIGMAS = 3;
-static const double MARGIN_SIGMAS = 0.674; /* of a normal distribution, a quarter is above it */
-/* What a pod uses is never below 0, and most pods use less than the mean. So however little is
- * known of one, the margin counts no more variance than this share of its expected use, squared. */
+static const double MARGIN_SIGMAS = 0.674; /* a quarter of a normal distribution is above it */
+/* Usage is never below 0, and most pods use less than the mean. So the margin includes at most this
+ * much variance of a pod, as a share of its expected usage squared. */
 static const double MARGIN_VARIANCE_MAX = 0.5;
 
 double tracked_node_overlap(const struct tracked_pod *pod, int64_t begins_unix_ms,
@@ -38,7 +38,7 @@ static double squared(double x) {
         return x * x;
 }
 
-/* Of a pod, in the node's margin. */
+/* The part of a pod in the margin of the node. */
 static double margin_variance(const struct tracked_pod *pod, int r) {
         return fmin((double)pod->variance[r], MARGIN_VARIANCE_MAX * squared((double)pod->used[r]));
 }
@@ -56,8 +56,7 @@ void tracked_node_done(struct tracked_node *node, struct workload_set *workloads
         *node = (struct tracked_node){0};
 }
 
-/* Not one that is gone: a pod may come again, from an API server that was restored from a backup.
- */
+/* Ignores ended pods: a pod may reappear if the API server was restored from a backup. */
 static struct tracked_pod *find_pod(const struct tracked_node *node, uint64_t id) {
         for (size_t i = node->pod_count; i-- > 0;)
                 if (node->pods[i].id == id && !is_gone(&node->pods[i]))
@@ -65,7 +64,7 @@ static struct tracked_pod *find_pod(const struct tracked_node *node, uint64_t id
         return NULL;
 }
 
-/* @sign: 1 for a pod that comes, -1 for one that goes */
+/* @sign: 1: the pod is added; -1: it is removed */
 static void add_pod(struct tracked_node *node, const struct tracked_pod *pod,
                     const struct pod_load *request, double sign) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
@@ -78,7 +77,7 @@ static void add_pod(struct tracked_node *node, const struct tracked_pod *pod,
         workload_count(pod->workload, (int)sign, request);
 }
 
-/* The last readings held a pod that was not known then: its part went into the base. */
+/* The last readings included a pod that was unknown then, so its usage went into the base. */
 static void take_out_of_base(struct tracked_node *node, struct tracked_pod *pod) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 double overlap = overlap_with(pod, &node->readings[r]);
@@ -125,8 +124,8 @@ bool tracked_node_start(struct tracked_node *node, uint64_t id, int64_t runs_uni
         return true;
 }
 
-/* In proportion to the request, but not past what is expected of the new one: if a request is set
- * to what the pod uses, nothing new is known. */
+/* Scale in proportion to the request, but not beyond the expectation for the new request: if a
+ * request is set to the actual usage, nothing has changed. */
 static void scale(struct tracked_pod *pod, int r, double before, double after) {
         double used = (double)pod->used[r], scaled = used * after / before;
         double moved = after > before ? fmin(scaled, fmax(used, after))
@@ -151,7 +150,7 @@ void tracked_node_resize(struct tracked_node *node, uint64_t id, const struct po
         add_pod(node, pod, to, 1);
 }
 
-/* Neither in this window nor in the last one; or long gone, if no reading comes. */
+/* The pod is neither in this window nor in the last one, or it ended long ago without a reading. */
 static bool is_past(const struct tracked_node *node, const struct tracked_pod *pod,
                     int64_t now_unix_ms) {
         bool is_in_window = pod->overlap > 0;
@@ -184,7 +183,7 @@ void tracked_node_end(struct tracked_node *node, struct workload_set *workloads,
         add_pod(node, pod, request, -1);
         pod->gone_unix_ms = gone_unix_ms;
         node->gone_count++;
-        /* It is known late: the last window already ended after it was gone. */
+        /* The end is reported late: the last window ended after the pod. */
         if (gone_unix_ms < node->taught.ends_unix_ms)
                 pod->overlap = (float)overlap_with(pod, &node->taught);
         if (pod->runs_unix_ms == TRACKED_NEVER || node->gone_count > TRACKED_MAX_GONE)
@@ -206,7 +205,7 @@ void tracked_node_set_back(struct tracked_node *node, int64_t by_ms, int64_t now
         }
 }
 
-/* Return: false: so many in a row are far away to the same side that this is no noise */
+/* Return: false: too many observations in a row deviate in the same direction to be noise */
 static bool count_away(struct tracked_node *node, int r, double surprise, double sigma) {
         int *away = &node->away[r];
         int side = surprise > sigma ? 1 : surprise < -sigma ? -1 : 0;
@@ -215,15 +214,15 @@ static bool count_away(struct tracked_node *node, int r, double surprise, double
         return abs(*away) < TRACKED_AWAY_MAX;
 }
 
-/* As before the first reading, but for what is expected. */
+/* Reset everything except the expectation, as before the first reading. */
 static void doubt_base(struct tracked_node *node, int r) {
         node->base_variance.of[r] = squared(BASE_SIGMA_RATIO * node->capacity.of[r]);
         node->noise.of[r] = squared(NOISE_SIGMA_RATIO * node->capacity.of[r]);
         node->away[r] = 0;
 }
 
-/* One observation: the mean over that time. What is expected before the first one is a guess from
- * other nodes, so the first one is believed whole, however far away it is, and teaches no noise. */
+/* One observation: the mean over an interval. The expectation before the first observation is a
+ * guess from other nodes, so the first one is believed in full, and teaches no noise. */
 static void observe(struct tracked_node *node, int r, bool is_first, double measured,
                     int64_t begins_unix_ms, int64_t ends_unix_ms) {
         double expected = node->base.of[r];
@@ -235,7 +234,7 @@ static void observe(struct tracked_node *node, int r, bool is_first, double meas
                 expected += overlap * (double)pod->used[r];
                 variance += overlap * overlap * (double)pod->variance[r];
         }
-        /* A base of 0 cannot shrink: its share of the difference would be lost. */
+        /* A base of 0 cannot shrink, so its share of the difference would be lost. */
         bool has_base = !is_first || node->base.of[r] > 0 || measured >= expected;
         double base_share = has_base ? node->base_variance.of[r] : 0;
         variance += base_share;
@@ -265,7 +264,7 @@ static void observe(struct tracked_node *node, int r, bool is_first, double meas
                                  node->noise.of[r] + NOISE_RATE * (shown - node->noise.of[r]));
 }
 
-/* The longer nobody has looked, the less is known. */
+/* Uncertainty grows with the time since the last reading. */
 static void drift(struct tracked_node *node, int r, int64_t for_ms) {
         double share = (double)for_ms / DRIFT_MS;
 
@@ -286,7 +285,7 @@ static void sum_up(struct tracked_node *node) {
                 }
 }
 
-/* Return: false: there is no room for one more */
+/* Return: false: there is no room */
 static bool add_change(struct workload_change *changes, size_t *count, struct workload *workload,
                        double pods) {
         size_t i = 0;
@@ -301,8 +300,8 @@ static bool add_change(struct workload_change *changes, size_t *count, struct wo
         return true;
 }
 
-/* A reading that comes too soon after the last one that taught, or that is older, says nothing
- * more. If it did, a node could say the same of its pods again and again. */
+/* A reading that is older than the last one that taught, or too close to it, teaches nothing.
+ * Otherwise a node could teach the same lesson again and again. */
 static bool is_too_soon(const struct tracked_node *node, const struct tracked_reading *reading) {
         int64_t since_ms = reading->ends_unix_ms - node->taught.ends_unix_ms;
 
@@ -310,7 +309,7 @@ static bool is_too_soon(const struct tracked_node *node, const struct tracked_re
                since_ms > -2 * reading->window_ms;
 }
 
-/* Whether what has changed between them is what pods have changed. */
+/* The difference between the two readings is caused by pods. */
 static bool is_comparable(const struct tracked_reading *before,
                           const struct tracked_reading *reading,
                           const struct cluster_load *cluster) {
@@ -359,8 +358,8 @@ static void begin(struct tracked_node *node, int r, const struct cluster_load *c
         doubt_base(node, r);
 }
 
-/* A mean and a shorter one with the same end: first the mean over what only the longer one holds.
- */
+/* For a mean and a shorter one with the same end, first compute the mean over the part that only
+ * the longer one covers. */
 static void observe_both(struct tracked_node *node, int r, bool is_first,
                          const struct tracked_reading *reading,
                          const struct tracked_reading *shorter) {

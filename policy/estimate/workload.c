@@ -12,13 +12,13 @@
 static const double CORES_MIN = 0.005, CORES_MAX = 10000; /* of one pod */
 static const double NOISE_RATIO = 0.03;    /* of a node's capacity: changes that no pod explains */
 static const double PRIOR_SIGMA_RATIO = 2; /* of the request */
-/* If what was observed is further than this from what was expected, the request says nothing. */
+/* Observations that deviate further than this from the prior overrule the request. */
 static const double DOUBT_SIGMAS = 2;
-/* 0.5 if theta is known to a tenth: then three standard errors are 30 % of it. */
+/* Confidence is 0.5 if theta is known to a tenth: three standard errors are 30% of it. */
 static const double CONFIDENCE_SIGMAS = 5;
 static const double DRIFT_RATIO = 0.2; /* of theta, in an hour */
 static const double SURPRISE_MAX_SIGMAS = 3;
-/* Of what is expected of a pod if nothing is known of its workload. */
+/* The standard deviation, as a share of the expectation, for a pod of an unknown workload. */
 static const double UNKNOWN_SIGMA_RATIO[ESTIMATE_RESOURCE_COUNT] = {2, 0.5};
 static const double LOAD_VARIANCE_RATIO = 0.1; /* pods of a workload differ by a third; squared */
 
@@ -27,15 +27,15 @@ static double squared(double x) {
 }
 
 struct workload {
-        TAILQ_ENTRY(workload) age; /* in the set's list `idle` while nobody holds it */
+        TAILQ_ENTRY(workload) age; /* in the set's list `idle` while it has no reference */
         char *name;
         size_t name_len;
         uint32_t holders;
         uint32_t observations;
-        uint32_t teachers[WORKLOAD_TEACHERS]; /* of the last lessons; 0: none yet */
-        uint8_t next_teacher, refused;        /* refused: lessons since the last one */
-        int8_t surprised; /* the last one: 1 by far more than expected, -1 by far less */
-        bool is_doubtful; /* all of them are */
+        uint32_t teachers[WORKLOAD_TEACHERS]; /* the teachers of the last lessons; 0: none yet */
+        uint8_t next_teacher, refused;        /* refused: lessons not taken since the last one */
+        int8_t surprised; /* by the last lesson: 1: far above expectation, -1: far below */
+        bool is_doubtful; /* all lessons were */
         double weight, weighted_cores; /* W and Y of workload.h */
         double cores;                  /* theta, as of the last correction */
         double variance;               /* P */
@@ -47,7 +47,7 @@ struct workload {
 
 struct workload_set {
         struct strmap by_name;
-        TAILQ_HEAD(, workload) idle; /* first the one that was used longest ago */
+        TAILQ_HEAD(, workload) idle; /* the least recently used first */
 };
 
 struct workload_set *workload_set_new(void) {
@@ -89,7 +89,7 @@ static struct workload *workload_begin(struct workload_set *set, const char *nam
         return workload;
 }
 
-/* Of those that nobody holds, if there are any. */
+/* Forget the workload that has been without references for the longest time, if there is one. */
 static void forget_longest_idle(struct workload_set *set) {
         struct workload *oldest = TAILQ_FIRST(&set->idle);
 
@@ -201,7 +201,7 @@ void workload_set_import(struct workload_set *set, const struct workload_facts *
         workload_unref(set, workload);
 }
 
-/* The longer its pods have not changed, the less of what was observed still holds. */
+/* Old observations lose weight with the time since the last change of pods. */
 static void drift_until(struct workload *workload, int64_t now_unix_ms) {
         double hours = (double)(now_unix_ms - workload->learned_unix_ms) / 3600000;
         double kept = 1;
@@ -213,7 +213,7 @@ static void drift_until(struct workload *workload, int64_t now_unix_ms) {
         workload->learned_unix_ms = now_unix_ms;
 }
 
-/* theta and P of what was observed, and of what is expected without that. */
+/* Compute theta and P from the observations and the prior. */
 static void conclude(struct workload *workload, const struct load_factor *factor) {
         double prior = fmax(CORES_MIN, factor->ratio[ESTIMATE_CPU] * workload->request_cores);
         double prior_variance = squared(PRIOR_SIGMA_RATIO * fmax(prior, workload->request_cores));
@@ -229,14 +229,14 @@ static void conclude(struct workload *workload, const struct load_factor *factor
         workload->cores = fmin(fmax(CORES_MIN, workload->cores), CORES_MAX);
 }
 
-/* Nothing was observed. */
+/* Forget all observations. */
 static void unlearn(struct workload *workload) {
         workload->weight = workload->weighted_cores = 0;
         workload->observations = 0;
         workload->is_doubtful = false;
 }
 
-/* Return: false: the node has had its share of the last lessons */
+/* Return: false: the node has given its share of the last lessons */
 static bool may_teach(struct workload *workload, uint32_t teacher) {
         size_t own = 0, nodes = 0;
 
@@ -258,7 +258,7 @@ static bool may_teach(struct workload *workload, uint32_t teacher) {
         return true;
 }
 
-/* Return: false: it is known better than this lesson could teach */
+/* Return: false: the lesson is doubtful, and better ones were taken */
 static bool take_lesson(struct workload *workload, const struct workload_lesson *lesson) {
         if (lesson->is_doubtful && workload->observations > 0 && !workload->is_doubtful)
                 return false;
@@ -268,8 +268,8 @@ static bool take_lesson(struct workload *workload, const struct workload_lesson 
         return true;
 }
 
-/* One surprise past the limit may be an outlier. If the next one is to the same side, what was
- * observed before holds no more. */
+/* One surprise beyond the limit may be an outlier. After a second one in the same direction, older
+ * observations lose weight. */
 static void doubt_if_repeated(struct workload *workload, int side) {
         if (side != 0 && side == workload->surprised) {
                 workload->weight /= 2;

@@ -8,7 +8,7 @@
 void judge_done(struct judge *judge) {
         free(judge->question.rows);
         free(judge->filtered.rejected_by);
-        free(judge->filtered.is_told);
+        free(judge->filtered.is_listed);
         free(judge->scored.points);
         free(judge->scored.headrooms);
         free(judge->scored.places);
@@ -24,7 +24,7 @@ static void judge_make_room(struct judge *judge, size_t count) {
                 return;
         MAKE_ROOM(judge->question.rows, count);
         MAKE_ROOM(judge->filtered.rejected_by, count);
-        MAKE_ROOM(judge->filtered.is_told, count);
+        MAKE_ROOM(judge->filtered.is_listed, count);
         MAKE_ROOM(judge->scored.points, count);
         MAKE_ROOM(judge->scored.headrooms, count);
         MAKE_ROOM(judge->scored.places, count);
@@ -57,8 +57,8 @@ void judge_begin(struct judge *judge, const struct judge_nodes *nodes, const str
         judge->scored.has_last = false;
 }
 
-/* The node's verdict with the limits of the pod's rule. A predicate that rejects wins over one that
- * ranks last. */
+/* The node's verdict, including the limits of the pod's rule. A predicate that rejects takes
+ * precedence over one that ranks last. */
 static struct verdict_limits judge_limits(const struct judge_question *question, uint32_t row) {
         const struct judge_nodes *nodes = question->nodes;
         const struct verdict_limits own =
@@ -109,19 +109,19 @@ void judge_find_largest(struct judge *judge) {
 static void pass_all(const struct judge_question *question, struct judge_filtered *filtered) {
         const uint32_t *rows = question->rows;
         int *rejected_by = filtered->rejected_by;
-        bool *is_told = filtered->is_told;
+        bool *is_listed = filtered->is_listed;
         size_t count = question->count;
 
         for (size_t i = 0; i < count; i++) {
                 rejected_by[i] = JUDGE_PASSES;
-                is_told[i] = rows[i] != JUDGE_DUPLICATE;
+                is_listed[i] = rows[i] != JUDGE_DUPLICATE;
         }
         filtered->rejected_count = 0;
 }
 
 static void reject(struct judge_filtered *filtered, size_t i, int over) {
         filtered->rejected_by[i] = over;
-        filtered->is_told[i] = false;
+        filtered->is_listed[i] = false;
         filtered->over_count[over]++;
         filtered->rejected_count++;
 }
@@ -144,7 +144,7 @@ static void reject_by_nodes(const struct judge_question *question,
         }
 }
 
-/* The limits of the pod's rule, for candidates that the limits of their nodes let pass. */
+/* Apply the limits of the pod's rule to candidates that pass the limits of their nodes. */
 static void reject_by_rule(const struct judge_question *question, struct judge_filtered *filtered) {
         const struct judge_nodes *nodes = question->nodes;
 
@@ -169,7 +169,7 @@ void judge_filter(struct judge *judge) {
                 reject_by_nodes(question, filtered);
         if (question->rule)
                 reject_by_rule(question, filtered);
-        /* If no candidate is below the limits, these do not say where the pod should go. */
+        /* If every candidate is over a limit, the limits do not help to place the pod. */
         if (question->nodes->policy->when_all_over == POLICY_ALL_OVER_PASS &&
             filtered->rejected_count > 0 &&
             filtered->rejected_count >= question->count - question->duplicate_count) {

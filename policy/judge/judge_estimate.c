@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "policy/estimate/score.h"
 
-/* ---- Reservations, by the numbers of their nodes. */
+/* ---- Reservations by node number. */
 
 static void reservations_make_room(struct judge_scratch *scratch, uint32_t node_number) {
         if (node_number < scratch->reserved_cap)
@@ -19,7 +19,7 @@ static void reservations_make_room(struct judge_scratch *scratch, uint32_t node_
         scratch->reserved_cap = cap;
 }
 
-/* The reservations of one node are added up in the first of them. */
+/* The first reservation of a node gets the sum of all its reservations. */
 static void reservations_load(struct judge_question *question, struct judge_scratch *scratch) {
         for (size_t i = 0; i < question->reservation_count; i++) {
                 const struct reservation *of = &question->reservations[i];
@@ -39,7 +39,7 @@ static void reservations_unload(const struct judge_question *question,
                 scratch->reserved_at[question->reservations[i].node_number] = 0;
 }
 
-/* A reserved load counts once; score_own() counts the load of the incoming pod more often. */
+/* A reserved load counts once; score_own() counts the load of the incoming pod several times. */
 static void reservations_apply(const struct judge *judge, uint32_t node_number,
                                struct score_node *node) {
         const struct judge_scratch *scratch = &judge->scratch;
@@ -57,7 +57,7 @@ static void reservations_apply(const struct judge *judge, uint32_t node_number,
 static size_t headrooms_of_all(struct judge *judge) {
         const struct judge_question *question = &judge->question;
         const struct node_columns *columns = &question->nodes->columns;
-        const bool *is_told = judge->filtered.is_set ? judge->filtered.is_told : NULL;
+        const bool *is_listed = judge->filtered.is_set ? judge->filtered.is_listed : NULL;
         bool has_reservations = question->reservation_count > 0;
         size_t count = question->count, row_count = question->nodes->count, best = count;
         const uint32_t *rows = question->rows;
@@ -65,7 +65,7 @@ static size_t headrooms_of_all(struct judge *judge) {
 
         for (size_t i = 0; i < count; i++) {
                 uint32_t row = rows[i];
-                if (row >= row_count || (is_told && !is_told[i])) {
+                if (row >= row_count || (is_listed && !is_listed[i])) {
                         headrooms[i] = -DBL_MAX;
                         continue;
                 }
@@ -82,7 +82,7 @@ static size_t headrooms_of_all(struct judge *judge) {
         return best;
 }
 
-/* The median of the candidates that headrooms_of_all() has judged. */
+/* The median over the candidates for which headrooms_of_all() has computed a headroom. */
 static void headrooms_median(const struct judge *judge, struct estimate_median *ret) {
         const struct judge_question *question = &judge->question;
         _cleanup_(freep) uint32_t *rows = xcalloc(question->count, sizeof(*rows));
@@ -94,8 +94,8 @@ static void headrooms_median(const struct judge *judge, struct estimate_median *
         node_columns_median(&question->nodes->columns, question->nodes->terms, rows, judged, ret);
 }
 
-/* The rare cases, after headrooms_of_all(): targets, candidates that rank last, and candidates of
- * which something is not known. */
+/* The rare cases, after headrooms_of_all(): targets, candidates that rank last, and candidates with
+ * unknown values. */
 static size_t headrooms_again(struct judge *judge) {
         const struct judge_question *question = &judge->question;
         const struct judge_nodes *nodes = question->nodes;

@@ -1,17 +1,17 @@
 /*
- * What a judge sees of a cluster: one row per node, for one policy, as it was when the rows were
- * published. Immutable.
+ * The nodes of a cluster as a judge sees them: one row per node, for one policy, at the time of
+ * publication. Immutable.
  *
  *                       row 0    row 1    row 2
  *     usage_ratio[0]  |  0.31  |  0.72  |   -    |   readings of the policy's first metric,
- *     expires[0]      | 11:35  | 11:35  | never  |   and until when each may be used
+ *     expires[0]      | 11:35  | 11:35  | never  |   and the time until which each is usable
  *     ...
  *     used[], own[]   |  0.38  |  0.75  |  0.20  |   scoring: estimate: policy/estimate/score.h
- *     limits          |   -    |   0    |   -    |   the verdict as of built_unix_ms,
- *     settled_until   | 11:35  | 11:35  | never  |   and until when it holds: most requests only
+ *     limits          |   -    |   0    |   -    |   the verdict at built_unix_ms, and the time
+ *     settled_until   | 11:35  | 11:35  | never  |   until which it is valid: most requests only
  *                                                    look it up
  *
- * The caller has the names, and knows which candidate is which row.
+ * Names are kept by the caller, which maps candidates to rows.
  */
 #pragma once
 
@@ -25,42 +25,42 @@ struct judge_nodes {
         const struct policy *policy;
         const struct estimate_terms *terms; /* [pool], with scoring: estimate */
         bool has_target;                    /* some of the terms have a target */
-        bool has_missing; /* with scoring: estimate, something is not known of some row */
+        bool has_missing; /* with scoring: estimate, some row has an unknown value */
         size_t count;     /* rows */
         struct node_columns columns;
         struct reading_columns readings;   /* a view of them */
-        int64_t built_unix_ms;             /* when the columns' verdicts were made */
-        int64_t all_settled_until_unix_ms; /* until when all of them hold */
+        int64_t built_unix_ms;             /* when the verdicts were computed */
+        int64_t all_settled_until_unix_ms; /* until when all of them are valid */
 };
 
 /* The verdict on one row. */
 struct node_verdict {
         struct verdict_limits limits;
-        int score100; /* as if it was the only candidate; not for use if policy_is_relative() */
+        int score100; /* as the only candidate; meaningless if policy_is_relative() */
 };
 
 /** judge_nodes_verdict_of() - compute the verdict on a row from its readings
- * @terms: as in struct judge_nodes */
+ * @terms: see struct judge_nodes */
 struct node_verdict judge_nodes_verdict_of(const struct node_columns *columns,
                                            const struct policy *policy,
                                            const struct estimate_terms *terms, size_t row,
                                            int64_t now_unix_ms);
 
-/** judge_nodes_verdict_slow() - the same for a row of @nodes */
+/** judge_nodes_verdict_slow() - judge_nodes_verdict_of() for a row of @nodes */
 static inline struct node_verdict judge_nodes_verdict_slow(const struct judge_nodes *nodes,
                                                            size_t row, int64_t now_unix_ms) {
         return judge_nodes_verdict_of(&nodes->columns, nodes->policy, nodes->terms, row,
                                       now_unix_ms);
 }
 
-/** judge_nodes_are_settled() - every verdict still holds as it was published */
+/** judge_nodes_are_settled() - all published verdicts are still valid */
 static inline bool judge_nodes_are_settled(const struct judge_nodes *nodes, int64_t now_unix_ms) {
         return now_unix_ms >= nodes->built_unix_ms &&
                now_unix_ms < nodes->all_settled_until_unix_ms;
 }
 
-/** judge_nodes_verdict() - look the verdict up, or compute it if the published one holds no longer
- * @is_settled: judge_nodes_are_settled() at the same time */
+/** judge_nodes_verdict() - look the verdict up, or compute it if the published one has expired
+ * @is_settled: the result of judge_nodes_are_settled() for the same time */
 static inline struct node_verdict judge_nodes_verdict(const struct judge_nodes *nodes, size_t row,
                                                       bool is_settled, int64_t now_unix_ms) {
         const struct node_columns *columns = &nodes->columns;

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "policy/judge/judge_estimate.h"
 
-/* Duplicates do not: the scheduler has each node once. */
+/* Duplicates are not scored: the scheduler has each node once. */
 static bool score_takes_part(const struct judge *judge, size_t i) {
         return judge->question.rows[i] != JUDGE_DUPLICATE && !judge_is_last(judge, i);
 }
@@ -36,8 +36,8 @@ static void score_by_readings(struct judge *judge) {
                 score_spread(judge);
 }
 
-/* The best keep their points. Of equal ones the first in the call is better, but scored->best is
- * better than any of them. */
+/* Only the best candidates keep their points. Among equal ones, scored->best comes first, then the
+ * order of the call decides. */
 static void score_name_best(struct judge_scored *scored, size_t count) {
         size_t with_points[SCORE_BEST_POINTS + 1] = {0}, named = 0, best = scored->best;
         int lowest = SCORE_BEST_POINTS + 1, *points = scored->points;
@@ -58,8 +58,8 @@ static void score_name_best(struct judge_scored *scored, size_t count) {
         }
 }
 
-/* The scheduler draws lots among equal nodes. While it places a PodGroup no binding shows which one
- * it took, so the reserved one has a point more than all others. */
+/* The scheduler chooses among equal nodes at random. While it places a PodGroup, no binding shows
+ * its choice, so the reserved node gets one point more than all other nodes. */
 static void score_prefer_reserved(struct judge_scored *scored, size_t count) {
         for (size_t i = 0; i < count; i++)
                 if (i != scored->best && scored->points[i] == SCORE_BEST_POINTS)
@@ -77,7 +77,8 @@ static void score_by_estimate(struct judge *judge) {
 
         scored->best = judge_find_headrooms(judge);
         double most = scored->best < count ? headrooms[scored->best] : 0;
-        /* A candidate that ranks last may have more headroom than the best of those that do not. */
+        /* A candidate that ranks last may have more headroom than the best candidate that does not.
+         */
         for (size_t i = 0; i < count; i++)
                 points[i] = rows[i] < row_count && !(has_last && judge_is_last(judge, i))
                                     ? score_points(headrooms[i], most)

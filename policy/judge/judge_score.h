@@ -1,14 +1,14 @@
-/* How many points each candidate gets, by the policy's scoring. */
+/* The points of each candidate, by the policy's scoring. */
 #pragma once
 
 #include "policy/judge/judge.h"
 
 /**
- * judge_score() - after judge_begin()
+ * judge_score() - set the points; after judge_begin()
  *
- * With scoring: estimate, the JUDGE_NAMED_MAX best candidates get points and all others 0.
- * judge->scored.best is the one to reserve for the pod, so that the next call counts the pod's load
- * there before the watch of pods shows the binding. For a pod of a PodGroup no other candidate has
- * as many points.
+ * With scoring: estimate, the JUDGE_NAMED_MAX best candidates get points, and all other candidates
+ * get 0. The caller reserves the node of judge->scored.best for the pod, so the next call counts
+ * the pod's load there even before the watch shows the binding. For a pod of a PodGroup, no other
+ * candidate has as many points.
  */
 void judge_score(struct judge *judge);

@@ -16,7 +16,7 @@ static size_t places_of(const struct judge *judge) {
         return judge->question.count >= SHORTLIST_AUTO_MIN_CANDIDATES ? SHORTLIST_AUTO_PLACES : 0;
 }
 
-/* A candidate over a limit with overLimit: last is behind all others. */
+/* A candidate over a limit with overLimit: last comes after all other candidates. */
 static void enter_candidate(struct judge *judge, size_t i, unsigned level) {
         enum { LAST = SHORTLIST_LEVELS - 1 };
 
@@ -28,15 +28,15 @@ static void enter_candidate(struct judge *judge, size_t i, unsigned level) {
                         judge->question.nodes->columns.zone[judge->question.rows[i]], level);
 }
 
-/* A level is a quarter of a per cent of headroom. The last one is 64 % below the best: far beyond
- * where points end. */
+/* A level is a quarter of a percent of headroom. The last level is 64% below the best candidate,
+ * where no candidate gets points any more. */
 static void enter_estimated(struct judge *judge) {
         enum { LEVELS_PER_PERCENT = 4, LAST = SHORTLIST_LEVELS - 1 };
         size_t best = judge_find_headrooms(judge);
         double most = best < judge->question.count ? judge->scored.headrooms[best] : 0;
 
         for (size_t i = 0; i < judge->question.count; i++) {
-                if (!judge->filtered.is_told[i] || !judge_knows(judge, i))
+                if (!judge->filtered.is_listed[i] || !judge_knows(judge, i))
                         continue;
                 double level = judge_is_last(judge, i)
                                        ? LAST
@@ -48,7 +48,7 @@ static void enter_estimated(struct judge *judge) {
 static void enter_scored(struct judge *judge) {
         judge_find_largest(judge);
         for (size_t i = 0; i < judge->question.count; i++)
-                if (judge->filtered.is_told[i] && judge_knows(judge, i))
+                if (judge->filtered.is_listed[i] && judge_knows(judge, i))
                         enter_candidate(
                                 judge, i,
                                 (unsigned)(100 - judge_score100(judge, judge->question.rows[i])));
@@ -67,7 +67,7 @@ static void leave_out(struct judge *judge) {
                                          shortlist_choose(list, places_of(judge));
         for (size_t i = 0; i < list->count; i++)
                 if (list->candidates[i].group != SHORTLIST_NO_GROUP && !list->candidates[i].is_in)
-                        judge->filtered.is_told[i] = false;
+                        judge->filtered.is_listed[i] = false;
 }
 
 enum judge_list judge_shortlist_kind(const struct judge *judge) {

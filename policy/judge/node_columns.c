@@ -127,7 +127,7 @@ static double part_weight(const struct estimate_terms *terms, int part) {
         return part == ESTIMATE_OTHER ? terms->has_other : terms->weight[part];
 }
 
-/* By counting, not sorting: so annotations cannot make it slow. */
+/* Counts instead of sorting, so no input makes it slow. */
 static double median_of(const struct node_columns *columns, const struct estimate_terms *terms,
                         const uint32_t *rows, size_t count, int part) {
         enum { STEPS = 1000 };

@@ -1,6 +1,6 @@
 /*
  * The columns of the node table: arrays with one element per row, in one block of memory. The table
- * has one set of them, which grows; each snapshot has a copy.
+ * has one growing set of columns; each snapshot has a copy.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 struct node_columns {
         size_t metric_count;
-        bool has_estimate; /* scoring: estimate; otherwise the columns for it are NULL */
+        bool has_estimate; /* scoring: estimate; otherwise its columns are NULL */
 
         double *usage_ratio[POLICY_MAX_METRICS];
         int64_t *expires_unix_ms[POLICY_MAX_METRICS];
@@ -29,17 +29,17 @@ struct node_columns {
 
         /* For policy/estimate/score.h. */
         double *used[ESTIMATE_RESOURCE_COUNT], *own[ESTIMATE_RESOURCE_COUNT], *other;
-        double *margin_ratio[ESTIMATE_RESOURCE_COUNT]; /* the margin that is part of used[],
+        double *margin_ratio[ESTIMATE_RESOURCE_COUNT]; /* the margin, which used[] includes;
                                                           unweighted */
         uint32_t *estimate_number;                     /* estimator_node_number() */
-        uint8_t *is_estimate_old;                      /* a reading has expired or is missing */
+        uint8_t *is_estimate_old;                      /* some reading is expired or missing */
         uint8_t *missing;                              /* estimate_terms_missing() */
 
         void *block;
 };
 
-/** node_columns_new() - columns of the same shape as @like, for @cap rows; the first @count rows
- * are copied
+/** node_columns_new() - columns with the shape of @like for @cap rows; the first @count rows are
+ * copied
  * @like: its columns may be NULL if @count is 0 */
 struct node_columns node_columns_new(const struct node_columns *like, size_t count, size_t cap);
 void node_columns_done(struct node_columns *columns);
@@ -50,27 +50,27 @@ void node_columns_update(struct node_columns *columns, const struct node_columns
 /** node_columns_move() - overwrite row @to with row @from */
 void node_columns_move(struct node_columns *columns, size_t to, size_t from);
 /** node_columns_settled_until_unix_ms() - the earliest time at which a verdict changes by itself;
- * INT64_MAX: none does */
+ * INT64_MAX: never */
 int64_t node_columns_settled_until_unix_ms(const struct node_columns *columns, size_t count);
-/** node_columns_expired() - how many readings have expired */
+/** node_columns_expired() - the number of expired readings */
 size_t node_columns_expired(const struct node_columns *columns, size_t count, int64_t now_unix_ms);
-/** node_columns_lack_any() - whether something is not known of some row */
+/** node_columns_lack_any() - some row has an unknown value */
 bool node_columns_lack_any(const struct node_columns *columns, size_t count);
 /**
- * node_columns_median() - the median of @rows, to a thousandth, for estimate_terms_complete(). Of
- * the two in the middle it is the busier one
+ * node_columns_median() - the median of @rows, to a thousandth, for estimate_terms_complete(). With
+ * an even number of rows, the busier of the middle two is used
  * @terms: [pool]
  */
 void node_columns_median(const struct node_columns *columns, const struct estimate_terms *terms,
                          const uint32_t *rows, size_t count, struct estimate_median *ret);
-/** node_columns_has_mean() - there is a reading for the estimate, which may have expired
- * @metric: -1: none */
+/** node_columns_has_mean() - the row has a reading for the estimate, which may have expired
+ * @metric: -1: no metric */
 static inline bool node_columns_has_mean(const struct node_columns *columns, int metric,
                                          size_t row) {
         return metric >= 0 && columns->expires_unix_ms[metric][row] != READING_NEVER &&
                columns->usage_ratio[metric][row] <= TRACKED_RATIO_MAX;
 }
-/** node_columns_estimate() - a row as estimate_terms_headroom() takes it */
+/** node_columns_estimate() - the row as input of estimate_terms_headroom() */
 static inline struct score_node node_columns_estimate(const struct node_columns *columns,
                                                       size_t row) {
         struct score_node node = {.other = columns->other[row]};
@@ -84,5 +84,6 @@ static inline struct score_node node_columns_estimate(const struct node_columns 
 /** node_columns_score100() - the headroom of a row before any pod is added, 0 to 100 */
 int node_columns_score100(const struct node_columns *columns, const struct estimate_terms *terms,
                           size_t row);
-/** node_columns_view() - the readings for policy/verdict.h; valid while @columns stays in place */
+/** node_columns_view() - the readings for policy/verdict.h; valid until @columns is moved or freed
+ */
 struct reading_columns node_columns_view(const struct node_columns *columns);

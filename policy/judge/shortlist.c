@@ -27,8 +27,8 @@ void shortlist_begin(struct shortlist *list, size_t count) {
                 memset(list->candidates, 0xff, count * sizeof(*list->candidates)); /* NO_GROUP */
 }
 
-/* A group that needs no more than an equal share gets what it needs; this repeats until no such
- * group is left, and the rest get equal shares. Return: the places that are left */
+/* A group that needs at most an equal share gets what it needs. This repeats until no such group is
+ * left; the remaining groups get equal shares. Return: the places that are left */
 static size_t share_places(struct shortlist *list, size_t places) {
         uint16_t open[SHORTLIST_GROUPS];
         size_t open_count = 0, share = 0, before;

@@ -1,45 +1,43 @@
 /*
- * The shortlist: if many nodes pass a filter call, which of them are in the answer.
+ * The shortlist: if many nodes pass a filter call, only the best few are in the answer.
  *
- * The scheduler decodes every name of the filter's answer, and then scores each of these nodes with
- * all its plugins. Most have no chance. So the filter answers with the best few by the policy's own
- * scoring. A node that is left out is in no list of the answer, since it was not rejected.
+ * The scheduler decodes every name in the answer, and scores each of these nodes with all its
+ * plugins, although most have no chance. So the filter answers with the best nodes by the policy's
+ * scoring. Nodes that are left out were not rejected, so no list in the answer has them.
  *
- * Why no pod becomes unschedulable by this:
+ * Guarantee: the shortlist makes no pod unschedulable.
  *
- * - Extenders are called after the scheduler's own filters. All candidates have room for the pod
- *   and meet what it demands: resources, required affinity, topologySpreadConstraints with
- *   DoNotSchedule, volumes. Any of them will do, and if one passes, the shortlist has one.
- * - What comes after us may still fail: another extender may reject the whole shortlist, or a
- *   Reserve or Permit plugin or the binding may fail. Then the scheduler writes that into the pod's
- *   status and tries the pod again. Such a pod gets all nodes (pod_facts.is_retry). Nothing is kept
- *   of earlier calls, so it does not matter which replica answered them. A scheduler that has
- *   nothing else to do (SchedulerPopFromBackoffQ, Kubernetes 1.33) may try a pod again before it
- *   sees its own change of the status: the pod then gets a shortlist once more, and all nodes some
- *   milliseconds later.
- * - A scheduler that finds no node for a pod looks for pods to evict. From 1.31 on it does not look
- *   on nodes that an extender has left out; older ones do, and find nothing to evict. In both cases
- *   the pod is tried again.
+ * - Extenders are called after the scheduler's own filters, so every candidate meets the pod's hard
+ *   requirements: resources, required affinity, topologySpreadConstraints with DoNotSchedule,
+ *   volumes. Any candidate will do, and if one passes, the shortlist has one.
+ * - A later step may fail: another extender rejects the whole shortlist, or a Reserve or Permit
+ *   plugin or the binding fails. The scheduler then records this in the pod's status and retries
+ *   the pod, and a retried pod gets all nodes (pod_facts.is_retry). No state is kept between calls,
+ *   so any replica may answer. An idle scheduler (SchedulerPopFromBackoffQ, Kubernetes 1.33) may
+ *   retry before it sees its own change of the status: the pod then gets a second shortlist, and
+ *   all nodes some milliseconds later.
+ * - A scheduler that finds no node for a pod looks for pods to evict. Since 1.31 it skips nodes
+ * that an extender has left out; older versions look there, and find nothing to evict. In both
+ * cases the pod is retried.
  *
- * What the choice takes care of:
+ * Rules of the choice:
  *
- * - Zones. A pod without constraints of its own, but of a Deployment or Service, is spread over
- *   zones by the scheduler's defaults. The best nodes may all be in the zone that has the most of
- *   these pods. So zones share the places evenly, however many nodes they have: in whichever zone
- *   the scheduler wants the pod, it can choose from as many. A zone with fewer nodes than places
- *   leaves the rest to the other zones. Each zone has at least one place, even if that makes more
- *   places than asked for. A hard constraint leaves only candidates in the zones that it
- *   allows, and these share all places.
- * - Preferences. A pod that prefers some nodes to others (pod_facts.h) gets the whole list, unless
- *   the policy says otherwise.
- * - Nodes with a taint of effect PreferNoSchedule are idle because they are avoided. They count
- *   as a zone of their own, so that they do not take the places of other nodes.
+ * - Zones. The scheduler spreads the pods of a Deployment or Service over zones by default. The
+ * best nodes may all be in the zone that already has most of these pods. So all zones get the same
+ *   number of places, however many nodes they have, and the scheduler has the same choice in each
+ *   zone. A zone with fewer nodes than places leaves the rest to the other zones. Each zone has at
+ *   least one place, even if the list gets longer. A hard constraint leaves candidates only in the
+ *   zones that it allows, and these share all places.
+ * - Preferences. A pod that prefers some nodes (pod_facts.h) gets the whole list, unless the policy
+ *   has shortlistFor: all.
+ * - Nodes with a taint of effect PreferNoSchedule are idle because pods avoid them. They form a
+ * zone of their own, so they do not displace other nodes.
  *
- * Candidates without a row get the places that are left when all others are in. If no passing
- * candidate has a row, as after a start without the API server, the answer has all of them.
+ * Candidates without a row get the remaining places. If no passing candidate has a row, as after a
+ * start without the API server, the answer has all candidates.
  *
- * Pure but for its memory, which is reused. Two passes over the candidates without sorting: scores
- * are counted in levels per zone.
+ * Pure except for its memory, which is reused. Two passes over the candidates, without sorting:
+ * scores are counted in levels per zone.
  */
 #pragma once
 
@@ -48,22 +46,22 @@
 #include <stdint.h>
 
 enum {
-        SHORTLIST_LEVELS = 256, /* 0: the best */
+        SHORTLIST_LEVELS = 256, /* level 0 is the best */
         /* shortlist: auto */
         SHORTLIST_AUTO_PLACES = 16,
         SHORTLIST_AUTO_MIN_CANDIDATES = 65,
         SHORTLIST_ZONES_MAX = 256,
         SHORTLIST_STRANGERS = SHORTLIST_ZONES_MAX, /* the group of candidates without a row */
         SHORTLIST_GROUPS,
-        SHORTLIST_NO_GROUP = UINT16_MAX, /* does not take part */
+        SHORTLIST_NO_GROUP = UINT16_MAX, /* the candidate does not take part */
 };
 
-/* Candidates of one zone. */
+/* The candidates of one zone. */
 struct shortlist_group {
         uint32_t of_level[SHORTLIST_LEVELS];
         uint32_t size, places;
         int last_level;        /* the worst level with candidates on the list */
-        uint32_t places_there; /* how many of that level are on it */
+        uint32_t places_there; /* the number of candidates on the list from that level */
 };
 
 struct shortlist_candidate {
@@ -75,7 +73,7 @@ struct shortlist_candidate {
 struct shortlist {
         struct shortlist_candidate *candidates; /* in the request's order */
         size_t count, cap;
-        struct shortlist_group *groups;    /* all zero but those in use */
+        struct shortlist_group *groups;    /* all zero except those in use */
         uint16_t in_use[SHORTLIST_GROUPS]; /* in the order of their first candidates */
         size_t in_use_count;
 };
@@ -84,12 +82,12 @@ struct shortlist {
 
 void shortlist_done(struct shortlist *list);
 
-/** shortlist_begin() - @count candidates, of which none takes part yet */
+/** shortlist_begin() - begin with @count candidates, none of which takes part yet */
 void shortlist_begin(struct shortlist *list, size_t count);
 /**
  * shortlist_enter() - candidate @index takes part
  * @zone:  below SHORTLIST_ZONES_MAX, or SHORTLIST_STRANGERS
- * @level: below SHORTLIST_LEVELS; the lower the better. 0 for strangers
+ * @level: below SHORTLIST_LEVELS; lower is better. 0 for strangers
  */
 static inline void shortlist_enter(struct shortlist *list, size_t index, unsigned zone,
                                    unsigned level) {
@@ -103,8 +101,10 @@ static inline void shortlist_enter(struct shortlist *list, size_t index, unsigne
 }
 
 /**
- * shortlist_choose() - set is_in for the best of each zone; within a level, in the request's order
+ * shortlist_choose() - set is_in for the best candidates of each zone; within a level, the order of
+ * the request decides
  * @places: at least 1
- * Return: how many are in: @places, or the number of zones if that is more; or all that take part
+ * Return: the length of the list: @places, or the number of zones if that is larger, or the number
+ * of candidates that take part if that is smaller
  */
 size_t shortlist_choose(struct shortlist *list, size_t places);

@@ -1,4 +1,4 @@
-/* --check-config, of both programs. */
+/* --check-config for both programs. */
 #pragma once
 
 #include "base/attributes.h"
@@ -9,9 +9,9 @@
 /**
  * policy_options_check() - --check-config: print the options, then the policy
  *
- * Warnings go to stderr, each with @program in front. A kubeconfig is loaded only when an option
- * names it: a policy can be checked without a cluster.
- * Return: 0; negative errno when the policy or the kubeconfig cannot be used; nothing is printed
+ * Warnings go to stderr, prefixed with @program. A kubeconfig is loaded only if an option names it,
+ * so a policy can be checked without a cluster.
+ * Return: 0; negative errno if the policy or the kubeconfig cannot be used; then nothing is printed
  */
 _must_check_ int policy_options_check(const char *program, const struct program_options *options,
                                       const struct option_row *rows, size_t row_count,

@@ -15,8 +15,8 @@ enum {
         STATUS_TIMEOUT_MS = 5000,
         STATUS_RETRIES = 3,
         STATUS_AGAIN_MS = 60000,
-        /* For so long the program is not ready, if the object may still come: a list of one object
-         * that has not come by then will not come soon. */
+        /* How long the program waits for the object before it becomes ready without it. A list of
+         * one object that takes longer will not arrive soon. */
         OBJECT_WAIT_MS = 20000,
 };
 
@@ -26,21 +26,21 @@ struct policy_source {
         struct file_watch *file;
         struct kube_api *api;
         struct reflector *objects;
-        int64_t wait_until_mono_ms; /* for the first list of them */
+        int64_t wait_until_mono_ms; /* the end of the wait for the first list */
         struct loop_timer wait_end;
         bool is_taking_first;
 
-        json_t *object;   /* as last seen; NULL: none */
-        char *problem;    /* why the latest policy is not in force; NULL: it is */
-        char *warning;    /* policy_warnings_text() of what is in force */
-        const char *from; /* what is in force: the path, or static text */
+        json_t *object; /* as last seen; NULL: none */
+        char *problem;  /* the reason why the latest policy is not in force; NULL: it is in force */
+        char *warning;  /* policy_warnings_text() of the policy in force */
+        const char *from; /* the source of the policy in force: its path, or a static text */
         size_t metric_count;
         bool is_writer;
         struct kube_fence fence;
         struct kube_call *status_call;
         struct loop_timer status_again;     /* after a failure */
-        bool is_status_due;                 /* changed while a call was under way */
-        struct error status_err;            /* of its last write; code 0: none */
+        bool is_status_due;                 /* the status changed during a call */
+        struct error status_err;            /* of the last write; code 0: none */
         policy_source_status_fn *on_status; /* NULL: none */
         void *on_status_userdata;
 
@@ -131,7 +131,7 @@ void policy_source_reload(struct policy_source *source) {
 
 static void write_status(void *userdata);
 
-/* The object has the status that it is to have. */
+/* The status of the object is up to date. */
 static void status_is_there(struct policy_source *source) {
         if (source->status_err.code)
                 log_info(MSG("policy status written again"));
@@ -215,7 +215,7 @@ void policy_source_set_writer(struct policy_source *source, const struct kube_fe
         }
         kube_cancel(TAKE_PTR(source->status_call));
         loop_timer_disarm(source->options.loop, &source->status_again);
-        source->status_err = ERROR_NULL; /* from now on it is another writer's */
+        source->status_err = ERROR_NULL; /* another program writes it from now on */
         show_policy_state(source);
 }
 
@@ -225,8 +225,8 @@ void policy_source_on_status(struct policy_source *source, policy_source_status_
         source->on_status_userdata = userdata;
 }
 
-/* Our own writes of the status are delivered as events as well; they leave the spec as it is. Of
- * an object that took the place of another, the other's deletion has come first. */
+/* The watch also delivers our own writes of the status, which do not change the spec. If an object
+ * was replaced, its deletion was delivered first. */
 static bool has_same_spec(const json_t *a, const json_t *b) {
         return a && json_equal(json_at(a, "spec", NULL), json_at(b, "spec", NULL)) == 1;
 }
@@ -314,7 +314,7 @@ static void register_policy_metrics(struct policy_source *source, struct metrics
                 "1 while the latest policy cannot be loaded and an older one is in force.", NULL);
         source->is_deleted = metrics_gauge(
                 metrics, "plimsoll_policy_object_deleted",
-                "1 while the policy in force is that of an object that was deleted.", NULL);
+                "1 while the policy in force comes from an object that was deleted.", NULL);
 }
 
 int policy_source_new(const struct policy_source_options *options, struct policy_source **ret,
@@ -322,7 +322,7 @@ int policy_source_new(const struct policy_source_options *options, struct policy
         struct policy_source *source = xcalloc(1, sizeof(*source));
         struct policy *policy = NULL;
 
-        if (options->path) /* before it is read, so that no change behind that is missed */
+        if (options->path) /* before the file is read, so that no later change is missed */
                 source->file = file_watch_new(options->loop, options->path, on_policy_file, source);
         int r = policy_load_file(options->path, options->is_strict, &policy, err);
         if (r < 0) {
@@ -345,7 +345,7 @@ int policy_source_new(const struct policy_source_options *options, struct policy
 void policy_source_free(struct policy_source *source) {
         if (!source)
                 return;
-        source->options.on_known = NULL; /* who waits for it may be gone */
+        source->options.on_known = NULL; /* its receiver may have been freed */
         policy_source_set_writer(source, NULL);
         file_watch_free(source->file);
         loop_timer_disarm(source->options.loop, &source->wait_end);

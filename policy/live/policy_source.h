@@ -1,12 +1,15 @@
 /*
- * The policy in force: from a file, which is read again when it changes; without a file from the
- * cluster's DynamicSchedulerPolicy object named `default`, which is watched, and the built-in
- * policy until there is one. A policy that cannot be loaded leaves the previous one in force; it is
- * logged once and shown in the metrics, on /readyz?verbose and, by the writer
- * (policy_source_set_writer()), in the object's status. The policy of an object that is deleted
+ * The policy in force. It comes from a file, which is read again when it changes. Without a file,
+ * it comes from the cluster's DynamicSchedulerPolicy object named `default`, which is watched;
+ * until there is one, the built-in policy is in force.
+ *
+ * Guarantee: a policy that cannot be loaded never replaces the policy in force. The error is logged
+ * once and shown in the metrics, on /readyz?verbose and, by the writer
+ * (policy_source_set_writer()), in the status of the object. If the object is deleted, its policy
  * stays in force.
  *
- * At the start the program is not ready while the object is awaited: policy_source_is_awaited().
+ * After the start, the program is not ready while it waits for the object:
+ * policy_source_is_awaited().
  */
 #pragma once
 
@@ -25,15 +28,15 @@
 #define POLICY_OBJECT_NAME "default"
 #define POLICY_OBJECT_PATH "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 
-/** on_policy: another policy is in force from now on; @policy is owned by the callee */
+/** on_policy: a new policy is in force; @policy is owned by the callee */
 typedef void policy_source_fn(void *userdata, struct policy *policy);
 
-/** on_status: @object's status has changed, and was written by us; @problem, @warning: as of struct
+/** on_status: this program has changed the status of @object; @problem, @warning: see struct
  * policy_status */
 typedef void policy_source_status_fn(void *userdata, const json_t *object, const char *problem,
                                      const char *warning);
 
-/** on_known: the object is not awaited any more: policy_source_is_awaited(). More than once */
+/** on_known: policy_source_is_awaited() has become false. It may be called several times */
 typedef void policy_source_known_fn(void *userdata);
 
 struct policy_source_options {
@@ -43,7 +46,7 @@ struct policy_source_options {
         const char *path; /* NULL: no file */
         bool is_strict;
         policy_source_fn *on_policy;
-        policy_source_known_fn *on_known; /* NULL: nobody waits for it */
+        policy_source_known_fn *on_known; /* may be NULL */
         void *userdata;
 };
 
@@ -52,9 +55,9 @@ struct policy_source;
 /**
  * policy_source_new() - load the first policy, then follow its source
  * @options:    strings are copied
- * @ret_policy: the file's or the built-in one, owned by the caller; on_policy gets later ones,
- *              not before this has returned
- * Return: 0; negative errno when there is a file and it cannot be loaded
+ * @ret_policy: the policy of the file, or the built-in one; owned by the caller. on_policy gets
+ *              later policies, after this function has returned
+ * Return: 0; negative errno if there is a file that cannot be loaded
  */
 _must_check_ int policy_source_new(const struct policy_source_options *options,
                                    struct policy_source **ret, struct policy **ret_policy,
@@ -65,22 +68,22 @@ DEFINE_FREEP(struct policy_source, policy_source_free);
 /** policy_source_watch_object() - watch the object through @api; no-op with a file. Once */
 void policy_source_watch_object(struct policy_source *source, struct kube_api *api);
 
-/** policy_source_is_awaited() - it is not known yet whether there is an object; no longer than for
- * 20 s, and not if the API server refuses the list (403, 404) */
+/** policy_source_is_awaited() - it is unknown yet whether there is an object. False after 20 s, and
+ * if the API server refuses the list (403, 404) */
 bool policy_source_is_awaited(const struct policy_source *source);
 
-/** policy_source_is_settled() - false while the built-in policy only stands in for that of the
- * cluster, which is not known yet, or cannot be loaded */
+/** policy_source_is_settled() - false while the built-in policy is in force only because the policy
+ * of the cluster is unknown or cannot be loaded */
 bool policy_source_is_settled(const struct policy_source *source);
 
-/** policy_source_reload() - read the file now, changed or not (SIGHUP); no-op without a file */
+/** policy_source_reload() - read the file now, even if unchanged (SIGHUP); no-op without a file */
 void policy_source_reload(struct policy_source *source);
 
 /**
- * policy_source_set_writer() - whether to keep the object's status up to date
- * @fence: for the writes; copied. NULL: stop writing, and cancel a write under way
+ * policy_source_set_writer() - start or stop to write the status of the object
+ * @fence: for the writes; copied. NULL: stop, and cancel a write in progress
  *
- * Only the leading controller should.
+ * Only the leading controller writes it.
  */
 void policy_source_set_writer(struct policy_source *source, const struct kube_fence *fence);
 

@@ -6,7 +6,7 @@
 
 #define CONDITION_TYPE "InForce"
 
-/* A merge patch replaces the whole list, so the conditions of other writers are copied. */
+/* A merge patch replaces the whole list, so it must include the conditions of other writers. */
 static json_t *conditions_with(const json_t *conditions, json_t *ours) {
         json_t *all = json_array();
         json_t *condition = NULL;

@@ -1,5 +1,6 @@
 /*
- * The status of a DynamicSchedulerPolicy: whether it is in force, as one condition `InForce`. Pure.
+ * The status of a DynamicSchedulerPolicy. The condition `InForce` says whether the policy is in
+ * force. Pure.
  */
 #pragma once
 
@@ -8,20 +9,19 @@
 #include <stdint.h>
 
 struct policy_status {
-        int64_t generation;  /* metadata.generation of the object that was judged */
-        const char *problem; /* why it is not in force; NULL: it is */
-        const char *warning; /* of policy_warnings_text(), when it is in force; NULL: none */
-        size_t metric_count; /* of the policy, when it is in force */
+        int64_t generation;  /* metadata.generation of the object that was read */
+        const char *problem; /* the reason why it is not in force; NULL: it is in force */
+        const char *warning; /* policy_warnings_text(), if it is in force; NULL: none */
+        size_t metric_count; /* the number of its metrics, if it is in force */
 };
 
 /**
  * policy_status_patch() - the merge patch that sets the object's status to @status
- * @object: as read; its InForce condition keeps its lastTransitionTime while its status does
+ * @object: as read; while the status of its InForce condition stays, so does its lastTransitionTime
  *
- * The patch carries @object's resource version, so it conflicts with any later write. Without that
- * it would remove the conditions that other writers have added since.
- * Return: {"metadata":{...}, "status":{...}}, owned by the caller; NULL when there is nothing to
- * change
+ * The patch carries the resource version of @object, so it conflicts with any later write.
+ * Otherwise it would remove conditions that other writers have added in the meantime. Return:
+ * {"metadata":{...}, "status":{...}}, owned by the caller; NULL: nothing to change
  */
 json_t *policy_status_patch(const json_t *object, const struct policy_status *status,
                             int64_t now_unix_ms);

@@ -23,7 +23,7 @@ struct binding_watch {
         struct pod_watch *pods; /* NULL while paused */
         struct metrics_series *bindings;
         int64_t recent_ms;
-        bool is_recounting; /* until its list is complete: what it has is not new */
+        bool is_recounting; /* until the list is complete: its pods are not new bindings */
         binding_fn *fn;
         void *userdata;
         struct strmap by_id;
@@ -39,13 +39,13 @@ static void forget_oldest(struct binding_watch *watch) {
 }
 
 /*
- * The time that a pod counts for is never later than the time at which it was counted. So when it
- * is forgotten, it is too old to be counted again.
+ * A pod is never bound later than it is counted. So when it is forgotten, its binding is too old to
+ * be counted again.
  */
 static void forget_old(struct binding_watch *watch, int64_t now_unix_ms) {
         int64_t limit_unix_ms = now_unix_ms - watch->recent_ms - POD_WATCH_CLOCK_SKEW_MS;
 
-        /* The newest one stays, since it was just counted. */
+        /* The newest one, which was just counted, always stays. */
         while (STAILQ_FIRST(&watch->seen)->at_unix_ms < limit_unix_ms ||
                watch->by_id.len > SEEN_MAX)
                 forget_oldest(watch);
@@ -66,7 +66,7 @@ static void on_pending_pod(void *userdata, const struct pod_facts *facts, bool i
         char node[POD_FACTS_NAME_MAX + 1] = "";
 
         (void)is_appeared;
-        /* No scheduler chose their nodes by load, and they would make every new node hot. */
+        /* No scheduler chose their nodes by load, and they would make each new node hot. */
         if (facts->is_daemonset || facts->is_mirror || facts->node.len > POD_FACTS_NAME_MAX)
                 return;
         if (now_unix_ms - facts->bound_unix_ms > watch->recent_ms ||

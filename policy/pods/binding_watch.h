@@ -1,12 +1,12 @@
 /*
- * Bindings of pods as they happen, from a watch of pending pods that have a node. Kubernetes sets
- * spec.nodeName once, so each binding is one object that begins to match. It counts once per pod
- * uid, at the time that pod_watch.h gives: by our own clock, since the API server's clock may
+ * Reports bindings of pods as they happen, from a watch of pending pods that have a node.
+ * Kubernetes sets spec.nodeName once, so each binding is one object that begins to match. Each pod
+ * uid counts once, at the time given by pod_watch.h: by our clock, since the API server's clock may
  * differ by more than the minute that a hot value covers.
  *
- * After the start and after each new list, all pods that were bound within `recent_ms` are
- * reported, whatever their phase, so that no burst of bindings is lost. Mirror pods (static pods of
- * a kubelet) and pods of DaemonSets are ignored.
+ * Guarantee: no burst of bindings is lost. After the start and after each new list, all pods that
+ * were bound within `recent_ms` are reported, whatever their phase. Mirror pods (static pods of a
+ * kubelet) and pods of DaemonSets are ignored.
  */
 #pragma once
 
@@ -30,13 +30,14 @@ struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
 void binding_watch_free(struct binding_watch *watch);
 DEFINE_FREEP(struct binding_watch, binding_watch_free);
 
-/** binding_watch_pause() - stop watching, but remember which pods were counted */
+/** binding_watch_pause() - stop watching, but remember the pods that were counted */
 void binding_watch_pause(struct binding_watch *watch);
-/** binding_watch_resume() - after a pause: list and watch again, and count pods that were not
- * counted */
+/** binding_watch_resume() - after a pause, list and watch again, and count pods that were not
+ * counted before */
 void binding_watch_resume(struct binding_watch *watch);
 /** binding_watch_look_back() - list and watch again, and report all pods that were bound within
- * @recent_ms, reported before or not; plimsoll_bindings_total does not count those of that list */
+ * @recent_ms, even if they were reported before. plimsoll_bindings_total does not count the pods of
+ * that list */
 void binding_watch_look_back(struct binding_watch *watch, int64_t recent_ms);
 
 /** binding_watch_is_live() - listed once, and the watch is open */

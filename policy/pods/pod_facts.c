@@ -12,10 +12,10 @@
 #include "kube/kube_proto.h"
 #include "policy/pods/pod_workload.h"
 
-/* After the epoch: when a pod has started of which no time is known. */
+/* The start of a running pod for which no time is known. */
 enum { LONG_AGO_MS = 1 };
 
-/* What is summed up: the estimate's resources, and one more. */
+/* The requests that are summed up: the resources of the estimate, and idle CPU. */
 enum { IDLE_MILLI_CPU = ESTIMATE_RESOURCE_COUNT, REQUESTED_COUNT };
 
 struct request_sum {
@@ -28,7 +28,7 @@ struct owner {
 };
 
 struct owners {
-        struct owner first; /* the first that is the controller, or else the first of all */
+        struct owner first; /* the first controller, or else the first owner */
         bool has_daemonset;
 };
 
@@ -46,16 +46,16 @@ struct metadata {
 };
 
 struct amount {
-        double value;  /* >= 0 */
-        bool is_given; /* it is there and can be read */
+        double value; /* >= 0 */
+        bool is_set;  /* present and readable */
 };
 
 struct requests {
         struct amount of[REQUESTED_COUNT];
 };
 
-/* What a node has given to a container or a pod that may be resized in place. */
-struct given {
+/* What the node has allocated to a container or a pod, and what is in effect. */
+struct allocation {
         struct requests allocated, actuated;
 };
 
@@ -67,10 +67,10 @@ struct container {
 /* The sums over several containers. */
 struct sums {
         struct request_sum all, sidecars, starting;
-        size_t requesting; /* how many request something */
+        size_t requesting; /* the number of containers with a request */
 };
 
-/* Whether there are preferences among a pod's terms of each kind. */
+/* The pod has preferences, by the kind of term. */
 struct affinity {
         bool node, pod, anti;
 };
@@ -96,16 +96,16 @@ struct conditions {
 
 struct container_status {
         int64_t started_unix_ms;
-        struct given given;
+        struct allocation allocation;
 };
 
 struct container_statuses {
         int64_t runs_unix_ms;
         struct request_sum allocated, actuated;
-        size_t allocated_count; /* containers that were given something */
+        size_t allocated_count; /* containers with allocated resources */
 };
 
-/* What a device says of a resource of the node. */
+/* A resource of the node that a device claims. */
 struct claimed {
         struct skim_string name;
         struct amount quantity, per_pod, per_container;
@@ -122,7 +122,7 @@ struct status {
         struct skim_string phase;
         struct conditions conditions;
         struct container_statuses containers;
-        struct given given;
+        struct allocation allocation;
         struct request_sum claimed;
 };
 
@@ -149,7 +149,7 @@ static bool read_true(struct skim *skim, void *ret) {
         return skim_value(skim);
 }
 
-/* Whether there is any value. */
+/* True if there is any value. */
 static bool read_presence(struct skim *skim, void *ret) {
         *(bool *)ret = true;
         return skim_value(skim);
@@ -227,11 +227,11 @@ static void add_requests(struct request_sum *sum, const struct requests *request
                 sum->of[r] += requests->of[r].value;
 }
 
-static bool is_any_given(const struct requests *requests) {
+static bool has_any(const struct requests *requests) {
         bool is_any = false;
 
         for (int r = 0; r < REQUESTED_COUNT; r++)
-                is_any |= requests->of[r].is_given;
+                is_any |= requests->of[r].is_set;
         return is_any;
 }
 
@@ -242,8 +242,8 @@ static bool read_pod_amount(struct skim *skim, void *ret) {
 
         if (!skim_plain_text(skim, &text))
                 return false;
-        amount->is_given = quantity_parse(text.text, text.len, &value) && value >= 0;
-        amount->value = amount->is_given ? value : 0;
+        amount->is_set = quantity_parse(text.text, text.len, &value) && value >= 0;
+        amount->value = amount->is_set ? value : 0;
         return true;
 }
 
@@ -271,7 +271,7 @@ static bool read_container(struct skim *skim, void *ret) {
         if (!skim_fields(skim, fields, &container))
                 return false;
         add_requests(&sums->all, &container.requests);
-        sums->requesting += is_any_given(&container.requests);
+        sums->requesting += has_any(&container.requests);
         struct request_sum starting = sums->sidecars;
         add_requests(&starting, &container.requests);
         for (int r = 0; r < REQUESTED_COUNT; r++)
@@ -361,23 +361,24 @@ static const struct skim_field state_fields[] = {
         {0},
 };
 
-static void add_given(struct container_statuses *sums, const struct given *given) {
-        bool is_actuated = is_any_given(&given->actuated);
+static void add_allocation(struct container_statuses *sums, const struct allocation *allocation) {
+        bool is_actuated = has_any(&allocation->actuated);
 
-        if (!is_any_given(&given->allocated))
+        if (!has_any(&allocation->allocated))
                 return;
         sums->allocated_count++;
-        add_requests(&sums->allocated, &given->allocated);
-        add_requests(&sums->actuated, is_actuated ? &given->actuated : &given->allocated);
+        add_requests(&sums->allocated, &allocation->allocated);
+        add_requests(&sums->actuated, is_actuated ? &allocation->actuated : &allocation->allocated);
 }
 
-/* The container that started first counts. */
+/* The container that started first determines the start of the pod. */
 static bool read_container_status(struct skim *skim, void *ret) {
         static const struct skim_field fields[] = {
                 SKIM_OBJECT("state", struct container_status, started_unix_ms, state_fields),
-                SKIM_OBJECT("allocatedResources", struct container_status, given.allocated,
+                SKIM_OBJECT("allocatedResources", struct container_status, allocation.allocated,
                             requests_fields),
-                SKIM_OBJECT("resources", struct container_status, given.actuated, resources_fields),
+                SKIM_OBJECT("resources", struct container_status, allocation.actuated,
+                            resources_fields),
                 {0},
         };
         struct container_statuses *sums = ret;
@@ -389,7 +390,7 @@ static bool read_container_status(struct skim *skim, void *ret) {
         if (*started_unix_ms > 0 &&
             (sums->runs_unix_ms == 0 || *started_unix_ms < sums->runs_unix_ms))
                 sums->runs_unix_ms = *started_unix_ms;
-        add_given(sums, &status.given);
+        add_allocation(sums, &status.allocation);
         return true;
 }
 
@@ -447,8 +448,8 @@ static const struct skim_field status_fields[] = {
         SKIM_TEXT("phase", struct status, phase),
         SKIM_LIST("conditions", struct status, conditions, read_condition),
         SKIM_LIST("containerStatuses", struct status, containers, read_container_status),
-        SKIM_OBJECT("allocatedResources", struct status, given.allocated, requests_fields),
-        SKIM_OBJECT("resources", struct status, given.actuated, resources_fields),
+        SKIM_OBJECT("allocatedResources", struct status, allocation.allocated, requests_fields),
+        SKIM_OBJECT("resources", struct status, allocation.actuated, resources_fields),
         SKIM_LIST("nodeAllocatableResourceClaimStatuses", struct status, claimed, read_claim),
         {0},
 };
@@ -462,9 +463,9 @@ static const struct skim_field pod_fields[] = {
         {0},
 };
 
-/* During a resize, the larger one of what is wanted and what is given. */
-static double resized(const struct status *status, double wanted, double given) {
-        return status->conditions.is_resize_infeasible ? given : fmax(wanted, given);
+/* During a resize, the larger of the desired and the allocated request. */
+static double resized(const struct status *status, double desired, double allocated) {
+        return status->conditions.is_resize_infeasible ? allocated : fmax(desired, allocated);
 }
 
 static double sum_of_containers(const struct pod *pod, int r) {
@@ -481,17 +482,17 @@ static double sum_of_containers(const struct pod *pod, int r) {
 }
 
 static double own_request(const struct pod *pod, int r) {
-        const struct given *given = &pod->status.given;
+        const struct allocation *allocation = &pod->status.allocation;
         double own = pod->spec.own.of[r].value;
 
-        if (!given->actuated.of[r].is_given)
+        if (!allocation->actuated.of[r].is_set)
                 return own;
         return resized(&pod->status, own,
-                       fmax(given->allocated.of[r].value, given->actuated.of[r].value));
+                       fmax(allocation->allocated.of[r].value, allocation->actuated.of[r].value));
 }
 
 static double total_of(const struct pod *pod, int r, double most) {
-        double sum = pod->spec.own.of[r].is_given ? own_request(pod, r) : sum_of_containers(pod, r);
+        double sum = pod->spec.own.of[r].is_set ? own_request(pod, r) : sum_of_containers(pod, r);
 
         return fmin(sum + pod->spec.overhead.of[r].value, most);
 }
@@ -522,7 +523,7 @@ static uint64_t hash_id(const struct skim_string *text) {
         return hash + (hash == 0);
 }
 
-/* Groups of one name in two namespaces are two. */
+/* Groups with the same name in different namespaces are different groups. */
 static uint64_t hash_group(const struct skim_string *namespace, const struct skim_string *group) {
         uint64_t hash = hash_id(group);
 

@@ -17,13 +17,13 @@ struct pod_watch {
         struct metrics_series *unreadable;
 };
 
-static int64_t bound_at_unix_ms(int64_t told_unix_ms, bool is_appeared, int64_t now_unix_ms) {
-        bool is_unknown = told_unix_ms == 0;
+static int64_t bound_at_unix_ms(int64_t condition_unix_ms, bool is_appeared, int64_t now_unix_ms) {
+        bool is_unknown = condition_unix_ms == 0;
 
-        if (is_unknown || told_unix_ms > now_unix_ms ||
-            (is_appeared && now_unix_ms - told_unix_ms <= POD_WATCH_CLOCK_SKEW_MS))
+        if (is_unknown || condition_unix_ms > now_unix_ms ||
+            (is_appeared && now_unix_ms - condition_unix_ms <= POD_WATCH_CLOCK_SKEW_MS))
                 return now_unix_ms;
-        return told_unix_ms;
+        return condition_unix_ms;
 }
 
 static void on_pod_text(void *userdata, enum reflector_event event, const char *text, size_t len) {

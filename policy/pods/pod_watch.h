@@ -1,11 +1,12 @@
 /*
- * A watch of bound pods: the facts of each (policy/pods/pod_facts.h), and when it is gone. Objects
- * are neither decoded nor indexed here, so the first list of a cluster needs the memory of one
- * page. The owner marks the pods that a list has, and removes the others when the list has ended.
+ * A watch of bound pods. It reports the facts of each pod (policy/pods/pod_facts.h), and its end.
+ * Objects are neither decoded nor indexed, so the first list of a cluster needs the memory of one
+ * page. The owner marks the pods of a list, and removes all other pods at the end of the list.
  *
- * When was a pod bound? If it appears in the watch, when the event arrived, since the API server's
- * clock may differ from ours. If it is from a list, or is known already, or its PodScheduled
- * condition is older than clocks may differ: at the time of that condition. Never in the future.
+ * The time of a binding is the arrival of the event if the pod appears in the watch, since the API
+ * server's clock may differ from ours. It is the time of the PodScheduled condition if the pod
+ * comes from a list or is known already, or if the condition is older than clocks may differ. It is
+ * never in the future.
  */
 #pragma once
 
@@ -16,17 +17,17 @@
 #include "kube/reflector.h"
 #include "policy/pods/pod_facts.h"
 
-/* The API server's clock and ours may differ by this. */
+/* The largest expected difference between the API server's clock and ours. */
 enum { POD_WATCH_CLOCK_SKEW_MS = 300000 };
 
-/* The first list begins before pod_watch_new() returns. No callback may free the watch. All except
- * `pod` may be NULL. */
+/* The first list begins before pod_watch_new() returns. Callbacks must not free the watch. All
+ * except `pod` may be NULL. */
 struct pod_watch_events {
-        /* Every existing pod follows, until list_ended. If a list fails, it begins again. */
+        /* Every existing pod follows, until list_ended. After a failure, the list begins again. */
         void (*list_begins)(void *userdata);
         /* An unfinished pod with an id, a node and a time of binding. @is_appeared: the watch has
-         * just seen it being bound. Otherwise it was listed or has changed, and if it is known
-         * already, the first time that was given for it holds. */
+         * just seen the binding. Otherwise the pod was listed or has changed; if it is known
+         * already, its first time of binding remains valid. */
         void (*pod)(void *userdata, const struct pod_facts *facts, bool is_appeared);
         void (*gone)(void *userdata, uint64_t id);
         void (*list_ended)(void *userdata);
@@ -35,9 +36,9 @@ struct pod_watch_events {
 struct pod_watch;
 
 enum pod_watch_scope {
-        POD_WATCH_ALL, /* bound and unfinished */
+        POD_WATCH_ALL, /* all bound and unfinished pods */
         /* Bound pods that are Pending, so each binding is one pod that appears. A list also has
-         * pods that run by now; the watch does not report those as gone. */
+         * running pods, whose end the watch does not report. */
         POD_WATCH_PENDING,
 };
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A CronJob's Job is named by the CronJob, and by the time of its run in minutes since the epoch.
+/* The Job of a CronJob has the CronJob's name and the time of the run in minutes since the epoch.
  */
 enum { JOB_TIME_MIN_DIGITS = 8 };
 /* Owners that exist for a single run; no other run has the same name. */
@@ -13,7 +13,7 @@ static const char *const run_kinds[] = {
         "PipelineRun",     /* Tekton */
         "EphemeralRunner", /* jobs of GitHub Actions */
         "Build",           /* OpenShift */
-        "Pod",             /* Spark's executors, of their driver */
+        "Pod",             /* the driver of Spark executors */
 };
 
 static void cut_suffix(struct skim_string *name, const struct skim_string *suffix) {

@@ -84,7 +84,7 @@ def main():
             file.write(standin.call("GET", "/api/v1/nodes").text)
         extender = os.path.join(build, "extender/plimsoll-extender")
         ours = [extender, f"--kubeconfig={standin.kubeconfig}", "--port=0"]
-        ours += [f"--policy-config-path={POLICY}", "--compact-scores=false"]
+        ours += [f"--policy-config-path={POLICY}"]
         servers = [
             Process(pinned(1, *ours), "ours", work),
             Process(pinned(1, f"{work}/go-extender", listed), "go", work, {"GOMAXPROCS": "1"}),

@@ -145,7 +145,7 @@ static size_t keep_pod(int64_t turn) {
                 return 0;
         decision_take_filter(&filtered, &filter);
         decisions_put_filter(decisions, &pod, &filter);
-        decision_take_ranking(&scored, 0, &ranking);
+        decision_take_ranking(&scored, &ranking);
         decisions_put_ranking(decisions, &pod, &ranking);
         return filter.rejection_count + ranking.node_count;
 }

@@ -155,7 +155,7 @@ class Demo:
             "controller",
         )
         self.extender = self.run(
-            [self.program("plimsoll-extender"), *common, "--port=0", "--compact-scores=false"],
+            [self.program("plimsoll-extender"), *common, "--port=0"],
             "extender",
         )
         self.controller_url = f"http://127.0.0.1:{self.controller.wait_port()}"
@@ -195,7 +195,7 @@ class Demo:
         if set(names) != {*passing, *rejected} or set(passing) & set(rejected):
             raise Trouble(f"each node must pass or fail: {filtered}")
         rows = self.ask("prioritize", pod, passing)
-        return {row["Host"]: row["Score"] for row in rows}, rejected
+        return dict.fromkeys(passing, 0) | {row["Host"]: row["Score"] for row in rows}, rejected
 
     def knows(self):
         """{node: what the extender's estimate knows of it}"""

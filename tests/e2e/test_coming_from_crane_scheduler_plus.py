@@ -195,7 +195,7 @@ def test_there_and_back(bare, agents, log_dir, run, binary, background, figure):
     wait_until(lambda: all(len(ours(n)) == 6 for n in names), 60, "our annotations")
     assert all(len(theirs(name)) == 7 for name in names)
     assert not refused(bare, "plimsoll-controller")
-    extender = start(bare, plimsoll, run, "plimsoll-extender", "--port=0", "--compact-scores=false")
+    extender = start(bare, plimsoll, run, "plimsoll-extender", "--port=0")
     # The built-in policy would reject the same node, and score otherwise.
     extender.wait_log(r'policy is in force" from="DynamicSchedulerPolicy default"')
     passing = frozenset(names) - {hot}
@@ -207,7 +207,7 @@ def test_there_and_back(bare, agents, log_dir, run, binary, background, figure):
     def order():
         """Where the fork has zeros."""
         rows = ask(extender, "prioritize", pod_object("asked-0"), names)
-        scores = {row["Host"]: row["Score"] for row in rows}
+        scores = dict.fromkeys(names, 0) | {row["Host"]: row["Score"] for row in rows}
         assert min(scores.values()) > 0 and len(set(scores.values())) > 1, scores
         return scores
 

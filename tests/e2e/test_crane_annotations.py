@@ -33,9 +33,9 @@ def passing(extender, names):
 
 
 def scores(extender, names):
-    """{node: 0..10} in full, as --compact-scores=false answers."""
+    """{node: 0..10}; a node that is not in the reply has 0."""
     answer = ask(extender, "prioritize", pod_object("asked-0"), names)
-    return {row["Host"]: row["Score"] for row in answer}
+    return dict.fromkeys(names, 0) | {row["Host"]: row["Score"] for row in answer}
 
 
 @pytest.fixture
@@ -56,9 +56,7 @@ def test_crane_drives_our_extender(fleet, namespace, plimsoll, scheduler, policy
     crane_writes(fleet, stale, {"cpu_usage_avg_5m": "0.90000"}, age_s=7200)
     crane_writes(fleet, calm, crane_values(policy, 0.1))
     path = plimsoll.write_policy(POLICY_FILE)
-    extender = plimsoll.extender(
-        path, f"--annotation-timezone={CRANE_ZONE}", "--compact-scores=false"
-    )
+    extender = plimsoll.extender(path, f"--annotation-timezone={CRANE_ZONE}")
     utc = plimsoll.extender(path)
     wait_until(lambda: passing(extender, names) == set(names) - set(hot), what="verdicts")
     assert passing(utc, names) == {*busy, calm}, "as UTC, what is stale seems fresh"
@@ -109,7 +107,7 @@ def test_ours_score_as_crane_does(
     path = plimsoll.write_policy(policy)
     flag = f"--annotation-timezone={zone}"
     plimsoll.controller(path, exporters, flag)
-    extender = plimsoll.extender(path, flag, "--compact-scores=false")
+    extender = plimsoll.extender(path, flag)
     scheduler(name="plain")
     wanted = {entry["name"] for entry in policy["spec"]["syncPolicy"]} | {"node_hot_value"}
 

@@ -37,7 +37,7 @@ def extender(plane, fleet, plimsoll):
     """It runs beside the cluster, and a pod of its name is where the API server finds it."""
     subprocess.run(["ip", "address", "add", f"{ADDRESS}/32", "dev", "lo"], check=True)
     plane.kubectl("apply", "-f", plimsoll.write_policy(IN_FORCE))
-    process = plimsoll.extender(None, "--compact-scores=false", "--bind-address=0.0.0.0")
+    process = plimsoll.extender(None, "--bind-address=0.0.0.0")
     # Above the limit, so that it is nobody's candidate.
     full = {CPU: f"0.95,{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"}
     (node,) = fleet.add(1, name="away", kwok=False, annotations=full)
@@ -76,7 +76,8 @@ def answers(extender, names):
     pod["metadata"]["uid"] = f"asked-{datetime.now()}"
     passing = ask(extender, "filter", pod, names)["NodeNames"]
     rows = ask(extender, "prioritize", pod, passing)
-    return {**dict.fromkeys(names), **{row["Host"]: row["Score"] for row in rows}}
+    scores = dict.fromkeys(passing, 0) | {row["Host"]: row["Score"] for row in rows}
+    return dict.fromkeys(names) | scores
 
 
 def known(extender):
@@ -159,7 +160,7 @@ def test_scores_are_the_next_answers(
     for row in json.loads(answer)["prioritize"]["bestNodes"]:
         decided += 1
         wanted = shown[row["node"]] or least
-        differences += row["points"] != wanted
+        differences += row["score"] != wanted
     assert decided == 16 and not differences
 
     # What follows when another policy comes into force.

@@ -104,7 +104,7 @@ def test_scale(plane, plimsoll, exporters, namespace, scheduler, figure):
     exporters.set("all", load={"cpu": CALM, "mem": CALM})
     policy = plimsoll.write_policy(POLICY_FILE)
     wanted = {row["name"] for row in yaml.safe_load(POLICY_FILE.read_text())["spec"]["syncPolicy"]}
-    extender = plimsoll.extender(policy, "--compact-scores=true")
+    extender = plimsoll.extender(policy)
 
     started_unix = time.time()
     controller = plimsoll.controller(policy, exporters, interval=f"{INTERVAL_S}s")

@@ -73,9 +73,8 @@ def answers(extender, names):
     # Such a pod gets no shortlist.
     pod["status"] = {"conditions": [{"type": "PodScheduled", "status": "False"}]}
     told = ask(extender, "filter", pod, names)
-    scores = {
-        row["Host"]: row["Score"] for row in ask(extender, "prioritize", pod, told["NodeNames"])
-    }
+    rows = ask(extender, "prioritize", pod, told["NodeNames"])
+    scores = dict.fromkeys(told["NodeNames"], 0) | {row["Host"]: row["Score"] for row in rows}
     failed = {**(told["FailedNodes"] or {}), **(told["FailedAndUnresolvableNodes"] or {})}
     assert len(failed) + len(told["NodeNames"]) == len(names)
     return {name: (name not in failed, scores.get(name)) for name in names}
@@ -85,7 +84,7 @@ def test_the_extender_does_what_was_simulated(fleet, plimsoll, verb, follow, fig
     generator = random.Random(5)
     for _ in range(NODES):
         fleet.add(1, kwok=False, annotations=readings(generator))
-    extender = plimsoll.extender(None, "--compact-scores=false")
+    extender = plimsoll.extender(None)
     follow(POLICIES[0], extender)
     file = tmp_path / "new.yaml"
     verdicts = scores = flips = 0

@@ -62,8 +62,8 @@ static void check_decision(struct answer *answer, struct reply *reply,
                 return;
         decision_take_filter(answer, &decision.filter);
         answer_score(answer, snapshot, request, now_unix_ms, 0);
-        PROPERTY(reply_prioritize(reply, answer, true));
-        decision_take_ranking(answer, reply->score_base, &decision.ranking);
+        PROPERTY(reply_prioritize(reply, answer));
+        decision_take_ranking(answer, &decision.ranking);
         decision_json(&decision, &text);
         PROPERTY(!text.overflow);
         json_t *json = json_loadb(text.data, text.len, JSON_ALLOW_NUL, NULL);

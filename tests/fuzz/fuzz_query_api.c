@@ -21,7 +21,7 @@ static struct node_series *one_node(void) {
         node_series_set_policy(nodes, &policy);
         node_series_keep(nodes, &row, &(struct plan_values){.usable = 1, .ratio = {0.5}});
         node_series_begin(nodes, 1);
-        node_series_add(nodes, "n", row);
+        node_series_add(nodes, "n", false, row);
         node_series_publish(nodes);
         return nodes;
 }

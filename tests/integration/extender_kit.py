@@ -259,15 +259,15 @@ class Scheduler:
         return passing, rejected
 
     def prioritize(self, nodes, pod=None, cache_capable=True):
-        """{name: score}, as the reply has it: with compact scores not every node is there."""
-        names = set(nodes if cache_capable else [node["metadata"]["name"] for node in nodes])
+        """{name: score}, as the scheduler counts: a node that is not in the reply gets 0."""
+        names = nodes if cache_capable else [node["metadata"]["name"] for node in nodes]
         scores = {}
         for row in self.call("prioritize", nodes, pod, cache_capable):
             assert list(row) == ["Host", "Score"], row
-            assert type(row["Score"]) is int and 0 <= row["Score"] <= 10, row
+            assert type(row["Score"]) is int and 0 < row["Score"] <= 10, row
             assert row["Host"] in names and row["Host"] not in scores, row
             scores[row["Host"]] = row["Score"]
-        return scores
+        return dict.fromkeys(names, 0) | scores
 
     def close(self):
         self.connection.close()

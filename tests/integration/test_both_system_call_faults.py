@@ -123,7 +123,7 @@ def without_descriptors(process, url, error, has_kept, meanwhile):
 def test_extender_without_descriptors(start_standin, run, tmp_path, error, has_kept):
     standin = start_standin("--nodes", len(NAMES), "--tls-dir", tmp_path / "tls")
     path = write_policy(tmp_path / "policy", policy())
-    flags = ["--threads=1", f"--policy-config-path={path}"]
+    flags = [f"--policy-config-path={path}"]
     # Names are looked up, and certificates read, with descriptors too.
     port = standin.url.rpartition(":")[2]
     by_name = standin.edit_kubeconfig(

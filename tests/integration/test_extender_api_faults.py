@@ -249,7 +249,7 @@ def test_what_is_missing_is_named(start_standin, start_extender):
     assert extender.page("/readyz").status == 503
     with extender.scheduler() as scheduler:
         assert scheduler.filter(NODES) == (NODES, {})
-        assert scheduler.prioritize(NODES) == {}
+        assert scheduler.prioritize(NODES) == dict.fromkeys(NODES, 0)
         standin.clear_faults()
         extender.wait_ready(re.escape("[+] nodes: 2 nodes"))
         assert list(scheduler.filter(NODES)[1]) == [BUSY]

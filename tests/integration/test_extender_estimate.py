@@ -27,7 +27,7 @@ def cluster(start_standin):
 def start(start_extender):
     def call(standin, *flags, scoring="estimate", says=r"pods: \d+ pods$", **more):
         content = policy(scoring=scoring, **more)
-        extender = start_extender(standin, "--compact-scores=false", *flags, content=content)
+        extender = start_extender(standin, *flags, content=content)
         extender.wait_ready(f"(?m){says}")
         return extender
 

@@ -23,7 +23,7 @@ def cluster(start_standin):
 def start(start_extender):
     def call(standin, *flags, hot=None, is_live=True):
         content = policy(hot={"5m": 1} if hot is None else hot)
-        extender = start_extender(standin, "--compact-scores=false", *flags, content=content)
+        extender = start_extender(standin, *flags, content=content)
         if is_live:
             extender.wait_live()
         return extender

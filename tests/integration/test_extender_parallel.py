@@ -47,7 +47,7 @@ def test_parallel_clients(start_standin, start_extender, build):
     standin = start_standin("--nodes", 1000, "--images", 0)
     began = time.monotonic()
     content = policy(hot={"5m": 2})
-    extender = start_extender(standin, "--threads=4", content=content, build=build)
+    extender = start_extender(standin, content=content, build=build)
     extender.wait_live()
     names = node_names(1000)
     is_over = threading.Event()

@@ -227,7 +227,7 @@ class Cluster(RuleBasedStateMachine):
 def test_the_table_agrees_after_every_step(start_standin, start_extender):
     standin = start_standin()
     standin.admin("objects", {"resource": "dynamicschedulerpolicies", "object": POLICIES[0]})
-    extender = start_extender(standin, "--compact-scores=false", build="release")
+    extender = start_extender(standin, build="release")
     extender.wait_live()
     with extender.scheduler() as scheduler:
 

@@ -49,7 +49,7 @@ def load(standin):
 
 @pytest.fixture
 def extender(start_extender, source):
-    found = start_extender(source, "--compact-scores=false", content=ESTIMATE)
+    found = start_extender(source, content=ESTIMATE)
     found.wait_ready(r"(?m)pods: 0 pods$")
     return found
 
@@ -184,7 +184,7 @@ def test_a_policy_that_begins_to_estimate(
     extender, source, tell, plimsoll, tmp_path, start_extender
 ):
     """Nobody has estimated yet: an extender begins with a look at all pods, and so does simulate."""
-    begins = start_extender(source, "--compact-scores=false", content=ABSOLUTE)
+    begins = start_extender(source, content=ABSOLUTE)
     begins.wait_ready()
     source.add_pods(20, nodes=NODES[:7], phase="Running")
     tell(ABSOLUTE)

@@ -184,7 +184,7 @@ void extender_filter(struct extender *extender, const struct pod_facts *pod,
         answer_filter(&extender->answer, extender->snapshot, &extender->request, now_ms);
         answer_shortlist(&extender->answer, now_ms);
         for (size_t i = 0; i < count; i++)
-                ret_scores[i] = extender->answer.judge.filtered.is_told[i] ? 0 : SCORE_REJECTED;
+                ret_scores[i] = extender->answer.judge.filtered.is_listed[i] ? 0 : SCORE_REJECTED;
         if (extender_estimator(extender))
                 note_estimates(extender, candidates, count);
 }

@@ -33,40 +33,37 @@ TEST(advice) {
                                     "  - {name: cpu_usage_max_avg_50m, period: 15m}\n"
                                     "  - {name: gauge, period: 3m}\n"
                                     "  - {name: cpu_usage_max_1h, period: 15m}\n"; /* line 11 */
-        static const char blocks[] =
-                "line 12: spec.predicate[0].name: cpu_usage_max_avg_1h blocks a node for 1h after "
-                "it was full once: pods that wait fill the others, until every node is blocked";
-        static const char blocks_too[] =
-                "line 12: spec.predicate[0].name: cpu_usage_max_1h blocks a node for 1h after "
-                "it was full once: pods that wait fill the others, until every node is blocked";
-        static const char shows[] =
-                "line 12: spec.priority[0].name: cpu_usage_max_avg_1h still shows pods that are "
-                "gone; scoring: estimate goes by means";
-        static const char nothing[] =
-                "line 12: spec.priority: scoring: estimate has nothing to go by: expected a mean "
-                "of cpu or mem, such as cpu_usage_avg_5m";
+#define BLOCKS(place, metric)                                                                      \
+        place metric                                                                               \
+                " blocks a node for 1h after one peak: waiting pods then fill the other nodes, "   \
+                "until every node is blocked"
+#define SHOWS(place)                                                                               \
+        place "cpu_usage_max_avg_1h still includes pods that have ended; scoring: estimate uses "  \
+              "means"
+#define NOTHING(place)                                                                             \
+        place "scoring: estimate has no reading to use: expected a mean of cpu or mem, such as "   \
+              "cpu_usage_avg_5m"
+        static const char blocks[] = BLOCKS("line 12: spec.predicate[0].name: ",
+                                            "cpu_usage_max_avg_1h");
+        static const char blocks_too[] = BLOCKS("line 12: spec.predicate[0].name: ",
+                                                "cpu_usage_max_1h");
+        static const char shows[] = SHOWS("line 12: spec.priority[0].name: ");
+        static const char nothing[] = NOTHING("line 12: spec.priority: ");
         static const char hot[] = "line 13: spec.hotValue: not needed with scoring: estimate, "
                                   "which counts recent bindings itself";
-        static const char few[] = "line 13: spec.extender: shortlist: 7 leaves the scheduler no "
-                                  "choice: pods that come at once go to the same nodes";
-        static const char pool_blocks[] =
-                "line 13: spec.pools[1].predicate[1].name: cpu_usage_max_avg_1h blocks a node for "
-                "1h after it was full once: pods that wait fill the others, until every node is "
-                "blocked";
-        static const char rule_blocks[] =
-                "line 13: spec.rules[0].limits[0].name: cpu_usage_max_avg_1h blocks a node for 1h "
-                "after it was full once: pods that wait fill the others, until every node is "
-                "blocked";
-        static const char pool_shows[] =
-                "line 13: spec.pools[1].priority[0].name: cpu_usage_max_avg_1h still shows pods "
-                "that are gone; scoring: estimate goes by means";
-        static const char pool_nothing[] =
-                "line 13: spec.pools[1].priority: scoring: estimate has nothing to go by: expected "
-                "a mean of cpu or mem, such as cpu_usage_avg_5m";
-        static const char scale[] = "line 12: spec.priority[1].scale: no effect with scoring: "
-                                    "estimate, which takes usage as it is";
-        static const char pool_scale[] = "line 13: spec.pools[1].priority[0].scale: no effect with "
-                                         "scoring: estimate, which takes usage as it is";
+        static const char few[] =
+                "line 13: spec.extender: shortlist: 7 leaves the scheduler almost "
+                "no choice: pods created together are placed on the same nodes";
+        static const char pool_blocks[] = BLOCKS("line 13: spec.pools[1].predicate[1].name: ",
+                                                 "cpu_usage_max_avg_1h");
+        static const char rule_blocks[] = BLOCKS("line 13: spec.rules[0].limits[0].name: ",
+                                                 "cpu_usage_max_avg_1h");
+        static const char pool_shows[] = SHOWS("line 13: spec.pools[1].priority[0].name: ");
+        static const char pool_nothing[] = NOTHING("line 13: spec.pools[1].priority: ");
+        static const char scale[] =
+                "line 12: spec.priority[1].scale: no effect with scoring: estimate";
+        static const char pool_scale[] =
+                "line 13: spec.pools[1].priority[0].scale: no effect with scoring: estimate";
         static const struct {
                 const char *spec;
                 const char *warnings[2];

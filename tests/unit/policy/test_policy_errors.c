@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/file.h"
@@ -101,6 +102,62 @@ TEST(table) {
         }
         assert_int_equal(files, count_files()); /* none is left out */
         assert_true(rows >= ROWS_MIN);
+}
+
+/* One mistake after the other, each with its place; what follows from a mistake is not repeated. */
+TEST(all_errors) {
+        static const char head[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                                   "kind: DynamicSchedulerPolicy\n"
+                                   "spec:\n";
+        static const struct {
+                const char *spec, *message;
+        } rows[] = {
+                {"  syncPolicy:\n"
+                 "  - {name: cpu_usage_avg_5m, period: 3}\n"
+                 "  predicate:\n"
+                 "  - {name: cpu_usage_avg_5m, maxLimitPecent: 101, overLimit: drop}\n"
+                 "  - {name: mem_usage_avg_5m, maxLimitPecent: 0.5}\n"
+                 "  hotValue: 5\n",
+                 "line 5: spec.syncPolicy[0].period: expected a duration >= 0 such as 90s, 3m or "
+                 "1h30m, "
+                 "with a unit, got 3; "
+                 "line 7: spec.predicate[0].maxLimitPecent: expected a ratio up to 1 or a "
+                 "percentage up "
+                 "to 100 (0: no limit), got 101; "
+                 "line 7: spec.predicate[0].overLimit: expected reject or last, got drop; "
+                 "line 9: spec.hotValue: expected a list, got 5"},
+                {"  syncPolicy:\n"
+                 "  - {name: cpu_usage_avg5m, period: 3m}\n"
+                 "  predicate:\n"
+                 "  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.5}\n",
+                 "line 7: spec.predicate[0].name: expected a name of spec.syncPolicy (which has "
+                 "cpu_usage_avg5m: did you mean cpu_usage_avg_5m there?), got cpu_usage_avg_5m"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = xasprintf("%s%s", head, rows[i].spec);
+                assert_refused("several", text, strlen(text), rows[i].message);
+        }
+}
+
+/* However many there are, the message is bounded and says how many it leaves out. */
+TEST(many_errors) {
+        enum { MANY = 64 };
+        _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 20);
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+        size_t places = 0;
+
+        buf_puts(&text, "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                        "kind: DynamicSchedulerPolicy\nspec:\n  syncPolicy:\n");
+        for (int i = 0; i < MANY; i++)
+                buf_printf(&text, "  - {name: m%d, period: 3}\n", i);
+        assert_int_equal(policy_parse(text.data, text.len, false, &policy, &err), -EINVAL);
+        for (const char *at = err.msg; (at = strstr(at, "line ")) != NULL; at++)
+                places++;
+        _cleanup_(freep) char *end = xasprintf("; and %zu more errors", MANY - places);
+        assert_true(places >= 5 && places <= 10);
+        assert_string_equal(err.msg + strlen(err.msg) - strlen(end), end);
 }
 
 /* Large, deep and binary inputs, generated. */

@@ -116,10 +116,10 @@ static const struct paper_fault policy_faults[] = {
                      {POLICY, "'priority'", "'pools': [{'nodeSelector': {'a': 'b'}, 'priority'"},
                      {POLICY, WEIGHTS, WEIGHTS "}]"}}},
         /* An estimate goes by requests then. */
-        {"policy-warnings", DOCTOR_WARNING, "nothing to go by",
+        {"policy-warnings", DOCTOR_WARNING, "no reading to use",
          .changes = {{POLICY, WEIGHTS, "[]"}}},
         /* With no metric to write there are no annotations. */
-        {"policy-warnings", DOCTOR_WARNING, "nothing to go by",
+        {"policy-warnings", DOCTOR_WARNING, "no reading to use",
          .changes = {{POLICY, "'3m'", "'0s'"},
                      {POLICY, "'15m'", "'0s'"},
                      {POLICY, "[{'name': 'cpu_usage_avg_5m', 'maxLimitPecent': 0.8}]", "[]"},

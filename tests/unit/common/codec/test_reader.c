@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/attributes.h"
+#include "base/buf.h"
 #include "codec/reader.h"
 
 /* What the fields of read_document() are, where a document does not set them. */
@@ -163,12 +164,14 @@ TEST(refuses_with_line_path_and_value) {
                 {"items: [1]", "line 1: items[0]: expected a map, got 1"},
                 {"items:\n- weight: 1\n- weight: 2",
                  "line 3: items[1].weight: expected 0 to 1, got 2"},
-                {"items: [{}, {}, {}, {}]", "line 1: items: expected at most 3 entries, got 4"},
+                {"items: [{weight: 0}, {weight: 0}, {weight: 0}, {weight: 0}]",
+                 "line 1: items: expected at most 3 entries, got 4"},
                 {"text: a\nzzzzz: b", "line 2: zzzzz: unknown field"},
                 {"items: [{weight: 1, weigth: 1}]",
                  "line 1: items[0].weigth: unknown field (did you mean weight?)"},
-                /* the first of two, in the order of reading */
-                {"number: x\ntext: []", "line 2: text: expected a text, got a list"},
+                /* two, in the order of reading */
+                {"number: x\ntext: []", "line 2: text: expected a text, got a list; "
+                                        "line 1: number: expected 0 to 100, got x"},
                 {"name: 0123456789012345678901234567890123456789012345678901234567890123456789",
                  "line 1: name: expected letters a to c, got "
                  "012345678901234567890123456789012345678901234567890123456789..."},
@@ -181,6 +184,37 @@ TEST(refuses_with_line_path_and_value) {
                 read_document(&reader, tree, &values);
                 assert_string_equal(reader.error.msg, rows[i].message);
         }
+}
+
+/* However many there are, the message is bounded and says how many it leaves out. */
+TEST(counts_further_errors) {
+        enum { MANY = 40 };
+        _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 16);
+        struct reader reader = {.is_strict = true};
+        struct values values = defaults;
+        size_t places = 0;
+
+        for (int i = 0; i < MANY; i++)
+                (void)buf_printf(&text, "zzzzz%d: 1\n", i);
+        _cleanup_(tree_freep) struct tree *tree = parse(text.data);
+        read_document(&reader, tree, &values);
+        for (const char *at = reader.error.msg; (at = strstr(at, "line ")) != NULL; at++)
+                places++;
+        assert_int_equal(places, READER_MAX_ERRORS);
+        assert_non_null(strstr(reader.error.msg, "; and 30 more errors"));
+}
+
+/* A field has one error, whatever is found to be wrong about it. */
+TEST(one_error_for_a_field) {
+        _cleanup_(tree_freep) struct tree *tree = parse("number: x\n");
+        struct reader reader = {.is_strict = true};
+        struct reader_map root = {.fields = (const char *const[]){"number", NULL}};
+
+        assert_true(reader_map_root(&reader, tree_root(tree), &root));
+        reader_expected(&root, "number", "a number");
+        reader_refuse(&root, "number", "is strange");
+        assert_string_equal(reader.error.msg, "line 1: number: expected a number, got x");
+        assert_false(reader_map_is_sound(&root));
 }
 
 TEST(an_api_object_has_no_lines) {
@@ -211,7 +245,8 @@ TEST(warns_of_suspicions_unless_strict) {
 
         read_document(&strict, tree, &values);
         assert_string_equal(strict.error.msg,
-                            "line 2: numbr: unknown field (did you mean number?)");
+                            "line 2: numbr: unknown field (did you mean number?); "
+                            "line 4: zzzzz: unknown field");
 }
 
 TEST(a_warning_is_none_of_the_errors) {

@@ -60,7 +60,7 @@ static void publish_one(struct node_series *nodes, const char *name,
         if (values)
                 node_series_keep(nodes, &row, values);
         node_series_begin(nodes, 1);
-        node_series_add(nodes, name, row);
+        node_series_add(nodes, name, false, row);
         node_series_publish(nodes);
 }
 
@@ -87,6 +87,26 @@ TEST(what_is_shown) {
         expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n"
                         "usage_ratio{node=\"a\\\"b\\\\\",metric=\"cpu_usage_avg_5m\"} 0.25\n"
                         "hot_value{node=\"a\\\"b\\\\\"} 2\n");
+}
+
+/* The scheduler asks nobody about a closed node, so it has a usage and no score. */
+TEST(closed_node) {
+        _cleanup_(policy_freep) struct policy *policy = parse(limits);
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
+        const struct plan_values values = {.usable = 3, .ratio = {0.25, 0.25}};
+        _cleanup_(freep) struct series_row *row = NULL;
+
+        node_series_set_policy(nodes, policy);
+        node_series_keep(nodes, &row, &values);
+        node_series_begin(nodes, 2);
+        node_series_add(nodes, "closed", true, row);
+        node_series_add(nodes, "open", false, row);
+        node_series_publish(nodes);
+        _cleanup_(freep) char *found = series(metrics);
+        assert_non_null(strstr(found, "usage_ratio{node=\"closed\""));
+        assert_non_null(strstr(found, "score{node=\"open\"} 75\n"));
+        assert_null(strstr(found, "score{node=\"closed\""));
 }
 
 /* Limits of a pool, and the nodes in it, have its number. */
@@ -204,7 +224,7 @@ TEST(a_page_that_is_full) {
         for (size_t i = 0; i < MANY; i++) {
                 char name[16];
                 snprintf(name, sizeof(name), "node-%zu", i);
-                node_series_add(nodes, name, row);
+                node_series_add(nodes, name, false, row);
         }
         node_series_publish(nodes);
         metrics_render(metrics, &out);

@@ -51,9 +51,9 @@ static void publish(struct fixture *fixture, bool has_a) {
                 node_series_keep(nodes, &a, &(struct plan_values){.usable = 3, .ratio = {0.25, 1}});
         node_series_keep(nodes, &b, &(struct plan_values){.usable = 1, .ratio = {1.0 / 3}});
         node_series_begin(nodes, 3);
-        node_series_add(nodes, "a", a);
-        node_series_add(nodes, "b\"\\\n\x01", b);
-        node_series_add(nodes, "c", NULL);
+        node_series_add(nodes, "a", false, a);
+        node_series_add(nodes, "b\"\\\n\x01", false, b);
+        node_series_add(nodes, "c", false, NULL);
         node_series_publish(nodes);
 }
 

@@ -70,10 +70,10 @@ static const char *preempt(struct fixture *fixture, const char *request) {
         return joined(fixture);
 }
 
-static const char *prioritize(struct fixture *fixture, const char *request, bool is_compact) {
+static const char *prioritize(struct fixture *fixture, const char *request) {
         assert_int_equal(request_parse(&fixture->request, request, strlen(request), NULL), 0);
         answer_score(&fixture->answer, fixture->snapshot, &fixture->request, NOW, 0);
-        assert_true(reply_prioritize(&fixture->reply, &fixture->answer, is_compact));
+        assert_true(reply_prioritize(&fixture->reply, &fixture->answer));
         return joined(fixture);
 }
 
@@ -226,39 +226,29 @@ TEST(preempt) {
 
 TEST(prioritize) {
         static const struct {
-                const char *request, *full, *compact;
+                const char *request, *reply;
         } rows[] = {
                 {"{\"NodeNames\":[\"idle\",\"half\",\"stale\"]}",
-                 "[{\"Host\":\"idle\",\"Score\":9},{\"Host\":\"half\",\"Score\":5},"
-                 "{\"Host\":\"stale\",\"Score\":0}]",
                  "[{\"Host\":\"idle\",\"Score\":9},{\"Host\":\"half\",\"Score\":5}]"},
                 {"{\"NodeNames\":[\"half\",\"idle\"]}",
-                 "[{\"Host\":\"half\",\"Score\":5},{\"Host\":\"idle\",\"Score\":9}]",
-                 "[{\"Host\":\"idle\",\"Score\":4}]"},
+                 "[{\"Host\":\"half\",\"Score\":5},{\"Host\":\"idle\",\"Score\":9}]"},
                 {"{\"NodeNames\":[\"idle\",\"full\"]}",
-                 "[{\"Host\":\"idle\",\"Score\":9},{\"Host\":\"full\",\"Score\":9}]", "[]"},
+                 "[{\"Host\":\"idle\",\"Score\":9},{\"Host\":\"full\",\"Score\":9}]"},
                 /* a duplicate would count twice */
                 {"{\"NodeNames\":[\"idle\",\"idle\",\"half\"]}",
-                 "[{\"Host\":\"idle\",\"Score\":9},{\"Host\":\"half\",\"Score\":5}]",
-                 "[{\"Host\":\"idle\",\"Score\":4}]"},
-                /* unknown: 0, so that it draws the base down */
-                {"{\"NodeNames\":[\"\\u006ee<w\",\"idle\"]}",
-                 "[{\"Host\":\"idle\",\"Score\":9},{\"Host\":\"\\u006ee<w\",\"Score\":0}]",
-                 "[{\"Host\":\"idle\",\"Score\":9}]"},
-                {"{\"NodeNames\":[\"odd\\\"name\"]}", "[{\"Host\":\"odd\\\"name\",\"Score\":3}]",
-                 "[]"},
-                {"{\"NodeNames\":[]}", "[]", "[]"},
-                {"{}", "[]", "[]"},
+                 "[{\"Host\":\"idle\",\"Score\":9},{\"Host\":\"half\",\"Score\":5}]"},
+                /* unknown: 0 */
+                {"{\"NodeNames\":[\"\\u006ee<w\",\"idle\"]}", "[{\"Host\":\"idle\",\"Score\":9}]"},
+                {"{\"NodeNames\":[\"odd\\\"name\"]}", "[{\"Host\":\"odd\\\"name\",\"Score\":3}]"},
+                {"{\"NodeNames\":[]}", "[]"},
+                {"{}", "[]"},
                 {"{\"Nodes\":{\"items\":[" NODE("half") "," NODE("x") ",{}]}}",
-                 "[{\"Host\":\"half\",\"Score\":5},{\"Host\":\"x\",\"Score\":0}]",
                  "[{\"Host\":\"half\",\"Score\":5}]"},
         };
         struct fixture *fixture = cluster_new("");
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                assert_string_equal(prioritize(fixture, rows[i].request, false), rows[i].full);
-                assert_string_equal(prioritize(fixture, rows[i].request, true), rows[i].compact);
-        }
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                assert_string_equal(prioritize(fixture, rows[i].request), rows[i].reply);
         fixture_free(fixture);
 }
 
@@ -266,12 +256,10 @@ TEST(spread) {
         struct fixture *fixture = cluster_new("  extender: {scoring: spread}\n");
 
         assert_string_equal(
-                prioritize(fixture, "{\"NodeNames\":[\"half\",\"idle\",\"busy\",\"busy\"]}", false),
-                "[{\"Host\":\"half\",\"Score\":3},{\"Host\":\"idle\",\"Score\":10},"
-                "{\"Host\":\"busy\",\"Score\":0}]");
-        assert_string_equal(prioritize(fixture, "{\"NodeNames\":[\"idle\",\"full\"]}", false),
+                prioritize(fixture, "{\"NodeNames\":[\"half\",\"idle\",\"busy\",\"busy\"]}"),
+                "[{\"Host\":\"half\",\"Score\":3},{\"Host\":\"idle\",\"Score\":10}]");
+        assert_string_equal(prioritize(fixture, "{\"NodeNames\":[\"idle\",\"full\"]}"),
                             "[{\"Host\":\"idle\",\"Score\":10},{\"Host\":\"full\",\"Score\":10}]");
-        assert_string_equal(prioritize(fixture, "{\"NodeNames\":[\"idle\",\"full\"]}", true), "[]");
         fixture_free(fixture);
 }
 
@@ -284,7 +272,7 @@ TEST(empty_table) {
         reply_init(&fixture.reply);
         assert_string_equal(filter(&fixture, "{\"NodeNames\":[\"a\",\"b\",\"a\"]}"),
                             BY_NAME("\"a\",\"b\"", ""));
-        assert_string_equal(prioritize(&fixture, "{\"NodeNames\":[\"a\",\"b\"]}", true), "[]");
+        assert_string_equal(prioritize(&fixture, "{\"NodeNames\":[\"a\",\"b\"]}"), "[]");
         request_done(&fixture.request);
         answer_done(&fixture.answer);
         reply_done(&fixture.reply);
@@ -312,11 +300,11 @@ TEST(too_large) {
         struct fixture *fixture = cluster_new("");
         struct reply *reply = &fixture->reply;
 
-        (void)prioritize(fixture, request, false);
+        (void)prioritize(fixture, request);
         for (size_t max = reply->text.len - 1; max > 0; max--) {
                 reply_done(reply);
                 reply->text.max_bytes = max;
-                assert_false(reply_prioritize(reply, &fixture->answer, false));
+                assert_false(reply_prioritize(reply, &fixture->answer));
         }
         reply_done(reply);
         (void)filter(fixture, request);

@@ -57,14 +57,12 @@ static inline void ask_filter(struct fixture *fixture, const char *pod, const ch
         fixture->decision.filter_count++;
 }
 
-static inline void ask_prioritize(struct fixture *fixture, const char *pod, const char *names,
-                                  bool is_compact) {
+static inline void ask_prioritize(struct fixture *fixture, const char *pod, const char *names) {
         parse(fixture, pod, names);
         answer_score(&fixture->answer, fixture->snapshot, &fixture->request, NOW, 0);
-        assert_true(reply_prioritize(&fixture->reply, &fixture->answer, is_compact));
+        assert_true(reply_prioritize(&fixture->reply, &fixture->answer));
         assert_true(decision_take_pod(&fixture->request.pod, &fixture->decision.pod));
-        decision_take_ranking(&fixture->answer, fixture->reply.score_base,
-                              &fixture->decision.ranking);
+        decision_take_ranking(&fixture->answer, &fixture->decision.ranking);
         fixture->decision.ranking_count++;
 }
 

@@ -97,7 +97,7 @@ TEST(priorities) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture *fixture = fixture_new(seven_metrics);
                 put_gauges(fixture, "a", "0.25", METRICS, "malformed", rows[i].at);
-                ask_prioritize(fixture, POD, "\"a\"", false);
+                ask_prioritize(fixture, POD, "\"a\"");
                 const json_t *node = json_array_get(member(fixture, "prioritize", "bestNodes"), 0);
                 const json_t *terms = json_object_get(node, "priorities");
                 assert_int_equal(json_array_size(terms), DECISION_TERMS_MAX);
@@ -137,7 +137,7 @@ TEST(priorities_of_pools) {
                 struct fixture *fixture = fixture_new(policy);
                 put_gauges(fixture, "a", "0.25", 0, "", READ);
                 put_gauges_of(fixture, "b", labels, "0.5", 3, "0.75", READ);
-                ask_prioritize(fixture, POD, "\"a\",\"b\"", false);
+                ask_prioritize(fixture, POD, "\"a\",\"b\"");
                 const json_t *nodes = member(fixture, "prioritize", "bestNodes");
                 const json_t *of_a = json_object_get(json_array_get(nodes, 0), "priorities"),
                              *of_b = json_object_get(json_array_get(nodes, 1), "priorities");
@@ -157,7 +157,7 @@ TEST(never_read) {
         struct fixture *fixture = fixture_new(seven_metrics);
 
         put_gauges(fixture, "a", "malformed", METRICS, "0.25", READ);
-        ask_prioritize(fixture, POD, "\"a\"", false);
+        ask_prioritize(fixture, POD, "\"a\"");
         const json_t *node = json_array_get(member(fixture, "prioritize", "bestNodes"), 0);
         const json_t *term = json_array_get(json_object_get(node, "priorities"), 0);
         assert_true(json_is_null(json_object_get(term, "value")));
@@ -181,7 +181,7 @@ TEST(long_names) {
         put_gauges(fixture, "short", "0.75", 0, "", READ);
         put_gauges(fixture, "idle", "0.25", 0, "", READ);
         (void)buf_puts(&names, "\"short\"");
-        ask_prioritize(fixture, OTHER_POD, names.data, false);
+        ask_prioritize(fixture, OTHER_POD, names.data);
         (void)buf_puts(&names, ",\"idle\"");
         ask_filter(fixture, OTHER_POD, names.data);
         const json_t *rejected = member(fixture, "filter", "rejectedNodes");
@@ -220,7 +220,7 @@ TEST(learned) {
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         struct estimator_expectation *expectation = &fixture->decision.ranking.expectation;
 
-        ask_prioritize(fixture, POD, "\"x\"", false);
+        ask_prioritize(fixture, POD, "\"x\"");
         const json_t *expected = member(fixture, "prioritize", "expected");
         assert_true(json_is_null(json_object_get(expected, "learnedCores")));
         expectation->is_learned = true;
@@ -232,7 +232,7 @@ TEST(learned) {
 /* An answer about no node has no best one. */
 TEST(no_node) {
         struct fixture *fixture = fixture_new(seven_metrics);
-        ask_prioritize(fixture, POD, "", false);
+        ask_prioritize(fixture, POD, "");
         fixture->decision.is_ranked = true;
         assert_null(decision_best(&fixture->decision));
         assert_true(json_is_null(json_object_get(show_line(fixture), "bestNode")));

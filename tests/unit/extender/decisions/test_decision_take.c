@@ -100,7 +100,7 @@ TEST(estimate) {
         estimator_reserve(estimator, &(struct reservation_pod){.id = 99},
                           fixture->snapshot->nodes.columns.estimate_number[0],
                           &(struct pod_load){{0.2, 0x1p30}}, 0);
-        ask_prioritize(fixture, POD, "\"c\",\"x\",\"a\",\"b\",\"a\"", false);
+        ask_prioritize(fixture, POD, "\"c\",\"x\",\"a\",\"b\",\"a\"");
         const json_t *shown = show(fixture);
         assert_true(json_is_null(json_object_get(shown, "filter")));
         const json_t *ranking = json_object_get(shown, "prioritize");
@@ -171,7 +171,7 @@ TEST(best_by_headroom) {
                             is_last ? 0.95 : 0.5);
                         (void)buf_printf(&names, ",\"%s\"", name);
                 }
-                ask_prioritize(fixture, POD, names.data, false);
+                ask_prioritize(fixture, POD, names.data);
                 const json_t *nodes = json_at(show(fixture), "prioritize", "bestNodes", NULL);
                 assert_int_equal(json_array_size(nodes), DECISION_NODES_MAX);
                 assert_text(json_array_get(nodes, 0), "node", "n0");
@@ -193,7 +193,7 @@ TEST(estimate_by_requests) {
         json_auto_t *labels = json_pack("{s:s}", "a", "b");
 
         put_labelled(fixture, "a", labels, 0.20, 0.10);
-        ask_prioritize(fixture, POD, "\"a\"", false);
+        ask_prioritize(fixture, POD, "\"a\"");
         const json_t *estimate = json_object_get(
                 json_array_get(json_at(show(fixture), "prioritize", "bestNodes", NULL), 0),
                 "estimate");
@@ -205,16 +205,14 @@ TEST(estimate_by_requests) {
         fixture_free(fixture);
 }
 
-/* The best first; a compact reply takes the least score off all. */
+/* The best first. */
 TEST(terms) {
         static const struct {
                 const char *policy;
-                bool is_compact;
                 double scores[3];
         } rows[] = {
-                {POLICY("scoring: absolute"), false, {8, 6, 2}},
-                {POLICY("scoring: absolute"), true, {6, 4, 0}},
-                {POLICY("scoring: spread"), false, {10, 7, 0}},
+                {POLICY("scoring: absolute"), {8, 6, 2}},
+                {POLICY("scoring: spread"), {10, 7, 0}},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -222,7 +220,7 @@ TEST(terms) {
                 put(fixture, "idle", 0.2, 0.2);
                 put(fixture, "half", 0.4, 0.4);
                 put(fixture, "busy", 0.8, 0.8);
-                ask_prioritize(fixture, POD, "\"busy\",\"idle\",\"half\"", rows[i].is_compact);
+                ask_prioritize(fixture, POD, "\"busy\",\"idle\",\"half\"");
                 const json_t *ranking = json_object_get(show(fixture), "prioritize");
                 assert_null(json_object_get(ranking, "expected"));
                 const json_t *nodes = json_object_get(ranking, "bestNodes");
@@ -259,7 +257,7 @@ TEST(bounds) {
                 (void)buf_printf(&names, "%s\"%s\"", i ? "," : "", name);
         }
         ask_filter(fixture, POD, names.data);
-        ask_prioritize(fixture, POD, names.data, true);
+        ask_prioritize(fixture, POD, names.data);
         const json_t *shown = show(fixture);
         const json_t *rejected = json_object_get(json_object_get(shown, "filter"), "rejectedNodes");
         const json_t *best = json_object_get(json_object_get(shown, "prioritize"), "bestNodes");
@@ -279,7 +277,7 @@ TEST(hostile_names) {
                                     "\"\xc3\x9cnic\xc3\xb6"
                                     "de\",\"\\ud83d\\ude00\",\"\"";
 
-        ask_prioritize(fixture, POD, names, false);
+        ask_prioritize(fixture, POD, names);
         const json_t *nodes = json_object_get(json_object_get(show(fixture), "prioritize"),
                                               "bestNodes");
         assert_int_equal(json_array_size(nodes), 6);

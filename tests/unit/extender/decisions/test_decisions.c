@@ -34,9 +34,8 @@ static void rank(struct decisions *decisions, unsigned id, const char *name, int
         decisions_put_ranking(decisions, &pod,
                               &(struct decision_ranking){
                                       .call.at_unix_ms = at_unix_ms,
-                                      .base = 1,
                                       .node_count = 1,
-                                      .nodes = {{.name = {.at = 2, .len = 3}, .points = 9}},
+                                      .nodes = {{.name = {.at = 2, .len = 3}, .score = 8}},
                                       .texts = {.used = 5, .bytes = "..abc"},
                               });
 }
@@ -58,7 +57,7 @@ static void assert_best(const struct decision *decision, int score, const char *
                 fail();
                 return;
         }
-        assert_int_equal(best->points - decision->ranking.base, score);
+        assert_int_equal(best->score, score);
         assert_int_equal(best->name.len, strlen(name));
         assert_memory_equal(decision->ranking.texts.bytes + best->name.at, name, best->name.len);
 }

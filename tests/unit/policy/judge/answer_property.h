@@ -18,7 +18,7 @@ static inline bool names_left_out(const struct answer *answer) {
         bool is_any = false;
 
         for (size_t i = 0; i < judge->question.count; i++)
-                is_any |= !judge->filtered.is_told[i] && judge->filtered.rejected_by[i] < 0 &&
+                is_any |= !judge->filtered.is_listed[i] && judge->filtered.rejected_by[i] < 0 &&
                           judge->question.rows[i] != JUDGE_DUPLICATE &&
                           answer->request->nodes[i].name_bytes > 0;
         return is_any;
@@ -45,7 +45,7 @@ static inline void answer_check_reply(struct reply *reply, const struct answer *
                                      ? json_object_get(json, "NodeNames")
                                      : json_object_get(json_object_get(json, "Nodes"), "items");
         for (size_t i = 0; i < request->count; i++)
-                passing += judge->filtered.is_told[i];
+                passing += judge->filtered.is_listed[i];
         PROPERTY(json_array_size(told) == passing);
         const json_t *failed = json_object_get(json, "FailedAndUnresolvableNodes");
         PROPERTY(json_object_size(failed) ==
@@ -53,7 +53,7 @@ static inline void answer_check_reply(struct reply *reply, const struct answer *
         PROPERTY(json_object_size(json_object_get(json, "FailedNodes")) == 0);
         for (size_t i = 0, at = 0; request->has_names && i < request->count; i++) {
                 const struct request_node *node = &request->nodes[i];
-                if (!judge->filtered.is_told[i])
+                if (!judge->filtered.is_listed[i])
                         continue;
                 const json_t *name = json_array_get(told, at++); /* in the request's order */
                 json_t *echoed = json_loadb(node->json, node->json_bytes,
@@ -89,7 +89,7 @@ static inline void answer_check_shortlist(const struct judge *judge, size_t plac
                         continue;
                 unsigned zone = answer_zone(judge, i);
                 int worth = answer_worth(judge, i);
-                if (judge->filtered.is_told[i]) {
+                if (judge->filtered.is_listed[i]) {
                         zones += in_zone[zone]++ == 0 && zone != SHORTLIST_STRANGERS;
                         in++;
                         worst_in[zone] = worth < worst_in[zone] ? worth : worst_in[zone];
@@ -122,8 +122,8 @@ static inline enum judge_list answer_property_check(struct answer *answer, struc
                 if (judge->question.rows[i] == JUDGE_DUPLICATE)
                         continue;
                 rejected += judge->filtered.rejected_by[i] >= 0;
-                told += judge->filtered.is_told[i];
-                left_out += judge->filtered.rejected_by[i] < 0 && !judge->filtered.is_told[i];
+                told += judge->filtered.is_listed[i];
+                left_out += judge->filtered.rejected_by[i] < 0 && !judge->filtered.is_listed[i];
         }
         PROPERTY(rejected == judge->filtered.rejected_count);
         PROPERTY(left_out == judge->filtered.left_out_count);

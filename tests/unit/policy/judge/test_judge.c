@@ -388,7 +388,7 @@ TEST(last_on_a_shortlist) {
                         answer_shortlist(&fixture->answer, 0);
                         assert_int_equal(fixture->answer.list, JUDGE_LIST_SHORT);
                         for (size_t n = 0; n < 3; n++)
-                                assert_int_equal(!fixture->answer.judge.filtered.is_told[n],
+                                assert_int_equal(!fixture->answer.judge.filtered.is_listed[n],
                                                  rows[i].is_left_out[n]);
                 }
                 fixture_free(fixture);

@@ -52,7 +52,7 @@ static const char *told(struct fixture *fixture, const char *names) {
         (void)ask(fixture, names);
         text[0] = '\0';
         for (size_t i = 0; i < fixture->request.count; i++)
-                if (fixture->answer.judge.filtered.is_told[i])
+                if (fixture->answer.judge.filtered.is_listed[i])
                         len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s",
                                                 len ? " " : "",
                                                 (int)fixture->request.nodes[i].name_bytes,
@@ -276,6 +276,6 @@ TEST(beyond_measure) {
         answer_shortlist(answer, 0);
         assert_int_equal(answer->list, JUDGE_LIST_SHORT);
         for (size_t i = 0; i < fixture->request.count; i++)
-                assert_int_equal(answer->judge.filtered.is_told[i], i < 2);
+                assert_int_equal(answer->judge.filtered.is_listed[i], i < 2);
         fixture_free(fixture);
 }

@@ -132,7 +132,7 @@ static char *order_of(struct judged *judged, const struct judged_node *nodes, do
         answer_filter(&judged->answer, judged->snapshot, &judged->request, JUDGED_NOW);
         bool is_rejected[NODES_MAX] = {0};
         for (size_t i = 0; nodes[i].name; i++) {
-                is_rejected[i] = !judged->answer.judge.filtered.is_told[i];
+                is_rejected[i] = !judged->answer.judge.filtered.is_listed[i];
                 if (!is_rejected[i])
                         passing[count++] = nodes[i];
         }
