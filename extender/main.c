@@ -303,7 +303,7 @@ static void extender_help(void) {
                 "Usage: plimsoll-extender [FLAG...]\n"
                 "\n"
                 "Answers kube-scheduler's filter, prioritize and preempt calls from the load in\n"
-                "the nodes' annotations. Every flag can also be given in the environment:\n"
+                "the nodes' annotations. Every flag can also be set in the environment:\n"
                 "--log-level as PLIMSOLL_LOG_LEVEL.\n"
                 "\n"
                 "Examples:\n"

@@ -69,7 +69,8 @@ static void reply_one(struct decisions *decisions, const char *full_name,
         if (!is_full_name(full_name)) {
                 reply_error(exchange, 400, "pod: expected NAMESPACE/NAME");
         } else if (!decisions_get(decisions, full_name, &decision)) {
-                reply_error(exchange, 404, "this extender has no decision about the pod");
+                reply_error(exchange, 404,
+                            "no such pod among the last ones that this extender was asked about");
         } else {
                 decision_json(&decision, &json);
                 reply(exchange, 200, &json);

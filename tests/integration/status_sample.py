@@ -103,9 +103,7 @@ def sample(count, hostile=False):
         f"[+] sources: node-exporter {count - dead}{f', none {dead}' if dead else ''}",
         "[+] leader: plimsoll-controller-6b7f9c5d4-x2x7k, this replica",
     ]
-    warning = (
-        "line 11: spec.predicate[2].name: mem_usage_max_avg_1d blocks a node for 1d after one peak"
-    )
+    warning = "line 11: spec.predicate[2].name: mem_usage_max_avg_1d blocks a node for 1d after it was full once"
     yaml = "\n".join(
         f"  - {{name: {row['name']}, period: {row['periodSeconds'] // 60}m}}" for row in METRICS
     )

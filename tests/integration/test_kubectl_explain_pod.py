@@ -15,7 +15,7 @@ from policies import CPU, MEM
 PODS = f"{SYSTEM}/pods"
 WEB = "/api/v1/namespaces/shop/pods/web-0"
 ASKED = "decisions?pod=shop/web-0"
-UNKNOWN = "this extender has no decision about the pod"
+UNKNOWN = "no such pod among the last ones that this extender was asked about"
 
 
 def proxy(name, scheme=""):
