@@ -139,12 +139,6 @@ void node_track_replan(struct node_track *track, const struct compiled_policy *c
         node_track_learn(track, true, now_mono_ms, now_unix_ms);
 }
 
-size_t node_track_source(const struct node_track *track, size_t metric) {
-        size_t exporter = track->compiled->stores[metric];
-
-        return exporter > 0 ? exporter : track->serving;
-}
-
 /* The windows may still have data of a metric that only the previous source measured. */
 static bool has_source(const struct node_track *track, size_t metric) {
         const struct compiled_policy *compiled = track->compiled;

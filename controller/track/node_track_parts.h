@@ -9,9 +9,6 @@
 
 #include "controller/track/node_track.h"
 
-/** node_track_source() - the source of @metric: its exporter, or the one that serves the node */
-size_t node_track_source(const struct node_track *track, size_t metric);
-
 /* node_track_serving.c */
 
 /** node_track_settle_serving() - put the first source that the policy needs in use, if the present
@@ -20,6 +17,8 @@ void node_track_settle_serving(struct node_track *track);
 /** node_track_choose() - the source that should serve the node now: the first that is up, else the
  * first that is fresh, else the one in use */
 size_t node_track_choose(const struct node_track *track, int64_t now_mono_ms);
+/** node_track_source() - the source of @metric: its exporter, or the one that serves the node */
+size_t node_track_source(const struct node_track *track, size_t metric);
 /** node_track_is_source_fresh() - has source number @source had a recent reading? */
 bool node_track_is_source_fresh(const struct node_track *track, size_t source, int64_t now_mono_ms);
 

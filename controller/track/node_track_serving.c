@@ -41,6 +41,12 @@ bool node_track_needs(const struct node_track *track, size_t source, int64_t now
         return track->compiled->sources[source].is_used;
 }
 
+size_t node_track_source(const struct node_track *track, size_t metric) {
+        size_t exporter = track->compiled->stores[metric];
+
+        return exporter > 0 ? exporter : track->serving;
+}
+
 size_t node_track_choose(const struct node_track *track, int64_t now_mono_ms) {
         size_t count = track->compiled->ordered_count;
 
