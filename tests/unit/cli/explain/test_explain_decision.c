@@ -81,6 +81,16 @@ TEST(equal_scores_are_not_due_to_other_plugins) {
         assert_int_equal(strncmp(text, shown, strlen(shown)), 0);
 }
 
+TEST(zero_has_no_sign) {
+        _cleanup_(freep) char *text = print(
+                "{\"prioritize\": {\"bestNodes\": [{\"node\": \"a\", \"score\": 10, \"estimate\": "
+                "{\"cpu\":"
+                " {\"reading\": 0.1, \"inFlight\": -0.0001, \"expected\": 0.1}}}]}}",
+                NULL, 5);
+
+        assert_non_null(strstr(text, ", 0.0 in flight"));
+}
+
 TEST(prints) {
         static const struct {
                 const char *decision, *pod, *shown;
