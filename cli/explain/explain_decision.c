@@ -72,15 +72,19 @@ static void print_outcome(const json_t *decision, const struct explain_place *pl
                 return;
         const json_t *best = json_array_get(nodes, 0),
                      *its = json_find_at(node, nodes, "node", NULL);
+        bool is_best = its == best ||
+                       json_equal(json_at(its, "score", NULL), json_at(best, "score", NULL));
+
         if (!its)
                 (void)fputs("its node is not among the best nodes of the extender", out);
         else if (its == best)
                 (void)fputs("its node is the best node of the extender", out);
+        else if (is_best)
+                (void)fputs("its node has the same score as the best node of the extender", out);
         else
                 (void)fprintf(out, "its node scored %s, and the best node %s",
                               terms_number(its, "score").text, terms_number(best, "score").text);
-        (void)fputs(its == best ? "\n" : ": other plugins of the scheduler also score nodes\n",
-                    out);
+        (void)fputs(is_best ? "\n" : ": other plugins of the scheduler also score nodes\n", out);
 }
 
 /* ---- Filter. */

@@ -103,7 +103,7 @@ static json_t *usage_json(const struct explanation *explanation, size_t row, int
                                 &explanation->judge.question.load, &usage))
                 return NULL;
         return json_pack("{s:o, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:f, s:f}", "reading",
-                         number_json(usage.reading_ratio), "noise",
+                         usage.is_read ? number_json(usage.reading_ratio) : json_null(), "noise",
                          node ? tracked_node_noise_ratio(node, resource) : 0, "inFlight",
                          number_json(usage.in_flight_ratio), "margin",
                          number_json(usage.margin_ratio), "pod", number_json(usage.pod_ratio),

@@ -63,6 +63,8 @@ struct terms_text terms_scaled(const json_t *object, const char *key, double fac
         double value = json_number_value(number) * factor;
         struct terms_text ret = {"?"};
 
+        if (fabs(value) < 0.05)
+                value = 0; /* not -0.0 */
         if (json_is_number(number))
                 (void)snprintf(ret.text, sizeof(ret.text), fabs(value) < 1e5 ? "%.1f" : "%.2g",
                                value);

@@ -120,7 +120,8 @@ def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, tmp_pat
         what="the taint of the hot node",
     )
     assert "True" in bare.kubectl("get", "dsp"), "in force"
-    assert '"cpu_usage_avg_5s":"0.' in follow(bare, block(PAGE, "annotations"))
+    shown = follow(bare, block(PAGE, "annotations").replace("avg_5m", "avg_5s")).splitlines()[1:]
+    assert [line.split()[0] for line in shown] == names and "<none>" not in "".join(shown), shown
     assert nodes_as_they_are(bare) != nodes_before
 
     leaving = block(PAGE, "leaving")

@@ -195,6 +195,17 @@ def test_estimate(explain):
     assert "--pod: no pod 'shop/nobody' in the input" in error
 
 
+def test_estimate_without_a_reading(explain):
+    policy = json.loads(json.dumps(POLICY))
+    policy["spec"]["extender"] = {"scoring": "estimate"}
+    nodes = json.loads(estimated_input())
+    nodes["items"][0]["metadata"]["annotations"].clear()
+    text = explain(policy, json.dumps(nodes), f"--now={NOW}")
+    assert " nothing read, 0.0 noise, " in text and " 40.0 read, " in text, text
+    a, b = json.loads(explain(policy, json.dumps(nodes), f"--now={NOW}", "-o", "json"))
+    assert (a["estimate"]["cpu"]["reading"], b["estimate"]["cpu"]["reading"]) == (None, 0.4)
+
+
 def test_estimate_of_a_bound_pod(explain):
     """On its own node it counts once, as on any other."""
     policy = json.loads(json.dumps(POLICY))
@@ -265,7 +276,7 @@ def test_numbers_beyond_all_measure(explain):
     assert max(map(len, table.splitlines())) < 120, table
     policy = {**POLICY, "spec": {**POLICY["spec"], "extender": {"scoring": "estimate"}}}
     rows = json.loads(explain(policy, nodes, "--now", NOW, "-o", "json"))
-    assert rows[0]["estimate"]["cpu"]["reading"] == 0  # what is no ratio is no reading
+    assert rows[0]["estimate"]["cpu"]["reading"] is None  # what is no ratio is no reading
     assert 0 <= rows[0]["estimate"]["headroom"] <= 100
 
 

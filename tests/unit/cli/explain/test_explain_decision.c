@@ -70,6 +70,27 @@ static char *print(const char *decision, const char *pod, size_t max_nodes) {
         return text;
 }
 
+TEST(equal_scores_are_not_due_to_other_plugins) {
+        _cleanup_(freep) char *text = print(
+                "{\"prioritize\": {\"bestNodes\": [{\"node\": \"a\", \"score\": 10},"
+                " {\"node\": \"b\", \"score\": 10}]}}",
+                POD("b"), 5);
+        static const char shown[] =
+                "its node has the same score as the best node of the extender\n";
+
+        assert_int_equal(strncmp(text, shown, strlen(shown)), 0);
+}
+
+TEST(zero_has_no_sign) {
+        _cleanup_(freep) char *text = print(
+                "{\"prioritize\": {\"bestNodes\": [{\"node\": \"a\", \"score\": 10, \"estimate\": "
+                "{\"cpu\":"
+                " {\"reading\": 0.1, \"inFlight\": -0.0001, \"expected\": 0.1}}}]}}",
+                NULL, 5);
+
+        assert_non_null(strstr(text, ", 0.0 in flight"));
+}
+
 TEST(prints) {
         static const struct {
                 const char *decision, *pod, *shown;
