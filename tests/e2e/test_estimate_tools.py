@@ -127,7 +127,7 @@ def test_scores_are_the_next_answers(
             return top, explained, one
 
         top, explained, one = while_nothing_changes(extender, look)
-        assert top["estimate"]["from"].startswith("estimate-extender-0, at ")
+        assert top["estimate"]["from"].startswith("estimate-extender-0 at ")
         wanted = answers(extender, everybody)
         for rows in (top["nodes"], explained, [one]):
             for row in rows:
