@@ -32,33 +32,33 @@ enum purpose {
 
 static const struct need {
         enum doctor_account account;
-        const char *verb, *group, *resource, *subresource;
         enum purpose purpose;
+        const char *verb, *group, *resource, *subresource;
         const char *namespace; /* NULL: all */
 } needs[] = {
-        {CONTROLLER, "list", CORE, "nodes", ""},
-        {CONTROLLER, "watch", CORE, "nodes", ""},
-        {CONTROLLER, "patch", CORE, "nodes", ""},
-        {CONTROLLER, "get", CORE, "nodes", "metrics", FOR_KUBELETS},
-        {CONTROLLER, "list", "metrics.k8s.io", "nodes", "", FOR_METRICS_SERVER},
-        {CONTROLLER, "list", CORE, "pods", ""},
-        {CONTROLLER, "watch", CORE, "pods", ""},
-        {CONTROLLER, "create", CORE, "events", "", FOR_EVENTS, "default"},
-        {CONTROLLER, "patch", CORE, "events", "", FOR_EVENTS, "default"},
-        {CONTROLLER, "list", POLICIES, "", FOR_POLICY},
-        {CONTROLLER, "watch", POLICIES, "", FOR_POLICY},
-        {CONTROLLER, "patch", POLICIES, "status", FOR_POLICY},
-        {CONTROLLER, "get", LEASES, "", FOR_LEASE},
-        {CONTROLLER, "update", LEASES, "", FOR_LEASE},
-        {EXTENDER, "list", CORE, "nodes", ""},
-        {EXTENDER, "watch", CORE, "nodes", ""},
-        {EXTENDER, "list", CORE, "pods", ""},
-        {EXTENDER, "watch", CORE, "pods", ""},
-        {EXTENDER, "list", POLICIES, "", FOR_POLICY},
-        {EXTENDER, "watch", POLICIES, "", FOR_POLICY},
-        {EXTENDER, "create", CORE, "pods", "binding", FOR_BIND},
-        {EXTENDER, "get", CORE, "pods", "", FOR_BIND},
-        {IDLE, "patch", CORE, "nodes", "status", FOR_IDLE},
+        {CONTROLLER, FOR_ALL, "list", CORE, "nodes", ""},
+        {CONTROLLER, FOR_ALL, "watch", CORE, "nodes", ""},
+        {CONTROLLER, FOR_ALL, "patch", CORE, "nodes", ""},
+        {CONTROLLER, FOR_KUBELETS, "get", CORE, "nodes", "metrics"},
+        {CONTROLLER, FOR_METRICS_SERVER, "list", "metrics.k8s.io", "nodes", ""},
+        {CONTROLLER, FOR_ALL, "list", CORE, "pods", ""},
+        {CONTROLLER, FOR_ALL, "watch", CORE, "pods", ""},
+        {CONTROLLER, FOR_EVENTS, "create", CORE, "events", "", "default"},
+        {CONTROLLER, FOR_EVENTS, "patch", CORE, "events", "", "default"},
+        {CONTROLLER, FOR_POLICY, "list", POLICIES, ""},
+        {CONTROLLER, FOR_POLICY, "watch", POLICIES, ""},
+        {CONTROLLER, FOR_POLICY, "patch", POLICIES, "status"},
+        {CONTROLLER, FOR_LEASE, "get", LEASES, ""},
+        {CONTROLLER, FOR_LEASE, "update", LEASES, ""},
+        {EXTENDER, FOR_ALL, "list", CORE, "nodes", ""},
+        {EXTENDER, FOR_ALL, "watch", CORE, "nodes", ""},
+        {EXTENDER, FOR_ALL, "list", CORE, "pods", ""},
+        {EXTENDER, FOR_ALL, "watch", CORE, "pods", ""},
+        {EXTENDER, FOR_POLICY, "list", POLICIES, ""},
+        {EXTENDER, FOR_POLICY, "watch", POLICIES, ""},
+        {EXTENDER, FOR_BIND, "create", CORE, "pods", "binding"},
+        {EXTENDER, FOR_BIND, "get", CORE, "pods", ""},
+        {IDLE, FOR_IDLE, "patch", CORE, "nodes", "status"},
 };
 
 /* The body of a SubjectAccessReview; owned by the caller. */
