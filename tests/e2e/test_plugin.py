@@ -86,7 +86,7 @@ def test_plugin(bare, installed, plimsoll_verb, figure):
     wait_until(lambda: not faults(), 60, "a healthy cluster", poll_s=1)
     found = findings()
     unknown = [key for key, row in found.items() if row["state"] == "unknown"]
-    assert "controller-permissions" not in unknown and "leader" not in unknown
+    assert "controller-permissions" not in unknown
     seen_by_other = findings("--as=jane", "--as-group=ops")["annotations"]
     assert seen_by_other["state"] == "unknown" and 'User "jane"' in seen_by_other["what"]
 
