@@ -117,7 +117,7 @@ int rebalance_pods_list(struct cluster *cluster, const struct explanation *expla
 
 /* ---- One pod. */
 
-static bool has_local_storage(const json_t *pod) {
+static bool has_storage(const json_t *pod) {
         const json_t *volume;
         size_t i;
 
@@ -182,11 +182,11 @@ static const char *pod_check(struct rebalance_pods *pods, const struct rebalance
                              const json_t *pod) {
         if (!json_is_at(name->uid, pod, "metadata", "uid", NULL) ||
             json_at(pod, "metadata", "deletionTimestamp", NULL))
-                return "it ends";
-        if (has_local_storage(pod))
+                return "it is terminating";
+        if (has_storage(pod))
                 return "it has storage";
         if (is_bound_to_nodes(pod))
-                return "it needs certain nodes";
+                return "it is tied to certain nodes";
         if (is_protected(pod))
                 return "an annotation forbids it";
         return controller_check(pods->cluster, name->namespace, controller_of(pod));

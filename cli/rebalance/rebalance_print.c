@@ -14,7 +14,7 @@ static const struct {
 } keeps[REBALANCE_KEEP_COUNT] = {
         [REBALANCE_MAY_MOVE] = {"", ""},
         [REBALANCE_KEEP_BOUND] = {"notMovable",
-                                  "of a DaemonSet, a Job or a group, or too important"},
+                                  "not movable (DaemonSet, Job, group, static or priority)"},
         [REBALANCE_KEEP_ALONE] = {"singleReplica", "the only replica"},
         [REBALANCE_KEEP_YOUNG] = {"young", "younger than 15 minutes"},
         [REBALANCE_KEEP_SMALL] = {"small", "below 5% of the node"},
@@ -28,8 +28,19 @@ static const char *node_name(const struct rebalance_pods *pods, uint32_t row) {
 
 /* ---- For people. */
 
-/* "no pod to move: 3 younger than 15 minutes, 12 below 5% of the node"; owned by the caller */
-static char *kept_text(const struct rebalance_node *node) {
+/* The next pod of the node, from @i on, that was refused when it was read. Return: the number of
+ * pods: none */
+static size_t next_refused(const struct rebalance_node *node, const struct rebalance_pods *pods,
+                           size_t i) {
+        while (i < pods->count && !(pods->names[i].why && pods->pods[i].row == node->row))
+                i++;
+        return i;
+}
+
+/* "no pod to move: 3 younger than 15 minutes, 2 protected (shop/web-0: it has storage)"; owned by
+ * the caller */
+static char *kept_text(const struct rebalance_node *node, const struct rebalance_pods *pods) {
+        size_t refused = next_refused(node, pods, 0);
         char *text = xstrdup("no pod to move");
 
         for (size_t i = 0; i < REBALANCE_KEEP_COUNT; i++) {
@@ -40,24 +51,30 @@ static char *kept_text(const struct rebalance_node *node) {
                 free(text);
                 text = longer;
         }
-        return text;
+        if (refused == pods->count)
+                return text;
+        const struct rebalance_name *name = &pods->names[refused];
+        char *whole = xasprintf("%s (%s/%s: %s)", text, name->namespace, name->name, name->why);
+        free(text);
+        return whole;
 }
 
-static char *stay_text(const struct rebalance_node *node) {
+static char *stay_text(const struct rebalance_node *node, const struct rebalance_pods *pods) {
         switch (node->stay) {
         case REBALANCE_UNREAD:
                 return xstrdup("its readings have expired");
         case REBALANCE_PASSING:
-                return xstrdup("not for long: its 5-minute mean is below the line");
+                return xasprintf("its 5-minute mean is still below %.0f%%",
+                                 100 * REBALANCE_HOT_RATIO);
         case REBALANCE_NO_TARGET:
                 return xasprintf("no node would stay below %.0f%%", 100 * REBALANCE_TARGET_RATIO);
         case REBALANCE_PLAN_IS_FULL:
-                return xstrdup("later: hotter nodes come first");
+                return xstrdup("waits for hotter nodes");
         case REBALANCE_NO_POD:
         case REBALANCE_MOVES:
                 break;
         }
-        return kept_text(node);
+        return kept_text(node, pods);
 }
 
 static void put_move(struct table *table, const struct rebalance_node *node,
@@ -72,8 +89,9 @@ static void put_move(struct table *table, const struct rebalance_node *node,
         table_cell(table, "", "%.0f%%", 100 * node->target_after_ratio);
 }
 
-static void put_stay(struct table *table, const struct rebalance_node *node) {
-        _cleanup_(freep) char *text = stay_text(node);
+static void put_stay(struct table *table, const struct rebalance_node *node,
+                     const struct rebalance_pods *pods) {
+        _cleanup_(freep) char *text = stay_text(node, pods);
 
         table_cell(table, "", "-");
         table_cell(table, "", "%s", text);
@@ -106,7 +124,7 @@ void rebalance_print(const struct rebalance_plan *plan, const struct rebalance_p
                 if (node->stay == REBALANCE_MOVES)
                         put_move(table, node, pods);
                 else
-                        put_stay(table, node);
+                        put_stay(table, node, pods);
         }
         (void)table_print(table, style.width, out);
 }
@@ -132,6 +150,19 @@ static json_t *kept_json(const struct rebalance_node *node) {
         return kept;
 }
 
+/* {"namespace/pod": why} of the pods that were refused when they were read */
+static json_t *refused_json(const struct rebalance_node *node, const struct rebalance_pods *pods) {
+        json_t *refused = json_object();
+
+        for (size_t i = next_refused(node, pods, 0); i < pods->count;
+             i = next_refused(node, pods, i + 1)) {
+                const struct rebalance_name *name = &pods->names[i];
+                _cleanup_(freep) char *key = xasprintf("%s/%s", name->namespace, name->name);
+                json_object_set_new(refused, key, json_string(name->why));
+        }
+        return refused;
+}
+
 json_t *rebalance_json(const struct rebalance_plan *plan, const struct rebalance_pods *pods) {
         json_t *nodes = json_array();
 
@@ -144,8 +175,10 @@ json_t *rebalance_json(const struct rebalance_plan *plan, const struct rebalance
                                            moves ? move_json(node, pods) : json_null());
                 if (moves)
                         json_object_set_new(object, "usageAfter", json_real(node->after_ratio));
-                if (node->stay == REBALANCE_NO_POD)
+                if (node->stay == REBALANCE_NO_POD) {
                         json_object_set_new(object, "kept", kept_json(node));
+                        json_object_set_new(object, "refused", refused_json(node, pods));
+                }
                 json_array_append_new(nodes, object);
         }
         return json_pack("{s:o}", "nodes", nodes);

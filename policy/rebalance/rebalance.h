@@ -59,11 +59,11 @@ enum rebalance_keep {
         REBALANCE_KEEP_COUNT,
 };
 
-/* Why a hot node keeps all its pods. */
+/* What becomes of a hot node. */
 enum rebalance_stay {
-        REBALANCE_MOVES,        /* it does not: there is a move */
+        REBALANCE_MOVES,        /* one of them moves */
         REBALANCE_UNREAD,       /* a reading is missing or has expired */
-        REBALANCE_PASSING,      /* the estimate is above the line and the mean is not */
+        REBALANCE_PASSING,      /* only the estimate is above REBALANCE_HOT_RATIO */
         REBALANCE_NO_POD,       /* no pod that may move is large enough */
         REBALANCE_NO_TARGET,    /* no other node would stay below REBALANCE_TARGET_RATIO */
         REBALANCE_PLAN_IS_FULL, /* hotter nodes have used up what one plan may move */
@@ -101,7 +101,7 @@ struct rebalance_input {
 };
 
 struct rebalance_plan {
-        struct rebalance_node *nodes; /* the hot ones, hottest first */
+        struct rebalance_node *nodes; /* hottest first */
         size_t node_count, move_count;
 };
 

@@ -115,39 +115,51 @@ def owner_has(**numbers):
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
+SAFE_TO_EVICT = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+PREFER_NO_EVICTION = {"descheduler.alpha.kubernetes.io/prefer-no-eviction": ""}
+CLAIM = {"name": "disk", "persistentVolumeClaim": {"claimName": "a"}}
+AFFINITY = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}
+
+
 @pytest.mark.parametrize(
-    "fault",
+    "fault, why",
     [
-        change(("spec", "volumes"), [{"name": "cache", "emptyDir": {}}]),
-        change(
-            ("spec", "volumes"), [{"name": "disk", "persistentVolumeClaim": {"claimName": "a"}}]
-        ),
-        change(("spec", "nodeSelector"), {"disk": "ssd"}),
-        change(("spec", "affinity"), {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}),
-        change(("spec", "resourceClaims"), [{"name": "gpu"}]),
-        change(("metadata", "deletionTimestamp"), "2026-07-23T11:25:50Z"),
-        change(("metadata", "uid"), "another"),
-        change(
-            ("metadata", "annotations"), {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
-        ),
-        change(
-            ("metadata", "annotations"), {"descheduler.alpha.kubernetes.io/prefer-no-eviction": ""}
-        ),
-        owner_has(replicas=1, ready=1),
-        owner_has(ready=2),
-        lambda cluster: cluster.objects.pop(f"{SETS}/web-7d9"),
-        lambda cluster: cluster.objects.pop(f"{ROOT}/web-0"),
-        lambda cluster: cluster.objects.update({f"{ROOT}/web-0": 403}),
-        lambda cluster: cluster.objects[f"{ROOT}/web-0"]["metadata"].pop("ownerReferences"),
+        (change(("spec", "volumes"), [{"name": "cache", "emptyDir": {}}]), "it has storage"),
+        (change(("spec", "volumes"), [CLAIM]), "it has storage"),
+        (change(("spec", "nodeSelector"), {"disk": "ssd"}), "it is tied to certain nodes"),
+        (change(("spec", "affinity"), AFFINITY), "it is tied to certain nodes"),
+        (change(("spec", "resourceClaims"), [{"name": "gpu"}]), "it is tied to certain nodes"),
+        (change(("metadata", "deletionTimestamp"), "2026-07-23T11:25:50Z"), "it is terminating"),
+        (change(("metadata", "uid"), "another"), "it is terminating"),
+        (change(("metadata", "annotations"), SAFE_TO_EVICT), "an annotation forbids it"),
+        (change(("metadata", "annotations"), PREFER_NO_EVICTION), "an annotation forbids it"),
+        (owner_has(replicas=1, ready=1), "its controller wants one replica"),
+        (owner_has(ready=2), "not all replicas are ready"),
+        (owner_has(replicas="3", ready=[3]), "its controller wants one replica"),
+        (lambda cluster: cluster.objects.pop(f"{SETS}/web-7d9"), "its controller cannot be read"),
+        (lambda cluster: cluster.objects.pop(f"{ROOT}/web-0"), "it cannot be read"),
+        (lambda cluster: cluster.objects.update({f"{ROOT}/web-0": 403}), "it cannot be read"),
+        (lambda cluster: cluster.objects.update({f"{ROOT}/web-0": "[1]"}), "it is terminating"),
+        (change(("metadata", "ownerReferences"), [3, {}]), "it has no controller"),
     ],
 )
-def test_pods_that_are_read_and_stay(cluster, shop, plimsoll, fault):
+def test_pods_that_are_read_and_stay(cluster, shop, plimsoll, fault, why):
     """The list had the pod as it was before."""
     cluster.objects["/api/v1/pods"] = copy.deepcopy(cluster.objects["/api/v1/pods"])
     fault(cluster)
     node = plan(plimsoll)
     assert node["state"] == "noPod" and node["kept"] == {"refused": 1}
-    assert "no pod to move: 1 protected" in plimsoll("rebalance")
+    assert node["refused"] == {"shop/web-0": why}
+    assert f"no pod to move: 1 protected (shop/web-0: {why})" in plimsoll("rebalance")
+
+
+def test_odd_pods(cluster, shop, plimsoll):
+    """They move nothing, and keep no other pod from moving."""
+    huge, away, bare = pod_of("huge", cpu="1e30"), pod_of("away", "nowhere"), pod_of("bare")
+    bare["metadata"]["ownerReferences"] = bare["status"]["containerStatuses"] = "x"
+    shop(pod_of("web-0"), pod_of("web-1", NODES[1]), pod_of("web-2", NODES[3]), huge, away, bare)
+    cluster.objects["/api/v1/pods"] += [{}, {"metadata": 3}, {"spec": {"nodeName": HOT}}]
+    assert plan(plimsoll)["move"]["pod"] == "web-0"
 
 
 def owned_by(kind):
