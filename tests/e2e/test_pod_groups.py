@@ -80,7 +80,8 @@ def test_the_placement_that_won_is_reserved(groups, figure):
     team = namespace.wait_bound(TOGETHER, app="team", timeout_s=120)
     (rack,) = {racks[node] for node in team.values()}
     assert asked_about(extender) >= RACKS * TOGETHER, "each rack was tried"
-    # Right behind it, while what was tried is remembered.
+    # While what was tried is remembered, but no earlier than the bindings show what won.
+    wait_until(lambda: total(extender, "plimsoll_extender_pods") == TOGETHER, what="the bindings")
     namespace.create_pods("loose", LOOSE)
     loose = namespace.wait_bound(LOOSE, app="loose")
     beside = collections.Counter(racks[node] for node in loose.values())
