@@ -70,11 +70,12 @@ def plan(plimsoll):
 
 def test_a_move(shop, plimsoll):
     node = plan(plimsoll)
-    assert node["state"] == "moves" and node["usageAfter"] == pytest.approx(0.60)
+    assert node["state"] == "moves" and node["why"] is None
     assert node["move"] == {
         "namespace": "shop",
         "pod": "web-0",
         "cores": pytest.approx(1.5),
+        "usageAfter": pytest.approx(0.60),
         "target": COOL,
         "targetUsage": pytest.approx(0.2),
         "targetUsageAfter": pytest.approx(0.35),
@@ -148,9 +149,9 @@ def test_pods_that_are_read_and_stay(cluster, shop, plimsoll, fault, why):
     cluster.objects["/api/v1/pods"] = copy.deepcopy(cluster.objects["/api/v1/pods"])
     fault(cluster)
     node = plan(plimsoll)
-    assert node["state"] == "noPod" and node["kept"] == {"refused": 1}
-    assert node["refused"] == {"shop/web-0": why}
-    assert f"no pod to move: 1 protected (shop/web-0: {why})" in plimsoll("rebalance")
+    assert node["state"] == "noPod" and node["move"] is None
+    assert node["why"] == f"no pod to move: 1 protected (shop/web-0: {why})"
+    assert node["why"] in plimsoll("rebalance")
 
 
 def test_odd_pods(cluster, shop, plimsoll):
@@ -169,16 +170,19 @@ def owned_by(kind):
     return do
 
 
+BOUND = "not movable (DaemonSet, Job, group, static or priority)"
+
+
 @pytest.mark.parametrize(
     "fault, reason",
     [
-        (owned_by("DaemonSet"), "notMovable"),
-        (owned_by("Job"), "notMovable"),
-        (lambda pod: pod["spec"].update(priority=1000), "notMovable"),
-        (lambda pod: pod["spec"].update(schedulingGroup={"podGroupName": "a"}), "notMovable"),
+        (owned_by("DaemonSet"), BOUND),
+        (owned_by("Job"), BOUND),
+        (lambda pod: pod["spec"].update(priority=1000), BOUND),
+        (lambda pod: pod["spec"].update(schedulingGroup={"podGroupName": "a"}), BOUND),
         (lambda pod: pod["metadata"]["annotations"].update({"kubernetes.io/config.mirror": "a"}),
-         "notMovable"),
-        (lambda pod: pod["metadata"]["ownerReferences"][0].update(name="other-1"), "singleReplica"),
+         BOUND),
+        (lambda pod: pod["metadata"]["ownerReferences"][0].update(name="other-1"), "the only replica"),
     ],
 )  # fmt: skip
 def test_pods_that_stay(shop, plimsoll, fault, reason):
@@ -186,14 +190,14 @@ def test_pods_that_stay(shop, plimsoll, fault, reason):
     fault(web)
     shop(web, pod_of("web-1", NODES[1]), pod_of("web-2", NODES[3]))
     node = plan(plimsoll)
-    assert node["state"] == "noPod" and node["kept"] == {reason: 1}
+    assert node["state"] == "noPod" and node["why"] == f"no pod to move: 1 {reason}"
 
 
 def test_priorities(shop, plimsoll):
     web = pod_of("web-0")
     web["spec"]["priority"] = 1000
     shop(web, pod_of("web-1", NODES[1]))
-    assert plan(plimsoll)["kept"] == {"notMovable": 1}
+    assert plan(plimsoll)["why"].endswith(f": 1 {BOUND}")
     (node,) = json.loads(plimsoll("rebalance", "--max-priority=1000", "-ojson"))["nodes"]
     assert node["state"] == "moves"
 
