@@ -6,6 +6,7 @@ import json
 import pytest
 
 from extender_kit import POD, annotate, policy
+from harness import wait_until
 from pages import block, run_commands
 from paper_cluster import EXTENDERS, POLICY_PATH, SYSTEM
 from policies import CPU, MEM, ago, node_names, write_policy
@@ -19,6 +20,25 @@ SETS = "/apis/apps/v1/namespaces/shop/replicasets"
 ESTIMATE = f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/estimate"
 
 DECISIONS = [f"{SYSTEM}/pods/{name}:8010/proxy/decisions" for name in EXTENDERS]
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-rebalance"
+EVICTIONS = "plimsoll.io/evictions"
+WEB = f"{ROOT}/web-0"
+
+
+def asked(seconds_ago):
+    """An extender's page: when the scheduler asked about a pod."""
+    return {"decisions": [{"name": "no time"}, {"name": "web-9", "at": ago(seconds_ago)}]}
+
+
+def lease(*times, annotations=None):
+    annotations = annotations or {EVICTIONS: json.dumps(times)}
+    metadata = {"name": "plimsoll-rebalance", "labels": {"a": "b"}, "annotations": annotations}
+    return {"metadata": {"resourceVersion": "7", **metadata}, "spec": {"holderIdentity": "x"}}
+
+
+def counted(cluster):
+    """How many evictions the Lease has."""
+    return len(json.loads(cluster.objects[LEASE]["metadata"]["annotations"][EVICTIONS]))
 
 
 def pod_of(name, node=HOT, cpu="1500m", owner="web-7d9", started=3600):
@@ -87,13 +107,14 @@ def test_a_move(shop, plimsoll):
 
 def test_the_page(cluster, shop, plimsoll, tmp_path):
     """Its commands run, and its example is what they print here."""
-    cluster.objects.update(dict.fromkeys(DECISIONS, {"decisions": [{}]}))
+    cluster.objects[DECISIONS[1]] = asked(1)
     assert plimsoll("rebalance") == block("docs/kubectl/rebalance.md", "rebalance-picture")
     run_commands(block("docs/kubectl/rebalance.md", "rebalance"), f"-s {cluster.url}", cwd=tmp_path)
 
 
 def test_no_hot_node(cluster, shop, plimsoll):
     cluster.objects["/api/v1/nodes"] = cluster.objects["/api/v1/nodes"][1:]
+    del cluster.objects["/api/v1/pods"]  # they are not needed
     assert plimsoll("rebalance") == "No node is above 65% CPU.\n"
     assert json.loads(plimsoll("rebalance", "-ojson")) == {"nodes": []}
 
@@ -221,20 +242,195 @@ def test_no_extender(cluster, shop, plimsoll):
     assert "no estimate: " in plimsoll("rebalance", status=2)
 
 
-def test_apply_needs_a_scheduler_that_asks(cluster, shop, plimsoll):
-    cluster.objects.update(dict.fromkeys(DECISIONS, {"decisions": []}))
-    said = plimsoll("rebalance", "--apply", status=2)
-    assert said.endswith("--apply: kube-scheduler has not called an extender for any pod\n")
+# -- evictions -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(name="apply")
+def fixture_apply(cluster, shop, plimsoll):
+    """rebalance --apply, of a cluster whose scheduler asks; (what it prints, its error)."""
+    cluster.objects[DECISIONS[1]] = asked(1)
+
+    def call(*words, status=0):
+        done = plimsoll("rebalance", "--apply", *words, status=None)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout, done.stderr.removeprefix("kubectl plimsoll rebalance: ").strip()
+
+    return call
+
+
+def test_apply_needs_a_scheduler_that_asks(cluster, apply):
+    why = "--apply: kube-scheduler has not called an extender for any pod"
+    for page in ({"decisions": []}, {"decisions": [3, {"at": "now"}]}, {"decisions": 3}):
+        cluster.objects.update(dict.fromkeys(DECISIONS, page))
+        assert apply(status=2)[1] == why
+    # It did when the last pod was placed, but did not ask about the one that was evicted after that.
+    cluster.objects.update(dict.fromkeys(DECISIONS, asked(900)))
+    cluster.objects[LEASE] = lease(ago(600))
+    assert apply(status=2)[1] == f"{why} since the last eviction"
     cluster.objects[DECISIONS[1]] = 404
-    assert "--apply: GET " in plimsoll("rebalance", "--apply", status=2)
+    assert apply(status=2)[1].startswith("--apply: GET ")
+    assert not cluster.evicted
+    # One extender that was asked is enough.
+    cluster.objects.update({DECISIONS[0]: 404, DECISIONS[1]: asked(599)})
+    assert apply()[0].endswith("\nevicted shop/web-0\n")
 
 
-def test_apply(cluster, shop, plimsoll):
-    """One extender that was asked is enough, whatever the other one says."""
-    cluster.objects.update({DECISIONS[0]: 404, DECISIONS[1]: {"decisions": [{}]}})
-    cluster.budgets.add(f"{ROOT}/web-0")
-    said = plimsoll("rebalance", "--apply", status=1)
-    assert "\nnot evicted shop/web-0: " in said and "429" in said
+def test_apply(cluster, apply):
+    assert apply()[0].endswith("\nevicted shop/web-0\n")
+    assert cluster.evicted == [WEB] and counted(cluster) == 1
+
+
+def test_a_budget(cluster, apply, plimsoll):
+    cluster.budgets.add(WEB)
+    assert "1 protected (shop/web-0: 429 " in apply()[0]
+    assert LEASE not in cluster.objects, "what is not evicted is not counted"
+    # A plan does not ask.
+    assert plan(plimsoll)["state"] == "moves"
     cluster.budgets.clear()
-    assert plimsoll("rebalance", "--apply").endswith("\nevicted shop/web-0\n")
-    assert f"{ROOT}/web-0" not in cluster.objects
+    cluster.server.before_write = lambda: cluster.budgets.add(WEB)
+    said, _ = apply(status=1)
+    assert "\nnot evicted shop/web-0: " in said and "429" in said
+    assert counted(cluster) == 1
+
+
+def test_the_next_plan_waits(cluster, apply):
+    cluster.objects[LEASE] = lease(ago(30))
+    why = "--apply: a pod was evicted less than 60 s ago, and the effect does not show yet"
+    assert apply(status=2)[1] == why
+    apply("--interval=20s")
+    written = cluster.objects[LEASE]["metadata"]
+    assert written["labels"] == {"a": "b"} and counted(cluster) == 2
+
+
+def test_evictions_per_hour(cluster, apply):
+    cluster.objects[LEASE] = lease(*[ago(100 * number) for number in range(10, 0, -1)])
+    for _ in range(2):
+        assert "waits until more pods may be evicted" in apply()[0]
+    assert not cluster.evicted and cluster.objects[LEASE]["metadata"]["resourceVersion"] == "7"
+    apply("--max-evictions-per-hour=11")
+    assert cluster.evicted == [WEB] and counted(cluster) == 11
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        json.dumps([ago(3700)] * 10),
+        json.dumps([ago(-3700)] * 10),
+        json.dumps(["now", None, 3, [], ""] * 10),
+        '{"a": "b"}',
+        "[",
+        "",
+        3,
+    ],
+)
+def test_what_is_no_eviction_of_the_last_hour(cluster, apply, value):
+    cluster.objects[LEASE] = lease(annotations={EVICTIONS: value, "other": "kept"})
+    apply()
+    assert cluster.evicted == [WEB] and counted(cluster) == 1
+    assert cluster.objects[LEASE]["metadata"]["annotations"]["other"] == "kept"
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_another_process_evicts(cluster, apply, first):
+    """It has counted an eviction while this one made its plan."""
+    if not first:
+        cluster.objects[LEASE] = lease(ago(600))
+
+    def other():
+        cluster.objects[LEASE] = lease(ago(600), ago(0))
+        cluster.objects[LEASE]["metadata"]["resourceVersion"] = "8"
+
+    cluster.server.before_write = other
+    assert apply(status=2)[1] == "another process evicts pods"
+    assert not cluster.evicted and counted(cluster) == 2
+
+
+@pytest.mark.parametrize("answer", [(403, {}), (404, {}), (422, {}), (200, "["), (200, [])])
+def test_an_eviction_that_cannot_be_counted(cluster, apply, answer):
+    cluster.refused[LEASE] = answer
+    apply(status=2)
+    assert not cluster.evicted
+
+
+@pytest.mark.parametrize("answer", [403, "[", {}, {"metadata": {"resourceVersion": 3}}])
+def test_a_lease_that_cannot_be_read(cluster, apply, answer):
+    cluster.objects[LEASE] = answer
+    apply(status=2)
+    assert not cluster.evicted
+
+
+# -- for long --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(name="watch")
+def fixture_watch(cluster, apply, run, binary):
+    def start(*words):
+        server = f"--server={cluster.url}"
+        argv = [binary("kubectl-plimsoll"), "rebalance", "--watch", "--interval=1s", server, *words]
+        return run(argv, env={"KUBECONFIG": ""})
+
+    return start
+
+
+def wait_cycles(cluster, count=2):
+    """So many plans are made from here on."""
+    nodes, seen = cluster.objects["/api/v1/nodes"], []
+
+    def give(_):
+        seen.append(1)
+        return (200, {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": nodes})
+
+    cluster.objects["/api/v1/nodes"] = give
+    wait_until(lambda: len(seen) > count, what="plans")
+    cluster.objects["/api/v1/nodes"] = nodes
+
+
+def test_it_goes_on(cluster, watch):
+    """A line for what changes; neither a budget nor an API server that fails ends it."""
+    cluster.budgets.add(WEB)
+    process = watch("--apply")
+    wait_cycles(cluster)
+    assert process.text().count("1 protected (shop/web-0: 429 ") == 1 and not process.stderr()
+
+    nodes = cluster.objects["/api/v1/nodes"]
+    cluster.objects["/api/v1/nodes"] = 403
+    wait_until(lambda: "403" in process.stderr(), what="the error")
+    cluster.objects["/api/v1/nodes"] = nodes
+    wait_cycles(cluster)
+    assert len(process.stderr().splitlines()) == 1
+
+    cluster.budgets.clear()
+    wait_until(lambda: cluster.evicted, what="the eviction")
+    wait_cycles(cluster)
+    assert process.text().count("\nevicted shop/web-0\n") == 1 and counted(cluster) == 1
+    process.stop()
+
+
+def test_kill_after_the_count(cluster, watch):
+    """The eviction did not happen, but counts: the next process never evicts more than it may."""
+    killed = watch("--apply", "--max-evictions-per-hour=1")
+    cluster.server.before_write = killed.kill
+    wait_until(lambda: LEASE in cluster.objects, what="the count")
+    cluster.server.before_write = lambda: None
+    assert not cluster.evicted and counted(cluster) == 1
+    process = watch("--apply", "--max-evictions-per-hour=1")
+    wait_until(lambda: "waits until more pods may be evicted" in process.text(), what="its plan")
+    wait_cycles(cluster)
+    assert not cluster.evicted
+    process.kill()
+    watch("--apply", "--max-evictions-per-hour=2")
+    wait_until(lambda: cluster.evicted == [WEB], what="the eviction")
+
+
+def test_a_plan_again_and_again(cluster, watch):
+    process = watch()
+    wait_cycles(cluster)
+    assert process.text().count("This is a plan.") == 1
+    cluster.objects["/api/v1/nodes"] = cluster.objects["/api/v1/nodes"][1:]
+    wait_until(lambda: "No node is above" in process.text(), what="another plan")
+    assert not cluster.evicted and LEASE not in cluster.objects
+
+
+def test_no_document_again_and_again(shop, plimsoll):
+    said = plimsoll("rebalance", "--watch", "-ojson", status=2)
+    assert "--watch: expected with -o table or wide" in said
