@@ -313,7 +313,8 @@ const struct verb rebalance_verb = {
                  "Examples:\n"
                  "  kubectl plimsoll rebalance                   # print a plan\n"
                  "  kubectl plimsoll rebalance --apply           # carry it out\n"
-                 "  kubectl plimsoll rebalance --apply --watch   # go on\n",
+                 "  kubectl plimsoll rebalance --apply --watch   # go on, as deploy/rebalance "
+                 "does\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .run = run_rebalance,
