@@ -185,7 +185,7 @@ static int make_plan(struct session *session, const struct explanation *explaine
         rebalance_plan(&input, &plan);
         if (plan.node_count > 0) {
                 rebalance_plan_done(&plan);
-                r = rebalance_pods_list(&pods, err);
+                r = rebalance_pods_list(&pods, now_unix_ms, err);
                 if (r < 0)
                         return r;
                 input.free = pods.free;

@@ -33,6 +33,7 @@ static void forget_pods(struct rebalance_pods *pods) {
 
 void rebalance_pods_done(struct rebalance_pods *pods) {
         forget_pods(pods);
+        rebalance_usage_done(&pods->usage);
         free(pods->pods);
         free(pods->names);
 }
@@ -74,9 +75,21 @@ static struct rebalance_workload *workload_of(struct rebalance_pods *pods,
         return workload;
 }
 
+/* What metrics-server has measured, or else what pods of the workload are expected to use. */
+static struct pod_load usage_of(const struct rebalance_pods *pods, const struct pod_facts *facts,
+                                const struct rebalance_name *name) {
+        struct estimator *estimator = node_table_estimator(pods->explained->table);
+        _cleanup_(freep) char *key = xasprintf("%s/%s", name->namespace, name->name);
+        const struct pod_load *measured = strmap_get(&pods->usage, key, strlen(key));
+
+        return measured ? *measured
+                        : estimator_expect(estimator, facts->workload, facts->workload_len,
+                                           &facts->request)
+                                  .load;
+}
+
 static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
         struct rebalance_pods *pods = userdata;
-        struct estimator *estimator = node_table_estimator(pods->explained->table);
         _cleanup_(freep) char *node = copy(&facts->node);
         uint32_t row = explanation_row(pods->explained, node);
 
@@ -85,25 +98,25 @@ static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appear
         mem_grow(&pods->names, pods->count, &pods->name_cap);
         pods->names[pods->count] = (struct rebalance_name){
                 copy(&facts->namespace), copy(&facts->name), copy(&facts->uid), NULL, NULL};
-        pods->pods[pods->count++] = (struct rebalance_pod){
+        pods->pods[pods->count] = (struct rebalance_pod){
                 .row = row,
                 .workload = is_replicated(facts) ? workload_of(pods, facts) : NULL,
-                .used = estimator_expect(estimator, facts->workload, facts->workload_len,
-                                         &facts->request)
-                                .load,
+                .used = usage_of(pods, facts, &pods->names[pods->count]),
                 .request = facts->request,
                 .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms : TRACKED_NEVER,
                 .is_kept = facts->is_mirror || facts->group_id != 0 || facts->idle_cores > 0 ||
                            facts->priority > pods->priority_max,
         };
+        pods->count++;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && row != NODE_ROW_NONE; r++)
                 pods->free[row].of[r] -= facts->request.of[r];
 }
 
-int rebalance_pods_list(struct rebalance_pods *pods, struct error *err) {
+int rebalance_pods_list(struct rebalance_pods *pods, int64_t now_unix_ms, struct error *err) {
         static const struct pod_watch_events events = {.list_begins = on_list_begins,
                                                        .pod = on_pod};
 
+        rebalance_usage_list(pods->cluster, now_unix_ms, &pods->usage);
         return pod_list(pods->cluster, &events, pods, err);
 }
 

@@ -1,11 +1,12 @@
 /*
- * The bound pods of a cluster as a plan needs them (policy/rebalance/rebalance.h), with what the
- * extender's estimate expects each of them to use.
+ * The bound pods of a cluster as a plan needs them (policy/rebalance/rebalance.h), with what each
+ * of them uses by metrics-server, or else by the extender's estimate.
  */
 #pragma once
 
 #include "cli/cluster/cluster.h"
 #include "cli/explanation/explanation.h"
+#include "cli/rebalance/rebalance_usage.h"
 #include "policy/rebalance/rebalance.h"
 
 /* Who a pod is. */
@@ -28,10 +29,12 @@ struct rebalance_pods {
         size_t count, cap, name_cap;
         struct pod_load *free;   /* [row]: allocatable less what the pods request */
         struct strmap workloads; /* name -> struct rebalance_workload */
+        struct strmap usage;     /* as in rebalance_usage_list() */
 };
 
 /** rebalance_pods_list() - Return: 0; negative errno if the pods cannot be listed */
-_must_check_ int rebalance_pods_list(struct rebalance_pods *pods, struct error *err);
+_must_check_ int rebalance_pods_list(struct rebalance_pods *pods, int64_t now_unix_ms,
+                                     struct error *err);
 void rebalance_pods_done(struct rebalance_pods *pods);
 
 /** rebalance_pods_read() - read_pod() of struct rebalance_input: get the Pod and the controller

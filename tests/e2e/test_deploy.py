@@ -303,6 +303,7 @@ def test_rebalance_may_no_more_than_it_must(plane):
     plane.kubectl("apply", "-f", rules)
     wanted = {
         "nodes": {"list"},
+        "pod metrics": {"list"},
         "pods": {"get", "list"},
         "pods/eviction": {"create"},
         "the Lease of evictions": {"get", "create", "update"},

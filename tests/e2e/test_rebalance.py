@@ -4,6 +4,7 @@ import json
 from datetime import datetime, timedelta, timezone
 
 import pytest
+from cluster.metrics_server import MetricsServer, point_to_kwok
 from cluster.pages import follow
 from cluster.plimsoll import refused
 from cluster.workloads import pod_object
@@ -11,6 +12,7 @@ from harness import wait_until
 from pages import block
 from test_estimate_tools import CPU, MEM, extender  # noqa: F401
 
+pytestmark = pytest.mark.own_plane  # a group that does not answer is in everybody's way
 REPLICAS, HOT_LOAD, CALM_LOAD = 6, 0.8, 0.2
 
 
@@ -54,8 +56,10 @@ def deploy(extender, namespace, scheduler, plimsoll):
     """A Deployment that is ready; {pod: node}."""
     scheduler(extenders=[plimsoll.scheduler_entry(extender)])
 
-    def start():
-        namespace.create_deployment("shop", REPLICAS, pod_object("shop-0", cpu="1", memory="1Gi"))
+    def start(**annotations):
+        pod = pod_object("shop-0", cpu="1", memory="1Gi")
+        pod["metadata"]["annotations"] = annotations
+        namespace.create_deployment("shop", REPLICAS, pod)
         places = namespace.wait_bound(REPLICAS)
         wait_until(
             lambda: namespace.deployment("shop")["status"].get("readyReplicas") == REPLICAS,
@@ -189,3 +193,26 @@ def test_rebalance_in_the_cluster(plane, fleet, namespace, deploy, ledger, watch
     assert ledger()[0] in follow(plane, block(PAGE, "rebalance-lease"))
     assert not refused(plane, ACCOUNT)
     figure(f"two processes, and after kill -9 two more, evicted {len(evicted())} pods: {ledger()}")
+
+
+def test_usage_from_metrics_server(plane, fleet, deploy, namespace, verb, figure):
+    """What a pod uses, which is twice what it requests, as its kubelet says."""
+    (hot,) = fleet.add(1)
+    point_to_kwok(plane, [hot])
+    places = deploy(**{"e2e/cpu": "2"})
+    names = fleet.add(2)
+    make_older(namespace)
+    write_loads(fleet, {hot: HOT_LOAD} | dict.fromkeys(names, CALM_LOAD))
+
+    def cores():
+        node = next(n for n in json.loads(verb("rebalance", "-ojson"))["nodes"] if n["node"] == hot)
+        assert node["move"] and node["move"]["pod"] in places, node
+        return node["move"]["cores"]
+
+    expected = wait_until(cores, 60, "a plan")
+    assert expected == pytest.approx(1, abs=0.3)
+    server = MetricsServer(plane)
+    server.register()
+    server.start()
+    wait_until(lambda: cores() == pytest.approx(2, abs=0.1), 120, "the usage", poll_s=1)
+    figure(f"a pod of {expected:.2f} cores by its workload uses {cores():.2f} by metrics-server")

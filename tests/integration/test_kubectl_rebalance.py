@@ -21,6 +21,7 @@ ESTIMATE = f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/estimate"
 
 DECISIONS = [f"{SYSTEM}/pods/{name}:8010/proxy/decisions" for name in EXTENDERS]
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-rebalance"
+USAGE = "/apis/metrics.k8s.io/v1beta1/pods"
 EVICTIONS = "plimsoll.io/evictions"
 WEB = f"{ROOT}/web-0"
 
@@ -240,6 +241,52 @@ def test_another_scoring(cluster, shop, plimsoll, tmp_path):
 def test_no_extender(cluster, shop, plimsoll):
     cluster.objects[ESTIMATE] = 404
     assert "no estimate: " in plimsoll("rebalance", status=2)
+
+
+# -- usage from metrics-server ---------------------------------------------------------------------
+
+
+def measured(*used, seconds_ago=20, **more):
+    """Of web-0, in CPUs by container."""
+    containers = [{"name": "c", "usage": {"cpu": cpu, "memory": "1Gi"}} for cpu in used]
+    item = {"metadata": {"namespace": "shop", "name": "web-0"}, "timestamp": ago(seconds_ago)}
+    return {**item, "window": "15s", "containers": containers, **more}
+
+
+def metrics_list(*items):
+    return {"kind": "PodMetricsList", "metadata": {}, "items": items}
+
+
+def test_usage_is_measured(cluster, shop, plimsoll):
+    cluster.objects[USAGE] = metrics_list(measured("1500m", "500000000n"), {"metadata": {}})
+    node = plan(plimsoll)
+    assert node["move"]["cores"] == pytest.approx(2)
+    assert node["move"]["usageAfter"] == pytest.approx(0.55)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        metrics_list(measured("4", seconds_ago=600)),
+        metrics_list(measured("4", seconds_ago=-600)),
+        metrics_list(measured("4", timestamp="now")),
+        metrics_list(measured("4", metadata={"name": "web-0"})),
+        metrics_list(measured("4", metadata={"name": "web-0", "namespace": "other"})),
+        {"kind": "PodMetricsList", "items": 3},
+        "[",
+        403,
+        503,
+    ],
+)
+def test_usage_is_not_measured(cluster, shop, plimsoll, answer):
+    cluster.objects[USAGE] = answer
+    assert plan(plimsoll)["move"]["cores"] == pytest.approx(1.5)
+
+
+def test_nobody_uses_what_is_malformed(cluster, shop, plimsoll):
+    """The pod seems idle: it stays."""
+    cluster.objects[USAGE] = metrics_list(measured("-1", "much", containers=[3, {"usage": "x"}]))
+    assert plan(plimsoll)["why"].endswith(": 1 below 5% of the node")
 
 
 # -- evictions -------------------------------------------------------------------------------------
