@@ -143,7 +143,8 @@ def watch(plane, plimsoll, run):
 
 @pytest.mark.timeout(300)
 def test_rebalance_in_the_cluster(plane, fleet, namespace, deploy, ledger, watch, figure):
-    """Readings that are too old, a budget, two processes at once, kill -9: never an eviction too many."""
+    """Readings that are too old, a budget, two processes at once, kill -9, an API server that
+    is away: never an eviction too many."""
     (hot,) = fleet.add(1)
     places = deploy()
     names = fleet.add(4)
@@ -179,7 +180,12 @@ def test_rebalance_in_the_cluster(plane, fleet, namespace, deploy, ledger, watch
         process.kill()
     assert len(evicted()) == len(ledger()) == 1, "two evicted at once"
 
+    # An API server that has just started refuses everybody until it has read the roles.
+    assert not refused(plane, ACCOUNT)
     third = watch()
+    plane.stop_api_server()
+    wait_until(third.stderr, 60, "an error")
+    plane.start_api_server()
 
     def enough():
         load()
@@ -191,7 +197,6 @@ def test_rebalance_in_the_cluster(plane, fleet, namespace, deploy, ledger, watch
     assert len(evicted()) == len(ledger()) == 2
     assert {places[pod] for pod in evicted()} == {hot}
     assert ledger()[0] in follow(plane, block(PAGE, "rebalance-lease"))
-    assert not refused(plane, ACCOUNT)
     figure(f"two processes, and after kill -9 two more, evicted {len(evicted())} pods: {ledger()}")
 
 
