@@ -119,18 +119,21 @@ static int apply(struct session *session, const struct rebalance_plan *plan,
         int status = 0;
 
         for (size_t i = 0; i < plan->node_count; i++) {
+                const struct rebalance_node *node = &plan->nodes[i];
+                const struct rebalance_name *pod = &pods->names[node->pod];
                 int64_t give_up_mono_ms = clock_mono_ms() + settings.interval_ms;
                 struct error why = ERROR_NULL;
-                if (plan->nodes[i].stay != REBALANCE_MOVES)
+                if (node->stay != REBALANCE_MOVES)
                         continue;
                 int r = rebalance_ledger_add(&session->ledger, err);
                 if (r < 0)
                         return r;
-                const struct rebalance_name *pod = &pods->names[plan->nodes[i].pod];
-                bool is_evicted = rebalance_pods_evict(pods, plan->nodes[i].pod, false,
-                                                       give_up_mono_ms, &why) == KUBE_OK;
-                (void)fprintf(out, "%s %s/%s%s%s\n", is_evicted ? "evicted" : "not evicted",
-                              pod->namespace, pod->name, is_evicted ? "" : ": ", why.msg);
+                bool is_evicted = rebalance_pods_evict(pods, node->pod, false, give_up_mono_ms,
+                                                       &why) == KUBE_OK;
+                (void)fprintf(out, "%s %s/%s from %s%s%s\n", is_evicted ? "evicted" : "not evicted",
+                              pod->namespace, pod->name,
+                              node_table_name(pods->explained->table, node->row),
+                              is_evicted ? "" : ": ", why.msg);
                 status |= !is_evicted;
         }
         return status;
@@ -270,13 +273,12 @@ static int watch(struct session *session, struct error *err) {
         int r = 0;
 
         (void)signal(SIGTERM, on_sigterm);
-        while (r == 0) {
+        (void)setvbuf(stdout, NULL, _IOLBF, 0); /* a log */
+        while (r == 0 && !ferror(stdout)) {
                 struct error now = ERROR_NULL;
                 if (run_once(session, &now) < 0 && strcmp(now.msg, session->said) != 0)
                         (void)fprintf(stderr, "kubectl plimsoll rebalance: %s\n", now.msg);
                 (void)snprintf(session->said, sizeof(session->said), "%s", now.msg);
-                if (fflush(stdout) != 0 || ferror(stdout))
-                        break;
                 cluster_pause(session->cluster, settings.interval_ms);
                 r = cluster_check(session->cluster, err);
         }

@@ -14,7 +14,7 @@ static const char *const stays[] = {
 
 static const char *const keeps[REBALANCE_KEEP_COUNT] = {
         [REBALANCE_KEEP_BOUND] = "not movable (DaemonSet, Job, group, static or priority)",
-        [REBALANCE_KEEP_ALONE] = "the only replica",
+        [REBALANCE_KEEP_ALONE] = "without a second replica",
         [REBALANCE_KEEP_YOUNG] = "younger than 15 minutes",
         [REBALANCE_KEEP_SMALL] = "below 5% of the node",
         [REBALANCE_KEEP_BUSY] = "of a workload that is changing",
@@ -96,9 +96,12 @@ void rebalance_print(const struct rebalance_plan *plan, const struct rebalance_p
                 {.title = "TO", .is_left = true},
                 {.title = "CPU"},
                 {.title = "AFTER"},
+                {.title = "STAYS HOT", .is_left = true}, /* only if a node does */
         };
+        const size_t stays_at = ARRAY_LEN(columns) - 1;
         struct style style = style_of(out);
-        _cleanup_(table_freep) struct table *table = table_new(&style, columns, ARRAY_LEN(columns));
+        _cleanup_(table_freep) struct table *table = table_new(
+                &style, columns, stays_at + (plan->move_count < plan->node_count));
 
         if (plan->node_count == 0) {
                 (void)fprintf(out, "No node is above %.0f%% CPU.\n", 100 * REBALANCE_HOT_RATIO);
@@ -114,7 +117,8 @@ void rebalance_print(const struct rebalance_plan *plan, const struct rebalance_p
                         put_move(table, node, pods);
                         continue;
                 }
-                table_cell(table, "", "-");
+                for (size_t at = 2; at < stays_at; at++)
+                        table_cell(table, "", "-");
                 table_cell(table, "", "%s", why);
         }
         (void)table_print(table, style.width, out);

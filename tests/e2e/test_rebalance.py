@@ -184,7 +184,7 @@ def test_rebalance_in_the_cluster(plane, fleet, namespace, deploy, ledger, watch
     assert not refused(plane, ACCOUNT)
     third = watch()
     plane.stop_api_server()
-    wait_until(third.stderr, 60, "an error")
+    wait_until(lambda: "kubectl plimsoll rebalance: " in third.stderr(), 60, "an error")
     plane.start_api_server()
 
     def enough():

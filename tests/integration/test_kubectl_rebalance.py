@@ -204,7 +204,7 @@ BOUND = "not movable (DaemonSet, Job, group, static or priority)"
         (lambda pod: pod["spec"].update(schedulingGroup={"podGroupName": "a"}), BOUND),
         (lambda pod: pod["metadata"]["annotations"].update({"kubernetes.io/config.mirror": "a"}),
          BOUND),
-        (lambda pod: pod["metadata"]["ownerReferences"][0].update(name="other-1"), "the only replica"),
+        (lambda pod: pod["metadata"]["ownerReferences"][0].update(name="other-1"), "without a second replica"),
     ],
 )  # fmt: skip
 def test_pods_that_stay(shop, plimsoll, fault, reason):
@@ -229,7 +229,9 @@ def test_no_room(shop, plimsoll):
     full = [pod_of(f"full-{name}", name, cpu="9", owner=f"full-{name}") for name in NODES[1:]]
     shop(pod_of("web-0"), pod_of("web-1", NODES[1], cpu="1m"), *full)
     assert plan(plimsoll)["state"] == "noTarget"
-    assert "no node would stay below 60%" in plimsoll("rebalance")
+    titles, row = plimsoll("rebalance").splitlines()
+    assert titles.endswith("  STAYS HOT")
+    assert row.split(maxsplit=8) == [HOT, "75%", *"------", "no node would stay below 60%"]
 
 
 def test_another_scoring(cluster, shop, plimsoll, tmp_path):
@@ -319,11 +321,11 @@ def test_apply_needs_a_scheduler_that_asks(cluster, apply):
     assert not cluster.evicted
     # One extender that was asked is enough.
     cluster.objects.update({DECISIONS[0]: 404, DECISIONS[1]: asked(599)})
-    assert apply()[0].endswith("\nevicted shop/web-0\n")
+    assert apply()[0].endswith("\nevicted shop/web-0 from node-0000\n")
 
 
 def test_apply(cluster, apply):
-    assert apply()[0].endswith("\nevicted shop/web-0\n")
+    assert apply()[0].endswith("\nevicted shop/web-0 from node-0000\n")
     assert cluster.evicted == [WEB] and counted(cluster) == 1
 
 
@@ -336,7 +338,7 @@ def test_a_budget(cluster, apply, plimsoll):
     cluster.budgets.clear()
     cluster.server.before_write = lambda: cluster.budgets.add(WEB)
     said, _ = apply(status=1)
-    assert "\nnot evicted shop/web-0: " in said and "429" in said
+    assert "\nnot evicted shop/web-0 from node-0000: " in said and "429" in said
     assert counted(cluster) == 1
 
 
@@ -449,7 +451,8 @@ def test_it_goes_on(cluster, watch):
     cluster.budgets.clear()
     wait_until(lambda: cluster.evicted, what="the eviction")
     wait_cycles(cluster)
-    assert process.text().count("\nevicted shop/web-0\n") == 1 and counted(cluster) == 1
+    assert process.text().count("\nevicted shop/web-0 from node-0000\n") == 1
+    assert counted(cluster) == 1
     process.stop()
 
 
