@@ -2,6 +2,7 @@
 
 import copy
 import json
+import time
 
 import pytest
 
@@ -399,6 +400,15 @@ def test_an_eviction_that_cannot_be_counted(cluster, apply, answer):
     cluster.refused[LEASE] = answer
     apply(status=2)
     assert not cluster.evicted
+
+
+def test_a_count_that_takes_too_long(cluster, apply):
+    """Another process may plan again by now, so the eviction is not requested."""
+    began = time.monotonic()
+    cluster.server.before_write = lambda: wait_until(lambda: time.monotonic() > began + 3)
+    said, _ = apply("--interval=1s", status=1)
+    assert "\nnot evicted shop/web-0 from node-0000: " in said
+    assert not cluster.evicted and counted(cluster) == 1
 
 
 @pytest.mark.parametrize("answer", [403, "[", {}, {"metadata": {"resourceVersion": 3}}])
