@@ -177,6 +177,15 @@ def test_pods_that_are_read_and_stay(cluster, shop, plimsoll, fault, why):
     assert node["why"] in plimsoll("rebalance")
 
 
+def test_more_pods_than_are_read(shop, plimsoll):
+    pods = [pod_of(f"web-{i}", cpu="700m") for i in range(10)]
+    for pod in pods:
+        pod["spec"]["volumes"] = [{"name": "cache", "emptyDir": {}}]
+    shop(*pods)
+    why = plan(plimsoll)["why"]
+    assert why.startswith("no pod to move: 2 not tried, 8 protected (shop/web-"), why
+
+
 def test_odd_pods(cluster, shop, plimsoll):
     """They move nothing, and keep no other pod from moving."""
     huge, away, bare = pod_of("huge", cpu="1e30"), pod_of("away", "nowhere"), pod_of("bare")
