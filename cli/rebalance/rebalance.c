@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "cli/cluster/cluster_extenders.h"
@@ -20,7 +19,10 @@
 #include "codec/json.h"
 #include "extender/table/annotation_style.h"
 
-enum { SKEW_MS = MS_PER_MIN }; /* between clocks of machines */
+enum {
+        SKEW_MS = MS_PER_MIN,  /* between clocks of machines */
+        HASH_FACTOR = 1000003, /* a prime */
+};
 
 static struct {
         struct cluster_options cluster;
@@ -148,12 +150,11 @@ static bool is_document(void) {
 /* With --watch, only what has changed but for the numbers. */
 static void print_if_new(struct session *session, const struct rebalance_plan *plan,
                          const struct rebalance_pods *pods) {
-        uint64_t hash = HASH_FNV1A_INIT;
+        uint64_t hash = 1;
 
-        for (size_t i = 0; i < plan->node_count; i++) {
-                uint32_t words[] = {plan->nodes[i].row, plan->nodes[i].stay};
-                hash = hash_fnv1a(hash, (const char *)words, sizeof(words));
-        }
+        for (size_t i = 0; i < plan->node_count; i++)
+                hash = (hash * HASH_FACTOR + plan->nodes[i].row) * HASH_FACTOR +
+                       plan->nodes[i].stay;
         if (hash == session->shown)
                 return;
         session->shown = hash;
