@@ -64,16 +64,13 @@ static const struct option_row rows[] = {
 /* What is kept between the plans of --watch. */
 struct session {
         struct cluster *cluster;
+        const struct node_table_options *options;
         struct rebalance_ledger ledger; /* empty without --apply */
-        struct node_table_options options;
-        struct node_list *list;   /* NULL before the first plan */
-        uint64_t shown;           /* hash of the last plan that was printed */
-        char said[ERROR_MSG_MAX]; /* the last error; "": the last plan was made */
+        uint64_t shown;                 /* hash of the last plan that was printed */
 };
 
 static void session_done(struct session *session) {
         rebalance_ledger_done(&session->ledger);
-        node_list_free(session->list);
         cluster_free(session->cluster);
 }
 
@@ -204,28 +201,6 @@ static int make_plan(struct session *session, const struct explanation *explaine
         return r < 0 ? r : apply(session, &plan, &pods, is_document() ? stderr : stdout, err);
 }
 
-static int load_policy(struct session *session, struct error *err) {
-        _cleanup_(freep) char *from = NULL;
-        struct policy *policy = NULL;
-
-        if (session->list && settings.filename) /* it may be a pipe */
-                return 0;
-        int r = cluster_policy_load(session->cluster, settings.filename,
-                                    settings.plimsoll_namespace, &policy, &from, err);
-        if (r < 0)
-                return r;
-        if (policy->scoring != POLICY_SCORING_ESTIMATE) {
-                policy_free(policy);
-                return error_set(err, EINVAL, "%s: expected extender.scoring: estimate", from);
-        }
-        if (session->list)
-                node_table_set_policy(node_list_table(session->list), policy, clock_wall_unix_ms());
-        else
-                session->list = node_list_new(session->cluster, &session->options, policy,
-                                              settings.plimsoll_namespace, clock_wall_unix_ms());
-        return 0;
-}
-
 /* @ret_max: how many pods may be evicted now */
 static int read_ledger(struct rebalance_ledger *ledger, size_t *ret_max, struct error *err) {
         int r = rebalance_ledger_read(ledger, err);
@@ -244,18 +219,28 @@ static int read_ledger(struct rebalance_ledger *ledger, size_t *ret_max, struct 
 /* Return: as apply() */
 static int run_once(struct session *session, struct error *err) {
         size_t move_max = (size_t)settings.evictions_max;
+        _cleanup_(node_list_freep) struct node_list *list = NULL;
+        _cleanup_(freep) char *from = NULL;
+        struct policy *policy = NULL;
 
-        int r = load_policy(session, err);
-        if (r == 0 && settings.is_applied)
+        int r = cluster_policy_load(session->cluster, settings.filename,
+                                    settings.plimsoll_namespace, &policy, &from, err);
+        if (r < 0)
+                return r;
+        list = node_list_new(session->cluster, session->options, policy,
+                             settings.plimsoll_namespace, clock_wall_unix_ms());
+        if (policy->scoring != POLICY_SCORING_ESTIMATE)
+                return error_set(err, EINVAL, "%s: expected extender.scoring: estimate", from);
+        if (settings.is_applied)
                 r = read_ledger(&session->ledger, &move_max, err);
         int64_t now_unix_ms = clock_wall_unix_ms();
         if (r == 0)
-                r = node_list_update(session->list, now_unix_ms, err);
+                r = node_list_update(list, now_unix_ms, err);
         if (r < 0)
                 return r;
 
         _cleanup_(explanation_done) struct explanation explained;
-        node_list_explain(session->list, NULL, now_unix_ms, &explained);
+        node_list_explain(list, NULL, now_unix_ms, &explained);
         if (!explained.estimate_from)
                 return error_set(err, ENODATA, "no estimate: %s", explained.why_unscored);
         return make_plan(session, &explained, now_unix_ms, move_max, err);
@@ -269,17 +254,18 @@ static _Noreturn void on_sigterm(int number) {
         _exit(0);
 }
 
-/* An error of one plan does not end it. */
+/* An error of one plan does not end it, and is printed when it is another one than the last. */
 static int watch(struct session *session, struct error *err) {
+        struct error last = ERROR_NULL;
         int r = 0;
 
         (void)signal(SIGTERM, on_sigterm);
         (void)setvbuf(stdout, NULL, _IOLBF, 0); /* a log */
         while (r == 0 && !ferror(stdout)) {
                 struct error now = ERROR_NULL;
-                if (run_once(session, &now) < 0 && strcmp(now.msg, session->said) != 0)
+                if (run_once(session, &now) < 0 && strcmp(now.msg, last.msg) != 0)
                         (void)fprintf(stderr, "kubectl plimsoll rebalance: %s\n", now.msg);
-                (void)snprintf(session->said, sizeof(session->said), "%s", now.msg);
+                last = now;
                 cluster_pause(session->cluster, settings.interval_ms);
                 r = cluster_check(session->cluster, err);
         }
@@ -299,7 +285,7 @@ static int run_rebalance(int count, char **words, struct error *err) {
                 r = cluster_open(&settings.cluster, &session.cluster, err);
         if (r < 0)
                 return r;
-        session.options = style.table;
+        session.options = &style.table;
         session.ledger = (struct rebalance_ledger){.cluster = session.cluster,
                                                    .namespace = settings.plimsoll_namespace};
         return settings.is_watching ? watch(&session, err) : run_once(&session, err);
