@@ -2,36 +2,55 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/timestamp.h"
 #include "cli/cluster/cluster_extenders.h"
 #include "cli/cluster/cluster_policy.h"
 #include "cli/nodes/node_list.h"
+#include "cli/rebalance/rebalance_ledger.h"
 #include "cli/rebalance/rebalance_print.h"
 #include "cli/verb/output.h"
+#include "codec/json.h"
 #include "extender/table/annotation_style.h"
+
+enum {
+        SKEW_MS = MS_PER_MIN,  /* between clocks of machines */
+        HASH_FACTOR = 1000003, /* a prime */
+};
 
 static struct {
         struct cluster_options cluster;
         struct program_options shared;
         const char *filename, *plimsoll_namespace;
-        int64_t evictions_max, priority_max;
+        int64_t evictions_max, priority_max, interval_ms;
         int output, unit;
-        bool is_applied;
+        bool is_applied, is_watching;
 } settings;
 
 /* clang-format off */
 static const struct option_row rows[] = {
         {.name = "apply", .type = OPTION_BOOL, .value = &settings.is_applied,
          .help = "Evict the pods of the plan. PodDisruptionBudgets decide."},
-        {.name = "max-evictions", .type = OPTION_INT, .value = &settings.evictions_max,
+        {.name = "max-evictions-per-hour", .type = OPTION_INT, .value = &settings.evictions_max,
          .fallback = "10", .metavar = "COUNT", .min = 1, .max = 1000,
-         .help = "Move at most COUNT pods, and at most one per 50 nodes."},
+         .help = "Evict at most COUNT pods of the cluster in any hour, by whoever runs this. One plan "
+                 "moves at most one pod per 50 nodes."},
         {.name = "max-priority", .type = OPTION_INT, .value = &settings.priority_max,
          .fallback = "0", .metavar = "PRIORITY", .min = INT32_MIN, .max = INT32_MAX,
          .help = "Do not move pods with a higher priority."},
+        {.name = "watch", .letter = 'w', .type = OPTION_BOOL, .value = &settings.is_watching,
+         .help = "Repeat until Ctrl-C. Print a plan only if other nodes are hot, or stay hot for "
+                 "other reasons."},
+        {.name = "interval", .type = OPTION_DURATION_MS, .value = &settings.interval_ms,
+         .fallback = "60s", .min = 1000, .max = 3600000,
+         .help = "Pause between two plans of --watch, and the least time from an eviction to the next "
+                 "plan with --apply."},
         OUTPUT_ROW(settings.output),
         CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
         {.help = "Policy and annotations"},
@@ -42,94 +61,181 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-/* A scheduler that asks no extender would place the evicted pods by their requests. */
-static int check_is_asked(struct cluster *cluster, struct error *err) {
+/* What is kept between the plans of --watch. */
+struct session {
+        struct cluster *cluster;
+        const struct node_table_options *options;
+        struct rebalance_ledger ledger; /* empty without --apply */
+        uint64_t shown;                 /* hash of the last plan that was printed */
+};
+
+static void session_done(struct session *session) {
+        rebalance_ledger_done(&session->ledger);
+        cluster_free(session->cluster);
+}
+
+/* ---- Evictions. */
+
+static bool has_decision_since(const json_t *page, int64_t since_unix_ms) {
+        const json_t *decision;
+        size_t i;
+
+        json_array_foreach (json_object_get(page, "decisions"), i, decision) {
+                const char *at = json_string_at(decision, "at", NULL);
+                int64_t at_unix_ms = 0;
+                if (at && timestamp_parse(at, strlen(at), &at_unix_ms) &&
+                    at_unix_ms >= since_unix_ms)
+                        return true;
+        }
+        return false;
+}
+
+/* A scheduler that does not ask an extender would place the evicted pods by their requests. After
+ * an eviction, it must have asked about the new pod. */
+static int check_is_asked(const struct session *session, struct error *err) {
         _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
         struct cluster_question question = {.extenders = &extenders, .page = "decisions"};
+        int64_t evicted_unix_ms = rebalance_ledger_last_unix_ms(&session->ledger);
         bool is_asked = false;
         json_t *page = NULL;
 
-        cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders);
-        while ((page = cluster_question_next(&question)) != NULL) {
-                is_asked |= json_array_size(json_object_get(page, "decisions")) > 0;
+        cluster_extenders_find(session->cluster, settings.plimsoll_namespace, &extenders);
+        while (!is_asked && (page = cluster_question_next(&question)) != NULL) {
+                is_asked = has_decision_since(page, evicted_unix_ms - SKEW_MS);
                 json_decref(page);
         }
         _cleanup_(freep) char *why = question.why_not;
-        return is_asked ? 0
-                        : error_set(err, ENODATA, "--apply: %s",
-                                    why ? why
-                                        : "kube-scheduler has not called an extender for any pod");
+        if (is_asked)
+                return 0;
+        return error_set(err, ENODATA, "--apply: %s%s",
+                         why ? why : "kube-scheduler has not called an extender for any pod",
+                         evicted_unix_ms > 0 && !why ? " since the last eviction" : "");
 }
 
 /* Return: 0; 1: not all pods could be evicted; negative errno */
-static int apply(struct cluster *cluster, const struct rebalance_plan *plan,
-                 const struct rebalance_pods *pods, FILE *out) {
+static int apply(struct session *session, const struct rebalance_plan *plan,
+                 const struct rebalance_pods *pods, FILE *out, struct error *err) {
         int status = 0;
 
         for (size_t i = 0; i < plan->node_count; i++) {
-                struct error err = ERROR_NULL;
-                if (plan->nodes[i].stay != REBALANCE_MOVES)
+                const struct rebalance_node *node = &plan->nodes[i];
+                const struct rebalance_name *pod = &pods->names[node->pod];
+                int64_t give_up_mono_ms = clock_mono_ms() + settings.interval_ms;
+                struct error why = ERROR_NULL;
+                if (node->stay != REBALANCE_MOVES)
                         continue;
-                const struct rebalance_name *pod = &pods->names[plan->nodes[i].pod];
-                enum kube_outcome outcome = rebalance_pods_evict(cluster, pod, &err);
-                if (outcome == KUBE_OK)
-                        (void)fprintf(out, "evicted %s/%s\n", pod->namespace, pod->name);
-                else
-                        (void)fprintf(out, "not evicted %s/%s: %s\n", pod->namespace, pod->name,
-                                      err.msg);
-                status |= outcome != KUBE_OK;
+                int r = rebalance_ledger_add(&session->ledger, err);
+                if (r < 0)
+                        return r;
+                bool is_evicted = rebalance_pods_evict(pods, node->pod, false, give_up_mono_ms,
+                                                       &why) == KUBE_OK;
+                (void)fprintf(out, "%s %s/%s from %s%s%s\n", is_evicted ? "evicted" : "not evicted",
+                              pod->namespace, pod->name,
+                              node_table_name(pods->explained->table, node->row),
+                              is_evicted ? "" : ": ", why.msg);
+                status |= !is_evicted;
         }
         return status;
 }
 
-static int plan_and_print(struct cluster *cluster, const struct explanation *explained,
-                          int64_t now_unix_ms, struct error *err) {
-        _cleanup_(rebalance_pods_done) struct rebalance_pods pods = {0};
-        _cleanup_(rebalance_plan_done) struct rebalance_plan plan = {0};
+/* ---- Plans. */
 
-        int r = rebalance_pods_list(cluster, explained, settings.priority_max, &pods, err);
+static bool is_document(void) {
+        return output_is_document(settings.output);
+}
+
+/* With --watch, only what has changed but for the numbers. */
+static void print_if_new(struct session *session, const struct rebalance_plan *plan,
+                         const struct rebalance_pods *pods) {
+        uint64_t hash = 1;
+
+        for (size_t i = 0; i < plan->node_count; i++)
+                hash = (hash * HASH_FACTOR + plan->nodes[i].row) * HASH_FACTOR +
+                       plan->nodes[i].stay;
+        if (hash == session->shown)
+                return;
+        session->shown = hash;
+        if (is_document())
+                output_document(rebalance_json(plan, pods), settings.output, stdout);
+        else
+                rebalance_print(plan, pods, stdout);
+        if (plan->move_count > 0 && !settings.is_applied && !is_document())
+                (void)fputs("\nThis is a plan. --apply evicts the pods.\n", stdout);
+}
+
+/* Pods are listed only if there is a hot node. Return: as apply() */
+static int make_plan(struct session *session, const struct explanation *explained,
+                     int64_t now_unix_ms, size_t move_max, struct error *err) {
+        _cleanup_(rebalance_plan_done) struct rebalance_plan plan = {0};
+        _cleanup_(rebalance_pods_done) struct rebalance_pods pods = {
+                .cluster = session->cluster,
+                .explained = explained,
+                .priority_max = settings.priority_max,
+                .asks_api = settings.is_applied,
+        };
+        struct rebalance_input input = {
+                .nodes = &explained->snapshot->nodes,
+                .closed_by = explained->closed_by,
+                .now_unix_ms = now_unix_ms,
+                .move_max = move_max,
+                .read_pod = rebalance_pods_read,
+                .userdata = &pods,
+        };
+        int r = 0;
+
+        rebalance_plan(&input, &plan);
+        if (plan.node_count > 0) {
+                rebalance_plan_done(&plan);
+                r = rebalance_pods_list(&pods, now_unix_ms, err);
+                if (r < 0)
+                        return r;
+                input.free = pods.free;
+                input.pods = pods.pods;
+                input.pod_count = pods.count;
+                rebalance_plan(&input, &plan);
+        }
+        print_if_new(session, &plan, &pods);
+        if (!settings.is_applied || plan.move_count == 0)
+                return 0;
+        r = check_is_asked(session, err);
+        return r < 0 ? r : apply(session, &plan, &pods, is_document() ? stderr : stdout, err);
+}
+
+/* @ret_max: how many pods may be evicted now */
+static int read_ledger(struct rebalance_ledger *ledger, size_t *ret_max, struct error *err) {
+        int r = rebalance_ledger_read(ledger, err);
         if (r < 0)
                 return r;
-        rebalance_plan(
-                &(struct rebalance_input){
-                        .nodes = &explained->snapshot->nodes,
-                        .free = pods.free,
-                        .closed_by = explained->closed_by,
-                        .pods = pods.pods,
-                        .pod_count = pods.count,
-                        .now_unix_ms = now_unix_ms,
-                        .move_max = (size_t)settings.evictions_max,
-                        .read_pod = rebalance_pods_read,
-                        .userdata = &pods,
-                },
-                &plan);
-        if (output_is_document(settings.output))
-                output_document(rebalance_json(&plan, &pods), settings.output, stdout);
-        else
-                rebalance_print(&plan, &pods, stdout);
-        if (settings.is_applied)
-                return apply(cluster, &plan, &pods,
-                             output_is_document(settings.output) ? stderr : stdout);
-        if (plan.move_count > 0 && !output_is_document(settings.output))
-                (void)fputs("\nThis is a plan. --apply evicts the pods.\n", stdout);
+        if (clock_wall_unix_ms() < rebalance_ledger_last_unix_ms(ledger) + settings.interval_ms)
+                return error_set(err, EAGAIN,
+                                 "--apply: a pod was evicted less than %lld s ago, and the effect "
+                                 "does not show yet",
+                                 (long long)(settings.interval_ms / MS_PER_S));
+        size_t evictions = json_array_size(ledger->times), max = (size_t)settings.evictions_max;
+        *ret_max = evictions < max ? max - evictions : 0;
         return 0;
 }
 
-static int run_on(struct cluster *cluster, const struct node_table_options *options,
-                  struct error *err) {
-        int64_t now_unix_ms = clock_wall_unix_ms();
+/* Return: as apply() */
+static int run_once(struct session *session, struct error *err) {
+        size_t move_max = (size_t)settings.evictions_max;
         _cleanup_(node_list_freep) struct node_list *list = NULL;
         _cleanup_(freep) char *from = NULL;
         struct policy *policy = NULL;
 
-        int r = cluster_policy_load(cluster, settings.filename, settings.plimsoll_namespace,
-                                    &policy, &from, err);
+        int r = cluster_policy_load(session->cluster, settings.filename,
+                                    settings.plimsoll_namespace, &policy, &from, err);
         if (r < 0)
                 return r;
-        list = node_list_new(cluster, options, policy, settings.plimsoll_namespace, now_unix_ms);
+        list = node_list_new(session->cluster, session->options, policy,
+                             settings.plimsoll_namespace, clock_wall_unix_ms());
         if (policy->scoring != POLICY_SCORING_ESTIMATE)
                 return error_set(err, EINVAL, "%s: expected extender.scoring: estimate", from);
-        r = node_list_update(list, now_unix_ms, err);
+        if (settings.is_applied)
+                r = read_ledger(&session->ledger, &move_max, err);
+        int64_t now_unix_ms = clock_wall_unix_ms();
+        if (r == 0)
+                r = node_list_update(list, now_unix_ms, err);
         if (r < 0)
                 return r;
 
@@ -137,21 +243,52 @@ static int run_on(struct cluster *cluster, const struct node_table_options *opti
         node_list_explain(list, NULL, now_unix_ms, &explained);
         if (!explained.estimate_from)
                 return error_set(err, ENODATA, "no estimate: %s", explained.why_unscored);
-        return plan_and_print(cluster, &explained, now_unix_ms, err);
+        return make_plan(session, &explained, now_unix_ms, move_max, err);
+}
+
+/* ---- The verb. */
+
+/* The first process of a container has no default actions. */
+static _Noreturn void on_sigterm(int number) {
+        (void)number;
+        _exit(0);
+}
+
+/* An error of one plan does not end it, and is printed when it is another one than the last. */
+static int watch(struct session *session, struct error *err) {
+        struct error last = ERROR_NULL;
+        int r = 0;
+
+        (void)signal(SIGTERM, on_sigterm);
+        (void)setvbuf(stdout, NULL, _IOLBF, 0); /* a log */
+        while (r == 0 && !ferror(stdout)) {
+                struct error now = ERROR_NULL;
+                if (run_once(session, &now) < 0 && strcmp(now.msg, last.msg) != 0)
+                        (void)fprintf(stderr, "kubectl plimsoll rebalance: %s\n", now.msg);
+                last = now;
+                cluster_pause(session->cluster, settings.interval_ms);
+                r = cluster_check(session->cluster, err);
+        }
+        return r;
 }
 
 static int run_rebalance(int count, char **words, struct error *err) {
         _cleanup_(annotation_style_done) struct annotation_style style = {0};
-        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
+        _cleanup_(session_done) struct session session = {0};
 
         int r = verb_no_words(count, words, err);
+        if (r == 0 && settings.is_watching && is_document())
+                r = error_set(err, EX_USAGE, "--watch: expected with -o table or wide");
         if (r == 0)
                 r = verb_usage(annotation_style_init(&style, &settings.shared, settings.unit, err));
         if (r == 0)
-                r = cluster_open(&settings.cluster, &cluster, err);
-        if (r == 0 && settings.is_applied)
-                r = check_is_asked(cluster, err);
-        return r == 0 ? run_on(cluster, &style.table, err) : r;
+                r = cluster_open(&settings.cluster, &session.cluster, err);
+        if (r < 0)
+                return r;
+        session.options = &style.table;
+        session.ledger = (struct rebalance_ledger){.cluster = session.cluster,
+                                                   .namespace = settings.plimsoll_namespace};
+        return settings.is_watching ? watch(&session, err) : run_once(&session, err);
 }
 
 const struct verb rebalance_verb = {
@@ -163,8 +300,10 @@ const struct verb rebalance_verb = {
                  "that would get it. Without --apply, nothing is evicted.\n"
                  "\n"
                  "Examples:\n"
-                 "  kubectl plimsoll rebalance           # print a plan\n"
-                 "  kubectl plimsoll rebalance --apply   # carry it out\n",
+                 "  kubectl plimsoll rebalance                   # print a plan\n"
+                 "  kubectl plimsoll rebalance --apply           # carry it out\n"
+                 "  kubectl plimsoll rebalance --apply --watch   # go on, as deploy/rebalance "
+                 "does\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .run = run_rebalance,

@@ -22,6 +22,7 @@ static void forget_pods(struct rebalance_pods *pods) {
                 free(pods->names[i].name);
                 free(pods->names[i].uid);
                 free(pods->names[i].text);
+                free(pods->names[i].why);
         }
         pods->count = 0;
         STRMAP_FOREACH (entry, &pods->workloads)
@@ -32,6 +33,7 @@ static void forget_pods(struct rebalance_pods *pods) {
 
 void rebalance_pods_done(struct rebalance_pods *pods) {
         forget_pods(pods);
+        rebalance_usage_done(&pods->usage);
         free(pods->pods);
         free(pods->names);
 }
@@ -49,18 +51,12 @@ static void on_list_begins(void *userdata) {
                                           ->allocatable;
 }
 
-/* Controllers of these kinds replace a pod wherever there is room. */
+/* Controllers of these kinds replace a pod wherever there is room. A name has no slash. */
 static bool is_replicated(const struct pod_facts *facts) {
-        static const char *const kinds[] = {"/ReplicaSet/", "/StatefulSet/"};
-        size_t kind_at = facts->namespace.len;
+        static const char replica_set[] = "/ReplicaSet/", stateful_set[] = "/StatefulSet/";
 
-        for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-                size_t len = strlen(kinds[i]);
-                if (facts->workload_len > kind_at + len &&
-                    memcmp(facts->workload + kind_at, kinds[i], len) == 0)
-                        return true;
-        }
-        return false;
+        return memmem(facts->workload, facts->workload_len, replica_set, strlen(replica_set)) ||
+               memmem(facts->workload, facts->workload_len, stateful_set, strlen(stateful_set));
 }
 
 static struct rebalance_workload *workload_of(struct rebalance_pods *pods,
@@ -79,9 +75,21 @@ static struct rebalance_workload *workload_of(struct rebalance_pods *pods,
         return workload;
 }
 
+/* What metrics-server has measured, or else what pods of the workload are expected to use. */
+static struct pod_load usage_of(const struct rebalance_pods *pods, const struct pod_facts *facts,
+                                const struct rebalance_name *name) {
+        struct estimator *estimator = node_table_estimator(pods->explained->table);
+        _cleanup_(freep) char *key = xasprintf("%s/%s", name->namespace, name->name);
+        const struct pod_load *measured = strmap_get(&pods->usage, key, strlen(key));
+
+        return measured ? *measured
+                        : estimator_expect(estimator, facts->workload, facts->workload_len,
+                                           &facts->request)
+                                  .load;
+}
+
 static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
         struct rebalance_pods *pods = userdata;
-        struct estimator *estimator = node_table_estimator(pods->explained->table);
         _cleanup_(freep) char *node = copy(&facts->node);
         uint32_t row = explanation_row(pods->explained, node);
 
@@ -90,29 +98,26 @@ static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appear
         mem_grow(&pods->names, pods->count, &pods->name_cap);
         pods->names[pods->count] = (struct rebalance_name){
                 copy(&facts->namespace), copy(&facts->name), copy(&facts->uid), NULL, NULL};
-        pods->pods[pods->count++] = (struct rebalance_pod){
+        pods->pods[pods->count] = (struct rebalance_pod){
                 .row = row,
                 .workload = is_replicated(facts) ? workload_of(pods, facts) : NULL,
-                .used = estimator_expect(estimator, facts->workload, facts->workload_len,
-                                         &facts->request)
-                                .load,
+                .used = usage_of(pods, facts, &pods->names[pods->count]),
                 .request = facts->request,
                 .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms : TRACKED_NEVER,
                 .is_kept = facts->is_mirror || facts->group_id != 0 || facts->idle_cores > 0 ||
                            facts->priority > pods->priority_max,
         };
+        pods->count++;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && row != NODE_ROW_NONE; r++)
                 pods->free[row].of[r] -= facts->request.of[r];
 }
 
-int rebalance_pods_list(struct cluster *cluster, const struct explanation *explained,
-                        int64_t priority_max, struct rebalance_pods *ret, struct error *err) {
+int rebalance_pods_list(struct rebalance_pods *pods, int64_t now_unix_ms, struct error *err) {
         static const struct pod_watch_events events = {.list_begins = on_list_begins,
                                                        .pod = on_pod};
 
-        *ret = (struct rebalance_pods){
-                .cluster = cluster, .explained = explained, .priority_max = priority_max};
-        return pod_list(cluster, &events, ret, err);
+        rebalance_usage_list(pods->cluster, now_unix_ms, &pods->usage);
+        return pod_list(pods->cluster, &events, pods, err);
 }
 
 /* ---- One pod. */
@@ -178,7 +183,7 @@ static const char *controller_check(struct cluster *cluster, const char *namespa
         return ready < wanted ? "not all replicas are ready" : NULL;
 }
 
-static const char *pod_check(struct rebalance_pods *pods, const struct rebalance_name *name,
+static const char *pod_check(const struct rebalance_pods *pods, const struct rebalance_name *name,
                              const json_t *pod) {
         if (!json_is_at(name->uid, pod, "metadata", "uid", NULL) ||
             json_at(pod, "metadata", "deletionTimestamp", NULL))
@@ -197,36 +202,41 @@ bool rebalance_pods_read(void *userdata, size_t pod, struct pod_facts *ret) {
         struct rebalance_name *name = &pods->names[pod];
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, name->namespace, "pods", name->name, "");
         json_auto_t *object = NULL;
+        const char *why = "it cannot be read";
         struct error err = ERROR_NULL;
 
-        if (cluster_get(pods->cluster, path, &object, &err) != KUBE_OK) {
-                name->why = "it cannot be read";
-                return false;
-        }
-        name->why = pod_check(pods, name, object);
+        if (cluster_get(pods->cluster, path, &object, &err) == KUBE_OK)
+                why = pod_check(pods, name, object);
         name->text = json_dumps(object, JSON_COMPACT);
-        if (!name->why && !(name->text && pod_facts_skim(ret, name->text, strlen(name->text))))
-                name->why = "it cannot be read";
-        return !name->why;
+        if (!why && !(name->text && pod_facts_skim(ret, name->text, strlen(name->text))))
+                why = "it cannot be read";
+        if (!why && pods->asks_api && rebalance_pods_evict(pods, pod, true, 0, &err) != KUBE_OK)
+                why = err.msg;
+        name->why = why ? xstrdup(why) : NULL;
+        return !why;
 }
 
-enum kube_outcome rebalance_pods_evict(struct cluster *cluster, const struct rebalance_name *pod,
+enum kube_outcome rebalance_pods_evict(const struct rebalance_pods *pods, size_t index,
+                                       bool is_dry_run, int64_t give_up_mono_ms,
                                        struct error *err) {
+        const struct rebalance_name *pod = &pods->names[index];
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, pod->namespace, "pods", pod->name,
                                                 "/eviction");
-        json_auto_t *eviction = json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}", "apiVersion",
-                                          "policy/v1", "kind", "Eviction", "metadata", "name",
-                                          pod->name, "namespace", pod->namespace, "deleteOptions",
-                                          "preconditions", "uid", pod->uid);
+        json_auto_t *eviction = json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}, s:[s*]}}",
+                                          "apiVersion", "policy/v1", "kind", "Eviction", "metadata",
+                                          "name", pod->name, "namespace", pod->namespace,
+                                          "deleteOptions", "preconditions", "uid", pod->uid,
+                                          "dryRun", is_dry_run ? "All" : NULL);
         _cleanup_(freep) char *body = json_dumps(eviction, JSON_COMPACT);
         struct cluster_answer answer;
 
-        cluster_call(cluster,
+        cluster_call(pods->cluster,
                      &(struct kube_request){.method = "POST",
                                             .path = path,
                                             .resource = "pods",
                                             .body = body,
-                                            .body_bytes = strlen(body)},
+                                            .body_bytes = strlen(body),
+                                            .give_up_mono_ms = give_up_mono_ms},
                      &answer);
         enum kube_outcome outcome = answer.outcome;
         if (outcome != KUBE_OK)

@@ -1,35 +1,39 @@
 /*
- * The bound pods of a cluster as a plan needs them (policy/rebalance/rebalance.h), with what the
- * extender's estimate expects each of them to use.
+ * The bound pods of a cluster as a plan needs them (policy/rebalance/rebalance.h), with what each
+ * of them uses by metrics-server, or else by the extender's estimate.
  */
 #pragma once
 
 #include "cli/cluster/cluster.h"
 #include "cli/explanation/explanation.h"
+#include "cli/rebalance/rebalance_usage.h"
 #include "policy/rebalance/rebalance.h"
 
 /* Who a pod is. */
 struct rebalance_name {
         char *namespace, *name, *uid;
-        char *text;      /* of the Pod in JSON, once it was read; NULL: not yet */
-        const char *why; /* it must not be moved; constant text. NULL: it may */
+        char *text; /* of the Pod in JSON, once it was read; NULL: not yet */
+        char *why;  /* it must not be moved; NULL: it may */
 };
 
+/* Set the first members; the others are zero. It must not be moved. */
 struct rebalance_pods {
         struct cluster *cluster;             /* borrowed */
         const struct explanation *explained; /* ditto: nodes, and the estimate */
         int64_t priority_max;                /* of pods that may move */
+        bool asks_api; /* leave pods that the API server would not evict now, mostly because of a
+                          PodDisruptionBudget */
+
         struct rebalance_pod *pods;
         struct rebalance_name *names; /* [pod] */
         size_t count, cap, name_cap;
         struct pod_load *free;   /* [row]: allocatable less what the pods request */
         struct strmap workloads; /* name -> struct rebalance_workload */
+        struct strmap usage;     /* as in rebalance_usage_list() */
 };
 
-/** rebalance_pods_list() - @ret is released with rebalance_pods_done(), also after a failure, and
- * is not to be moved Return: 0; negative errno when the pods cannot be listed */
-_must_check_ int rebalance_pods_list(struct cluster *cluster, const struct explanation *explained,
-                                     int64_t priority_max, struct rebalance_pods *ret,
+/** rebalance_pods_list() - Return: 0; negative errno if the pods cannot be listed */
+_must_check_ int rebalance_pods_list(struct rebalance_pods *pods, int64_t now_unix_ms,
                                      struct error *err);
 void rebalance_pods_done(struct rebalance_pods *pods);
 
@@ -39,7 +43,9 @@ bool rebalance_pods_read(void *userdata, size_t pod, struct pod_facts *ret);
 
 /**
  * rebalance_pods_evict() - by the Eviction API, which lets PodDisruptionBudgets decide
+ * @is_dry_run:      only ask whether the pod could be evicted
+ * @give_up_mono_ms: no eviction is requested after this time; 0: none
  * Return: KUBE_OK; KUBE_THROTTLED: a budget refuses; KUBE_NOT_FOUND, KUBE_CONFLICT: the pod is gone
  */
-enum kube_outcome rebalance_pods_evict(struct cluster *cluster, const struct rebalance_name *pod,
-                                       struct error *err);
+enum kube_outcome rebalance_pods_evict(const struct rebalance_pods *pods, size_t index,
+                                       bool is_dry_run, int64_t give_up_mono_ms, struct error *err);

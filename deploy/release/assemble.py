@@ -77,7 +77,7 @@ def write_script(release):
 
 
 def image_root(release, goal, name, shared):
-    """The folder with an image's files. The controller's image is also that of deploy/doctor."""
+    """The folder with an image's files. The controller's image is also that of deploy/doctor and deploy/rebalance."""
     root = release.place / f"image-{goal.debian}" / name
     collect = release.source / "deploy" / "collect-image"
     held = [name, "kubectl-plimsoll"] if name == "plimsoll-controller" else [name]

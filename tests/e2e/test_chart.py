@@ -45,6 +45,7 @@ SAME = {
     ),
     "idle": ({"idle": {"enabled": True}}, [".", "idle"]),
     "idle-namespaces": ({"idle": {"byNamespace": True}}, [".", "idle-namespaces"]),
+    "rebalance": ({"rebalance": {"enabled": True}}, [".", "rebalance"]),
     "monitoring": ({"monitoring": {"enabled": True}}, [".", "monitoring"]),
     "monitoring-of-second-scheduler": (
         {"secondScheduler": {"enabled": True}, "monitoring": {"enabled": True}},
@@ -197,6 +198,7 @@ def test_every_value_changes_something(render):
         "extender": part | {"clusterIP": "10.0.0.9", "tls": {"mode": "tls", "secretName": "keys"}},
         "crds": {"keep": False},
         "idle": {"enabled": True, "byNamespace": True},
+        "rebalance": {"enabled": True, "extraArgs": ["--max-evictions-per-hour=3"]},
         "networkPolicies": {
             "extraEgressPorts": [9090, {"port": 8080}, {"port": 1053, "protocol": "UDP"}]
         },
@@ -249,7 +251,11 @@ def test_every_value_changes_something(render):
     assert "annotations" not in found[CRD.split("/")[0], CRD.split("/")[2]]["metadata"]
     guard = found["ValidatingAdmissionPolicy", "plimsoll-controller-nodes"]["spec"]["variables"]
     assert guard[0] == {"name": "prefix", "expression": "'load.example.com/'"}
-    for name in ("plimsoll-controller", "plimsoll-extender"):
+    (container,) = pods(found.values())["plimsoll-rebalance"]["containers"]
+    assert container["args"] == ["rebalance", "--apply", "--watch", "--max-evictions-per-hour=3"]
+    assert container["image"] == "registry.example.com/tools/mine:7"
+    assert container["env"][-1]["value"] == "load.example.com"
+    for name in ("plimsoll-controller", "plimsoll-extender", "plimsoll-rebalance"):
         egress = found["NetworkPolicy", name]["spec"]["egress"]
         added = {(row["protocol"], row["port"]) for row in egress[0]["ports"][-3:]}
         assert added == {("TCP", 9090), ("TCP", 8080), ("UDP", 1053)}

@@ -27,8 +27,10 @@ KUSTOMIZATIONS = [
     if "kind: Component" not in path.read_text("utf-8")
     and not path.parent.name.startswith(("monitoring", "descheduler", "plugin-users", "idle"))
 ]
-# Its pod needs its account first, and it has no --check-config: see test_doctor_may_only_look().
+# Its pod needs its account first: see test_doctor_may_only_look().
 BUT_DOCTOR = [name for name in KUSTOMIZATIONS if name != "doctor"]
+# These have one pod, the last two of kubectl-plimsoll, which has no --check-config.
+SINGLE = ("cleanup", "doctor", "rebalance")
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
@@ -70,7 +72,7 @@ def test_pods_keep_to_the_restricted_standard(plane, name):
     level = {"pod-security.kubernetes.io/enforce": "restricted"}
     plane.api.create("/api/v1/namespaces", {"metadata": {"name": namespace, "labels": level}})
     templates = pod_templates(plane, name)
-    assert len(templates) == (1 if name.endswith(("cleanup", "doctor")) else 2)
+    assert len(templates) == (1 if name.endswith(SINGLE) else 2)
     for template in templates:
         account = {"metadata": {"name": template["spec"]["serviceAccountName"]}}
         plane.api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts", account)
@@ -118,7 +120,7 @@ def test_the_api_server_takes_the_component(plane, tmp_path):
     assert "\nbind=true (env)\n" in said.stdout, said.stdout
 
 
-@pytest.mark.parametrize("name", BUT_DOCTOR)
+@pytest.mark.parametrize("name", [name for name in BUT_DOCTOR if name != "rebalance"])
 def test_flags_are_ones_that_the_programs_have(plane, name):
     templates = pod_templates(plane, name)
     containers = [c for template in templates for c in template["spec"]["containers"]]
@@ -184,6 +186,7 @@ OBJECTS = {
     "namespaces": ("", "namespaces", "", ""),
     "serviceaccounts/token": ("", "serviceaccounts", "token", ""),
     "leases of their own": ("coordination.k8s.io", "leases", "", "plimsoll-controller"),
+    "the Lease of evictions": ("coordination.k8s.io", "leases", "", "plimsoll-rebalance"),
     "leases of others": ("coordination.k8s.io", "leases", "", "kube-scheduler"),
     "policies": ("scheduler.policy.crane.io", "dynamicschedulerpolicies", "", ""),
     "policies/status": ("scheduler.policy.crane.io", "dynamicschedulerpolicies", "status", ""),
@@ -199,6 +202,7 @@ MAY = {
         "events in default": {"create", "patch"},
         # RBAC does not know the name of what is created; the others go by it.
         "leases of their own": {"get", "create", "update", "delete"},
+        "the Lease of evictions": {"create"},
         "leases of others": {"create"},
         "policies": {"get", "list", "watch"},
         "policies/status": {"patch"},
@@ -290,6 +294,25 @@ def test_doctor_may_only_look(plane):
         wait_until(lambda: allowed(plane, "plimsoll-doctor") == wanted, what="the rules")
         # What it says is tested by test_chart.py.
         plane.kubectl("apply", "-k", str(DEPLOY / "doctor"), "--dry-run=server")
+    finally:
+        plane.kubectl("delete", "-f", rules)
+
+
+def test_rebalance_may_no_more_than_it_must(plane):
+    rules = str(DEPLOY / "rebalance" / "rbac.yaml")
+    plane.kubectl("apply", "-f", rules)
+    wanted = {
+        "nodes": {"list"},
+        "pod metrics": {"list"},
+        "pods": {"get", "list"},
+        "pods/eviction": {"create"},
+        "the Lease of evictions": {"get", "create", "update"},
+        "leases of their own": {"create"},
+        "leases of others": {"create"},
+        "policies": {"get"},
+    }
+    try:
+        wait_until(lambda: allowed(plane, "plimsoll-rebalance") == wanted, what="the rules")
     finally:
         plane.kubectl("delete", "-f", rules)
 

@@ -1,12 +1,12 @@
 """With scoring: estimate top, explain and simulate say what the real extender answers next, asked through
-the real API server's proxy, while the real scheduler places pods; and rebalance moves one."""
+the real API server's proxy, while the real scheduler places pods."""
 
 import itertools
 import json
 import random
 import subprocess
 import time
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 
 import pytest
 import yaml
@@ -188,93 +188,4 @@ def test_scores_are_the_next_answers(
         f"{NODES} nodes, {PODS} pods: {compared} scores of top and explain, {decided} of the "
         f"scheduler's next answer, {len(after)} of simulate: {differences} differences; "
         f"{learned} of {ROUNDS} workloads learned"
-    )
-
-
-# -- rebalance -------------------------------------------------------------------------------------
-
-REPLICAS, HOT_LOAD, CALM_LOAD = 6, 0.8, 0.2
-
-
-def write_loads(fleet, loads):
-    stamp = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    for name, load in loads.items():
-        fleet.annotate(name, {CPU: f"{load:.5f},{stamp}", MEM: f"0.20000,{stamp}"})
-
-
-def make_older(namespace, hours=1):
-    """As if the pods had been running for so long."""
-    started = datetime.now(timezone.utc) - timedelta(hours=hours)
-    for pod in namespace.pods():
-        (status,) = pod["status"]["containerStatuses"]
-        status["state"] = {"running": {"startedAt": f"{started:%Y-%m-%dT%H:%M:%SZ}"}}
-        path = f"{namespace.root}/pods/{pod['metadata']['name']}/status"
-        namespace.plane.api.patch(path, {"status": {"containerStatuses": [status]}})
-
-
-@pytest.fixture
-def shop(fleet, extender, namespace, scheduler, plimsoll):
-    """({pod: node} of a Deployment, a hot node with one of its pods): all other nodes are calm."""
-    names = fleet.add(4)
-    scheduler(extenders=[plimsoll.scheduler_entry(extender)])
-    namespace.create_deployment("shop", REPLICAS, pod_object("shop-0", cpu="1", memory="1Gi"))
-    places = namespace.wait_bound(REPLICAS)
-    wait_until(
-        lambda: namespace.deployment("shop")["status"].get("readyReplicas") == REPLICAS,
-        what="the Deployment to be ready",
-    )
-    hot = next(iter(places.values()))
-    write_loads(fleet, {name: HOT_LOAD if name == hot else CALM_LOAD for name in names})
-    return places, hot
-
-
-def test_rebalance(shop, plane, extender, verb, namespace, figure):
-    places, hot = shop
-
-    def plan():
-        nodes = json.loads(verb("rebalance", "-o", "json"))["nodes"]
-        return next(node for node in nodes if node["node"] == hot)
-
-    def young():
-        node = plan()
-        assert node["state"] == "noPod" and node["kept"].get("young")
-        return node
-
-    wait_until(young, 60, "a plan that leaves young pods alone")
-    assert "younger than 15 minutes" in verb("rebalance")
-
-    make_older(namespace)
-    node = wait_until(lambda: (found := plan())["state"] == "moves" and found, 60, "a move")
-    move = node["move"]
-    assert places[move["pod"]] == hot != move["target"]
-    assert node["usageAfter"] < node["usage"] and move["targetUsageAfter"] < 0.6
-    assert namespace.pod(move["pod"])["spec"]["nodeName"] == hot, "a plan evicts nothing"
-
-    budget = {"minAvailable": "100%", "selector": {"matchLabels": {"app": "shop"}}}
-    budgets = f"/apis/policy/v1/namespaces/{namespace.name}/poddisruptionbudgets"
-    plane.api.create(budgets, {"metadata": {"name": "shop"}, "spec": budget})
-    wait_until(
-        lambda: "disruption budget" in verb("rebalance", "--apply"), what="a budget that refuses"
-    )
-    assert namespace.pod(move["pod"])["spec"]["nodeName"] == hot
-    plane.api.delete(f"{budgets}/shop")
-
-    assert f"evicted {namespace.name}/{move['pod']}" in verb("rebalance", "--apply")
-
-    def all_but_it():
-        now = namespace.wait_bound(REPLICAS)
-        return move["pod"] not in now and now
-
-    moved = wait_until(all_but_it, what="the new pod")
-    (new,) = set(moved) - set(places)
-    # The scheduler adds scores of its own, so it may choose another calm node than the judge's best.
-    assert moved[new] != hot
-    after = wait_until(
-        lambda: (found := plan())["usage"] < node["usage"] and found, what="a cooler node"
-    )
-    # The new pod is young, and its siblings wait until it runs.
-    assert after["state"] != "moves" or after["move"]["pod"] != new
-    figure(
-        f"{hot} at {node['usage']:.0%}: {move['pod']} of {move['cores']:.2f} cores moved to "
-        f"{moved[new]}, and {hot} is at {after['usage']:.0%}"
     )

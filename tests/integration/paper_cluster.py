@@ -225,6 +225,9 @@ class Answering(Handler):
         if self.path.endswith("/eviction"):
             self.evict(json.loads(self.body()))
             return
+        if self.path.endswith("/leases"):
+            self.write_lease(lambda name: f"{self.path}/{name}")
+            return
         review = json.loads(self.body())
         status = self.server.objects.get(REVIEWS_PATH)
         if self.path != REVIEWS_PATH or isinstance(status, int):
@@ -236,13 +239,35 @@ class Answering(Handler):
         denied = (account, wanted["verb"], resource) in self.server.denied
         self.answer(201, {**review, "status": {"allowed": not denied}})
 
+    def do_PUT(self):  # pylint: disable=invalid-name
+        self.write_lease(lambda _: self.path)
+
+    def write_lease(self, path_of):
+        """A write must name the version that is there. `before_write` may be another writer's."""
+        lease = json.loads(self.body())
+        path = path_of(lease["metadata"]["name"])
+        self.server.before_write()
+        kept = self.server.objects.get(path)
+        version = kept["metadata"]["resourceVersion"] if isinstance(kept, dict) else None
+        if path in self.server.refused:
+            self.answer(*self.server.refused[path])
+        elif lease["metadata"].get("resourceVersion") != version:
+            self.fail(409)
+        else:
+            lease["metadata"]["resourceVersion"] = f"{int(version or 0) + 1}"
+            self.server.objects[path] = lease
+            self.answer(200, lease)
+
     def evict(self, eviction):
         path = self.path.removesuffix("/eviction")
         pod = self.server.objects.get(path)
+        options = eviction["deleteOptions"]
         if path in self.server.budgets:
             self.fail(429)
-        elif pod and pod["metadata"]["uid"] == eviction["deleteOptions"]["preconditions"]["uid"]:
-            del self.server.objects[path]
+        elif pod and pod["metadata"]["uid"] == options["preconditions"]["uid"]:
+            if not options.get("dryRun"):
+                self.server.evicted.append(path)
+                del self.server.objects[path]
             self.answer(201, {"kind": "Status", "status": "Success"})
         else:
             self.fail(409 if pod else 404)
@@ -251,13 +276,18 @@ class Answering(Handler):
 class PaperCluster:
     """`objects` is what healthy() returns, to be changed as the test likes; `denied` holds
     (account, verb, resource) of what an account may not do, a subresource as in nodes/status;
-    `budgets` has the paths of pods that may not be evicted."""
+    `budgets` has the paths of pods that may not be evicted, `evicted` those of pods that were. A
+    Lease can be written; `refused` has {its path: status and content} of writes that fail, and
+    before_write() is called first."""
 
     def __init__(self, version="0"):
         self.server = LocalServer(Answering)
         self.server.objects = self.objects = healthy(version)
         self.server.denied = self.denied = set()
         self.server.budgets = self.budgets = set()
+        self.server.evicted = self.evicted = []
+        self.server.refused = self.refused = {}
+        self.server.before_write = lambda: None
         self.url, self.close = self.server.url, self.server.close
 
     def nodes(self):

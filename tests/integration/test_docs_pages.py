@@ -402,6 +402,7 @@ def test_every_permission_is_told():
         *permissions("deploy/extender-bind/rbac.yaml", " with `extender-bind`"),
         *permissions("deploy/idle/rbac.yaml", " with `idle`"),
         *permissions("deploy/doctor/rbac.yaml"),
+        *permissions("deploy/rebalance/rbac.yaml"),
     }
     assert told == granted
 

@@ -2,10 +2,12 @@
 
 import copy
 import json
+import time
 
 import pytest
 
 from extender_kit import POD, annotate, policy
+from harness import wait_until
 from pages import block, run_commands
 from paper_cluster import EXTENDERS, POLICY_PATH, SYSTEM
 from policies import CPU, MEM, ago, node_names, write_policy
@@ -19,6 +21,26 @@ SETS = "/apis/apps/v1/namespaces/shop/replicasets"
 ESTIMATE = f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/estimate"
 
 DECISIONS = [f"{SYSTEM}/pods/{name}:8010/proxy/decisions" for name in EXTENDERS]
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-rebalance"
+USAGE = "/apis/metrics.k8s.io/v1beta1/pods"
+EVICTIONS = "plimsoll.io/evictions"
+WEB = f"{ROOT}/web-0"
+
+
+def asked(seconds_ago):
+    """An extender's page: when the scheduler asked about a pod."""
+    return {"decisions": [{"name": "no time"}, {"name": "web-9", "at": ago(seconds_ago)}]}
+
+
+def lease(*times, annotations=None):
+    annotations = annotations or {EVICTIONS: json.dumps(times)}
+    metadata = {"name": "plimsoll-rebalance", "labels": {"a": "b"}, "annotations": annotations}
+    return {"metadata": {"resourceVersion": "7", **metadata}, "spec": {"holderIdentity": "x"}}
+
+
+def counted(cluster):
+    """How many evictions the Lease has."""
+    return len(json.loads(cluster.objects[LEASE]["metadata"]["annotations"][EVICTIONS]))
 
 
 def pod_of(name, node=HOT, cpu="1500m", owner="web-7d9", started=3600):
@@ -70,11 +92,12 @@ def plan(plimsoll):
 
 def test_a_move(shop, plimsoll):
     node = plan(plimsoll)
-    assert node["state"] == "moves" and node["usageAfter"] == pytest.approx(0.60)
+    assert node["state"] == "moves" and node["why"] is None
     assert node["move"] == {
         "namespace": "shop",
         "pod": "web-0",
         "cores": pytest.approx(1.5),
+        "usageAfter": pytest.approx(0.60),
         "target": COOL,
         "targetUsage": pytest.approx(0.2),
         "targetUsageAfter": pytest.approx(0.35),
@@ -86,13 +109,14 @@ def test_a_move(shop, plimsoll):
 
 def test_the_page(cluster, shop, plimsoll, tmp_path):
     """Its commands run, and its example is what they print here."""
-    cluster.objects.update(dict.fromkeys(DECISIONS, {"decisions": [{}]}))
+    cluster.objects[DECISIONS[1]] = asked(1)
     assert plimsoll("rebalance") == block("docs/kubectl/rebalance.md", "rebalance-picture")
     run_commands(block("docs/kubectl/rebalance.md", "rebalance"), f"-s {cluster.url}", cwd=tmp_path)
 
 
 def test_no_hot_node(cluster, shop, plimsoll):
     cluster.objects["/api/v1/nodes"] = cluster.objects["/api/v1/nodes"][1:]
+    del cluster.objects["/api/v1/pods"]  # they are not needed
     assert plimsoll("rebalance") == "No node is above 65% CPU.\n"
     assert json.loads(plimsoll("rebalance", "-ojson")) == {"nodes": []}
 
@@ -148,9 +172,18 @@ def test_pods_that_are_read_and_stay(cluster, shop, plimsoll, fault, why):
     cluster.objects["/api/v1/pods"] = copy.deepcopy(cluster.objects["/api/v1/pods"])
     fault(cluster)
     node = plan(plimsoll)
-    assert node["state"] == "noPod" and node["kept"] == {"refused": 1}
-    assert node["refused"] == {"shop/web-0": why}
-    assert f"no pod to move: 1 protected (shop/web-0: {why})" in plimsoll("rebalance")
+    assert node["state"] == "noPod" and node["move"] is None
+    assert node["why"] == f"no pod to move: 1 protected (shop/web-0: {why})"
+    assert node["why"] in plimsoll("rebalance")
+
+
+def test_more_pods_than_are_read(shop, plimsoll):
+    pods = [pod_of(f"web-{i}", cpu="700m") for i in range(10)]
+    for pod in pods:
+        pod["spec"]["volumes"] = [{"name": "cache", "emptyDir": {}}]
+    shop(*pods)
+    why = plan(plimsoll)["why"]
+    assert why.startswith("no pod to move: 2 not tried, 8 protected (shop/web-"), why
 
 
 def test_odd_pods(cluster, shop, plimsoll):
@@ -169,16 +202,19 @@ def owned_by(kind):
     return do
 
 
+BOUND = "not movable (DaemonSet, Job, group, static or priority)"
+
+
 @pytest.mark.parametrize(
     "fault, reason",
     [
-        (owned_by("DaemonSet"), "notMovable"),
-        (owned_by("Job"), "notMovable"),
-        (lambda pod: pod["spec"].update(priority=1000), "notMovable"),
-        (lambda pod: pod["spec"].update(schedulingGroup={"podGroupName": "a"}), "notMovable"),
+        (owned_by("DaemonSet"), BOUND),
+        (owned_by("Job"), BOUND),
+        (lambda pod: pod["spec"].update(priority=1000), BOUND),
+        (lambda pod: pod["spec"].update(schedulingGroup={"podGroupName": "a"}), BOUND),
         (lambda pod: pod["metadata"]["annotations"].update({"kubernetes.io/config.mirror": "a"}),
-         "notMovable"),
-        (lambda pod: pod["metadata"]["ownerReferences"][0].update(name="other-1"), "singleReplica"),
+         BOUND),
+        (lambda pod: pod["metadata"]["ownerReferences"][0].update(name="other-1"), "without a second replica"),
     ],
 )  # fmt: skip
 def test_pods_that_stay(shop, plimsoll, fault, reason):
@@ -186,14 +222,14 @@ def test_pods_that_stay(shop, plimsoll, fault, reason):
     fault(web)
     shop(web, pod_of("web-1", NODES[1]), pod_of("web-2", NODES[3]))
     node = plan(plimsoll)
-    assert node["state"] == "noPod" and node["kept"] == {reason: 1}
+    assert node["state"] == "noPod" and node["why"] == f"no pod to move: 1 {reason}"
 
 
 def test_priorities(shop, plimsoll):
     web = pod_of("web-0")
     web["spec"]["priority"] = 1000
     shop(web, pod_of("web-1", NODES[1]))
-    assert plan(plimsoll)["kept"] == {"notMovable": 1}
+    assert plan(plimsoll)["why"].endswith(f": 1 {BOUND}")
     (node,) = json.loads(plimsoll("rebalance", "--max-priority=1000", "-ojson"))["nodes"]
     assert node["state"] == "moves"
 
@@ -203,7 +239,9 @@ def test_no_room(shop, plimsoll):
     full = [pod_of(f"full-{name}", name, cpu="9", owner=f"full-{name}") for name in NODES[1:]]
     shop(pod_of("web-0"), pod_of("web-1", NODES[1], cpu="1m"), *full)
     assert plan(plimsoll)["state"] == "noTarget"
-    assert "no node would stay below 60%" in plimsoll("rebalance")
+    titles, row = plimsoll("rebalance").splitlines()
+    assert titles.endswith("  STAYS HOT")
+    assert row.split(maxsplit=8) == [HOT, "75%", *"------", "no node would stay below 60%"]
 
 
 def test_another_scoring(cluster, shop, plimsoll, tmp_path):
@@ -217,20 +255,251 @@ def test_no_extender(cluster, shop, plimsoll):
     assert "no estimate: " in plimsoll("rebalance", status=2)
 
 
-def test_apply_needs_a_scheduler_that_asks(cluster, shop, plimsoll):
-    cluster.objects.update(dict.fromkeys(DECISIONS, {"decisions": []}))
-    said = plimsoll("rebalance", "--apply", status=2)
-    assert said.endswith("--apply: kube-scheduler has not called an extender for any pod\n")
+# -- usage from metrics-server ---------------------------------------------------------------------
+
+
+def measured(*used, seconds_ago=20, **more):
+    """Of web-0, in CPUs by container."""
+    containers = [{"name": "c", "usage": {"cpu": cpu, "memory": "1Gi"}} for cpu in used]
+    item = {"metadata": {"namespace": "shop", "name": "web-0"}, "timestamp": ago(seconds_ago)}
+    return {**item, "window": "15s", "containers": containers, **more}
+
+
+def metrics_list(*items):
+    return {"kind": "PodMetricsList", "metadata": {}, "items": items}
+
+
+def test_usage_is_measured(cluster, shop, plimsoll):
+    cluster.objects[USAGE] = metrics_list(measured("1500m", "500000000n"), {"metadata": {}})
+    node = plan(plimsoll)
+    assert node["move"]["cores"] == pytest.approx(2)
+    assert node["move"]["usageAfter"] == pytest.approx(0.55)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        metrics_list(measured("4", seconds_ago=600)),
+        metrics_list(measured("4", seconds_ago=-600)),
+        metrics_list(measured("4", timestamp="now")),
+        metrics_list(measured("4", metadata={"name": "web-0"})),
+        metrics_list(measured("4", metadata={"name": "web-0", "namespace": "other"})),
+        {"kind": "PodMetricsList", "items": 3},
+        "[",
+        403,
+        503,
+    ],
+)
+def test_usage_is_not_measured(cluster, shop, plimsoll, answer):
+    cluster.objects[USAGE] = answer
+    assert plan(plimsoll)["move"]["cores"] == pytest.approx(1.5)
+
+
+def test_nobody_uses_what_is_malformed(cluster, shop, plimsoll):
+    """The pod seems idle: it stays."""
+    cluster.objects[USAGE] = metrics_list(measured("-1", "much", containers=[3, {"usage": "x"}]))
+    assert plan(plimsoll)["why"].endswith(": 1 below 5% of the node")
+
+
+# -- evictions -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(name="apply")
+def fixture_apply(cluster, shop, plimsoll):
+    """rebalance --apply, of a cluster whose scheduler asks; (what it prints, its error)."""
+    cluster.objects[DECISIONS[1]] = asked(1)
+
+    def call(*words, status=0):
+        done = plimsoll("rebalance", "--apply", *words, status=None)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout, done.stderr.removeprefix("kubectl plimsoll rebalance: ").strip()
+
+    return call
+
+
+def test_apply_needs_a_scheduler_that_asks(cluster, apply):
+    why = "--apply: kube-scheduler has not called an extender for any pod"
+    for page in ({"decisions": []}, {"decisions": [3, {"at": "now"}]}, {"decisions": 3}):
+        cluster.objects.update(dict.fromkeys(DECISIONS, page))
+        assert apply(status=2)[1] == why
+    # It did when the last pod was placed, but did not ask about the one that was evicted after that.
+    cluster.objects.update(dict.fromkeys(DECISIONS, asked(900)))
+    cluster.objects[LEASE] = lease(ago(600))
+    assert apply(status=2)[1] == f"{why} since the last eviction"
     cluster.objects[DECISIONS[1]] = 404
-    assert "--apply: GET " in plimsoll("rebalance", "--apply", status=2)
+    assert apply(status=2)[1].startswith("--apply: GET ")
+    assert not cluster.evicted
+    # One extender that was asked is enough.
+    cluster.objects.update({DECISIONS[0]: 404, DECISIONS[1]: asked(599)})
+    assert apply()[0].endswith("\nevicted shop/web-0 from node-0000\n")
 
 
-def test_apply(cluster, shop, plimsoll):
-    """One extender that was asked is enough, whatever the other one says."""
-    cluster.objects.update({DECISIONS[0]: 404, DECISIONS[1]: {"decisions": [{}]}})
-    cluster.budgets.add(f"{ROOT}/web-0")
-    said = plimsoll("rebalance", "--apply", status=1)
-    assert "\nnot evicted shop/web-0: " in said and "429" in said
+def test_apply(cluster, apply):
+    assert apply()[0].endswith("\nevicted shop/web-0 from node-0000\n")
+    assert cluster.evicted == [WEB] and counted(cluster) == 1
+
+
+def test_a_budget(cluster, apply, plimsoll):
+    cluster.budgets.add(WEB)
+    assert "1 protected (shop/web-0: 429 " in apply()[0]
+    assert LEASE not in cluster.objects, "what is not evicted is not counted"
+    # A plan does not ask.
+    assert plan(plimsoll)["state"] == "moves"
     cluster.budgets.clear()
-    assert plimsoll("rebalance", "--apply").endswith("\nevicted shop/web-0\n")
-    assert f"{ROOT}/web-0" not in cluster.objects
+    cluster.server.before_write = lambda: cluster.budgets.add(WEB)
+    said, _ = apply(status=1)
+    assert "\nnot evicted shop/web-0 from node-0000: " in said and "429" in said
+    assert counted(cluster) == 1
+
+
+def test_the_next_plan_waits(cluster, apply):
+    cluster.objects[LEASE] = lease(ago(30))
+    why = "--apply: a pod was evicted less than 60 s ago, and the effect does not show yet"
+    assert apply(status=2)[1] == why
+    apply("--interval=20s")
+    written = cluster.objects[LEASE]["metadata"]
+    assert written["labels"] == {"a": "b"} and counted(cluster) == 2
+
+
+def test_evictions_per_hour(cluster, apply):
+    cluster.objects[LEASE] = lease(*[ago(100 * number) for number in range(10, 0, -1)])
+    for _ in range(2):
+        assert "waits until more pods may be evicted" in apply()[0]
+    assert not cluster.evicted and cluster.objects[LEASE]["metadata"]["resourceVersion"] == "7"
+    apply("--max-evictions-per-hour=11")
+    assert cluster.evicted == [WEB] and counted(cluster) == 11
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        json.dumps([ago(3700)] * 10),
+        json.dumps([ago(-3700)] * 10),
+        json.dumps(["now", None, 3, [], ""] * 10),
+        '{"a": "b"}',
+        "[",
+        "",
+        3,
+    ],
+)
+def test_what_is_no_eviction_of_the_last_hour(cluster, apply, value):
+    cluster.objects[LEASE] = lease(annotations={EVICTIONS: value, "other": "kept"})
+    apply()
+    assert cluster.evicted == [WEB] and counted(cluster) == 1
+    assert cluster.objects[LEASE]["metadata"]["annotations"]["other"] == "kept"
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_another_process_evicts(cluster, apply, first):
+    """It has counted an eviction while this one made its plan."""
+    if not first:
+        cluster.objects[LEASE] = lease(ago(600))
+
+    def other():
+        cluster.objects[LEASE] = lease(ago(600), ago(0))
+        cluster.objects[LEASE]["metadata"]["resourceVersion"] = "8"
+
+    cluster.server.before_write = other
+    assert apply(status=2)[1] == "another process evicts pods"
+    assert not cluster.evicted and counted(cluster) == 2
+
+
+@pytest.mark.parametrize("answer", [(403, {}), (404, {}), (422, {}), (200, "["), (200, [])])
+def test_an_eviction_that_cannot_be_counted(cluster, apply, answer):
+    cluster.refused[LEASE] = answer
+    apply(status=2)
+    assert not cluster.evicted
+
+
+def test_a_count_that_takes_too_long(cluster, apply):
+    """Another process may plan again by now, so the eviction is not requested."""
+    began = time.monotonic()
+    cluster.server.before_write = lambda: wait_until(lambda: time.monotonic() > began + 3)
+    said, _ = apply("--interval=1s", status=1)
+    assert "\nnot evicted shop/web-0 from node-0000: " in said
+    assert not cluster.evicted and counted(cluster) == 1
+
+
+@pytest.mark.parametrize("answer", [403, "[", {}, {"metadata": {"resourceVersion": 3}}])
+def test_a_lease_that_cannot_be_read(cluster, apply, answer):
+    cluster.objects[LEASE] = answer
+    apply(status=2)
+    assert not cluster.evicted
+
+
+# -- for long --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(name="watch")
+def fixture_watch(cluster, apply, run, binary):
+    def start(*words):
+        server = f"--server={cluster.url}"
+        argv = [binary("kubectl-plimsoll"), "rebalance", "--watch", "--interval=1s", server, *words]
+        return run(argv, env={"KUBECONFIG": ""})
+
+    return start
+
+
+def wait_cycles(cluster, count=2):
+    """So many plans are made from here on."""
+    nodes, seen = cluster.objects["/api/v1/nodes"], []
+
+    def give(_):
+        seen.append(1)
+        return (200, {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": nodes})
+
+    cluster.objects["/api/v1/nodes"] = give
+    wait_until(lambda: len(seen) > count, what="plans")
+    cluster.objects["/api/v1/nodes"] = nodes
+
+
+def test_it_goes_on(cluster, watch):
+    """A line for what changes; neither a budget nor an API server that fails ends it."""
+    cluster.budgets.add(WEB)
+    process = watch("--apply")
+    wait_cycles(cluster)
+    assert process.text().count("1 protected (shop/web-0: 429 ") == 1 and not process.stderr()
+
+    nodes = cluster.objects["/api/v1/nodes"]
+    cluster.objects["/api/v1/nodes"] = 403
+    wait_until(lambda: "403" in process.stderr(), what="the error")
+    cluster.objects["/api/v1/nodes"] = nodes
+    wait_cycles(cluster)
+    assert len(process.stderr().splitlines()) == 1
+
+    cluster.budgets.clear()
+    wait_until(lambda: cluster.evicted, what="the eviction")
+    wait_cycles(cluster)
+    assert process.text().count("\nevicted shop/web-0 from node-0000\n") == 1
+    assert counted(cluster) == 1
+    process.stop()
+
+
+def test_kill_after_the_count(cluster, watch):
+    """The eviction did not happen, but counts: the next process never evicts more than it may."""
+    killed = watch("--apply", "--max-evictions-per-hour=1")
+    cluster.server.before_write = killed.kill
+    wait_until(lambda: LEASE in cluster.objects, what="the count")
+    cluster.server.before_write = lambda: None
+    assert not cluster.evicted and counted(cluster) == 1
+    process = watch("--apply", "--max-evictions-per-hour=1")
+    wait_until(lambda: "waits until more pods may be evicted" in process.text(), what="its plan")
+    wait_cycles(cluster)
+    assert not cluster.evicted
+    process.kill()
+    watch("--apply", "--max-evictions-per-hour=2")
+    wait_until(lambda: cluster.evicted == [WEB], what="the eviction")
+
+
+def test_a_plan_again_and_again(cluster, watch):
+    process = watch()
+    wait_cycles(cluster)
+    assert process.text().count("This is a plan.") == 1
+    cluster.objects["/api/v1/nodes"] = cluster.objects["/api/v1/nodes"][1:]
+    wait_until(lambda: "No node is above" in process.text(), what="another plan")
+    assert not cluster.evicted and LEASE not in cluster.objects
+
+
+def test_no_document_again_and_again(shop, plimsoll):
+    said = plimsoll("rebalance", "--watch", "-ojson", status=2)
+    assert "--watch: expected with -o table or wide" in said

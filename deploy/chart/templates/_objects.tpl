@@ -47,7 +47,7 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- define "plimsoll.workload" -}}
 {{- $root := .root -}}
 {{- $o := .object -}}
-{{- $part := get (dict "plimsoll-controller" "controller" "plimsoll-cleanup" "controller" "plimsoll-doctor" "controller" "plimsoll-extender" "extender" "plimsoll-scheduler" "secondScheduler") $o.metadata.name -}}
+{{- $part := get (dict "plimsoll-controller" "controller" "plimsoll-cleanup" "controller" "plimsoll-doctor" "controller" "plimsoll-rebalance" "controller" "plimsoll-extender" "extender" "plimsoll-scheduler" "secondScheduler") $o.metadata.name -}}
 {{- $values := get $root.Values $part -}}
 {{- $template := $o.spec.template | default $o -}}
 {{- $pod := $template.spec -}}
@@ -97,7 +97,10 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- if and $root.Values.images.registry (hasPrefix "plimsoll-" $c.image) -}}
 {{- $repository = printf "%s/%s" $root.Values.images.registry $repository -}}
 {{- end -}}
-{{- $isTask := has $c.name (list "cleanup" "doctor") -}}
+{{- $isTask := has $c.name (list "cleanup" "doctor" "rebalance") -}}
+{{- if eq $c.name "rebalance" -}}
+{{- $_ := set $c "args" (concat $c.args $root.Values.rebalance.extraArgs) -}}
+{{- end -}}
 {{- if and (hasPrefix "plimsoll-" $c.image) (not $isTask) -}}
 {{- $env := list -}}
 {{- range $c.env -}}

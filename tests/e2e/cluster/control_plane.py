@@ -32,6 +32,7 @@ AUDIT_POLICY = {
             "users": [
                 "system:serviceaccount:kube-system:plimsoll-controller",
                 "system:serviceaccount:kube-system:plimsoll-extender",
+                "system:serviceaccount:kube-system:plimsoll-rebalance",
             ],
         },
         {"level": "None"},

@@ -1,0 +1,34 @@
+/*
+ * The evictions of the last hour, in an annotation of the Lease plimsoll-rebalance in Plimsoll's
+ * namespace. The Lease makes several processes evict like one:
+ *
+ *     A plan begins by reading the Lease, and no sooner than the interval after the last eviction.
+ *     An eviction is first counted, with the resource version that was read: if another process has
+ *         counted one since then, the API server refuses, and the plan ends.
+ *     An eviction that was counted is requested within the interval, or not at all.
+ *
+ * So each plan sees the effect of all earlier evictions. There are neither terms nor renewals: a
+ * process that is killed blocks nobody, and what it has counted stays. A count without an eviction
+ * is possible, an eviction without a count is not.
+ */
+#pragma once
+
+#include "base/attributes.h"
+#include "cli/cluster/cluster.h"
+
+/* Zero-initialised, with the first two members set. */
+struct rebalance_ledger {
+        struct cluster *cluster; /* borrowed */
+        const char *namespace;   /* borrowed */
+        json_t *lease;           /* NULL: there is none */
+        json_t *times;           /* of the evictions, as texts; the last one at the end */
+};
+
+/** rebalance_ledger_read() - Return: 0; negative errno */
+_must_check_ int rebalance_ledger_read(struct rebalance_ledger *ledger, struct error *err);
+void rebalance_ledger_done(struct rebalance_ledger *ledger);
+/** rebalance_ledger_last_unix_ms() - when a pod was evicted last; 0: not in the last hour */
+int64_t rebalance_ledger_last_unix_ms(const struct rebalance_ledger *ledger);
+/** rebalance_ledger_add() - count an eviction. Return: 0; -EBUSY: another process has counted one;
+ * another negative errno. If it is negative, do not evict */
+_must_check_ int rebalance_ledger_add(struct rebalance_ledger *ledger, struct error *err);
