@@ -26,9 +26,41 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
                         *at = '?';
 }
 
+/* People copy fixes into a shell. */
+static bool is_name(const char *text) {
+        return text && !text[strspn(text, NAME_LOWER "-.")];
+}
+
 void doctor_name(struct doctor_finding *finding, const char *subject) {
-        if (subject && !subject[strspn(subject, NAME_LOWER "-.")])
+        if (is_name(subject))
                 (void)snprintf(finding->subject, sizeof(finding->subject), "%s", subject);
+}
+
+/* The release of Helm that an object belongs to; borrowed, NULL: none. */
+static const char *release_of(const struct doctor_facts *facts) {
+        static const enum doctor_object ours[] = {DOCTOR_CONTROLLER, DOCTOR_EXTENDER,
+                                                  DOCTOR_SCHEDULER, DOCTOR_SERVICE};
+
+        for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+                const char *release = json_string_at(facts->objects[ours[i]].json, "metadata",
+                                                     "annotations", "meta.helm.sh/release-name",
+                                                     NULL);
+                if (is_name(release))
+                        return release;
+        }
+        return NULL;
+}
+
+static void put_update(const struct doctor_facts *facts, const struct doctor_check *check,
+                       struct buf *out) {
+        const char *release = release_of(facts);
+
+        if (!release)
+                buf_printf(out, "kubectl apply %s", check->apply);
+        else
+                buf_printf(out, "helm upgrade %s deploy/chart -n %s --reset-then-reuse-values%s%s",
+                           release, facts->namespace, check->values ? " --set " : "",
+                           check->values ? check->values : "");
 }
 
 char *doctor_text(const struct doctor_facts *facts, const struct doctor_finding *finding,
@@ -37,9 +69,12 @@ char *doctor_text(const struct doctor_facts *facts, const struct doctor_finding 
         const char *subject = finding->subject[0] ? finding->subject : "NAME";
 
         for (const char *there; (there = strchr(text, '@')) != NULL; text = there) {
-                bool is_namespace = strncmp(there, "@NS", strlen("@NS")) == 0;
                 buf_append(&out, text, (size_t)(there - text));
-                buf_puts(&out, is_namespace ? facts->namespace : subject);
+                if (strncmp(there, "@UP", strlen("@UP")) == 0)
+                        put_update(facts, finding->check, &out);
+                else
+                        buf_puts(&out, strncmp(there, "@NS", strlen("@NS")) == 0 ? facts->namespace
+                                                                                 : subject);
                 there += strlen("@NS");
         }
         buf_puts(&out, text);

@@ -33,6 +33,9 @@ struct doctor_check {
         enum doctor_object needs;      /* see doctor_needs() */
         enum doctor_object needs_page; /* DOCTOR_CONTROLLER or DOCTOR_EXTENDER; 0: none */
         bool needs_entry;              /* the extender's, in the scheduler's configuration */
+        /* For @UP in the fix. */
+        const char *apply;  /* the arguments of `kubectl apply` */
+        const char *values; /* with Helm: those of --set; NULL: none */
         /* For functions that several rows share: what to look at, and the finding. */
         enum doctor_object object;
         enum doctor_account account;
@@ -67,7 +70,7 @@ void doctor_name(struct doctor_finding *finding, const char *subject);
  * doctor_needs() - does the object exist?
  *
  * If it does not, another check reports that, and this one is OK. If it could not be read, this one
- * is UNKNOWN. The same holds for the functions below.
+ * is UNKNOWN. This also applies to the functions below.
  */
 bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
                   struct doctor_finding *finding);
@@ -94,7 +97,7 @@ bool doctor_needs_flags(const struct doctor_flags *flags, struct doctor_finding 
 /** doctor_minor() - x in the API server's version 1.x; 0: unknown */
 unsigned doctor_minor(const struct doctor_facts *facts);
 
-/** doctor_text() - replace @NS by the namespace and @IT by the finding's subject; owned by the
- * caller */
+/** doctor_text() - replace @NS by the namespace, @IT by the finding's subject, and @UP by the
+ * command that applies the manifests or the chart again; owned by the caller */
 char *doctor_text(const struct doctor_facts *facts, const struct doctor_finding *finding,
                   const char *text);

@@ -289,7 +289,8 @@ static const struct doctor_check rows[] = {
         {"exporters", "a node without a working source has no annotations",
          "connect, timeout: the port is wrong, or a NetworkPolicy or firewall blocks it; dns: the "
          "name does not resolve, or a NetworkPolicy blocks port 53 (UDP). "
-         "deploy/base/network-policy.yaml has the open ports. The addresses: kubectl -n @NS logs "
+         "deploy/base/network-policy.yaml has the open ports; with Helm, add others to "
+         "networkPolicies.extraEgressPorts. The addresses: kubectl -n @NS logs "
          "deploy/plimsoll-controller | grep what=scrape",
          check_exporters, .needs_page = DOCTOR_CONTROLLER},
         {"samples", "the annotations of these nodes are not updated",
@@ -321,7 +322,7 @@ static const struct doctor_check rows[] = {
                  KUBE_PORT_EXTENDER) "/proxy/readyz?verbose'",
          check_table, .needs_page = DOCTOR_EXTENDER},
         {"certificate", "the scheduler cannot call the extender after that",
-         "renew the Secret plimsoll-extender-tls, see docs/install.md", check_certificate,
+         "renew the Secret plimsoll-extender-tls, see docs/tls.md", check_certificate,
          .needs_page = DOCTOR_EXTENDER},
 };
 

@@ -168,7 +168,11 @@ static const struct doctor_check rows[] = {
          check_nodes, .set = DOCTOR_SHARED, .state = DOCTOR_FAULT,
          .what = "have annotations that another program also writes"},
         {"metrics-written", "limits and weights of this metric have no effect",
-         "plimsoll-controller --dry-run --once prints the reason for each metric", check_unwritten},
+         "a kubelet has only CPU, memory, swap and PSI, and metrics-server only CPU and memory: "
+         "run "
+         "node_exporter for others. The reason for each metric: kubectl -n @NS exec "
+         "deploy/plimsoll-controller -- /usr/bin/plimsoll-controller --dry-run --once",
+         check_unwritten},
         {"nodes-ready", "these nodes take no pods", "kubectl describe node @IT", check_nodes,
          .set = DOCTOR_NOT_READY, .what = "are not ready"},
         {"nodes-cordoned", "the few other nodes get all the load", "kubectl uncordon @IT",
@@ -181,9 +185,10 @@ static const struct doctor_check rows[] = {
          "kubectl -n @NS logs deploy/plimsoll-controller | grep 'idle CPU'", check_offers,
          .set = DOCTOR_OFFERLESS, .what = "offer no idle CPU, although the policy has spec.idle"},
         {"idle-left", "nothing lowers the offer when these nodes get busy",
-         "kubectl apply -k deploy/idle until the controller has removed the offers; or stop the "
-         "controllers and run plimsoll-controller --cleanup",
-         check_offers, .needs = DOCTOR_POLICY, .set = DOCTOR_OFFER_LEFT, .state = DOCTOR_WARNING,
+         "@UP, until the controller has removed the offers; without a controller, kubectl apply -k "
+         "deploy/cleanup",
+         check_offers, .apply = "-k deploy/idle", .values = "idle.enabled=true",
+         .needs = DOCTOR_POLICY, .set = DOCTOR_OFFER_LEFT, .state = DOCTOR_WARNING,
          .what = "still offer idle CPU, although the policy has no spec.idle"},
         {"idle-pods", "these pods count twice, and get CPU before other batch pods do",
          "remove cpu from the pods' requests; if their template has none, remove it from default "

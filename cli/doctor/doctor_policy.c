@@ -125,7 +125,8 @@ static void check_priorities(const struct doctor_facts *facts, struct doctor_fin
 
 static const struct doctor_check rows[] = {
         {"policy-definition", "you cannot change the policy with an object in the cluster",
-         "kubectl apply -k deploy/; kubectl apply -f policy/policy.yaml", check_definition},
+         "@UP; kubectl apply -f policy/policy.yaml", check_definition, .apply = "-k deploy/",
+         .values = "crds.enabled=true"},
         {"policy-established", "the API server accepts no policies until then",
          "kubectl describe crd dynamicschedulerpolicies.scheduler.policy.crane.io",
          check_established, .needs = DOCTOR_CRD},
@@ -136,12 +137,12 @@ static const struct doctor_check rows[] = {
          "object",
          check_file, .needs = DOCTOR_CONTROLLER},
         {"policy-valid", "the previous policy stays in force",
-         "plimsoll-controller --check-config --policy-config-path=FILE", check_valid,
-         .needs = DOCTOR_POLICY},
+         "kubectl edit dsp default; kubectl plimsoll simulate -f FILE checks a policy before you "
+         "apply it",
+         check_valid, .needs = DOCTOR_POLICY},
         {"policy-warnings",
          "a misspelled field or metric has no effect, or the policy decides worse than it looks",
-         "plimsoll-controller --check-config --policy-config-path=FILE prints all warnings",
-         check_warnings, .needs = DOCTOR_POLICY},
+         "kubectl edit dsp default", check_warnings, .needs = DOCTOR_POLICY},
         {"policy-in-force", "another policy decides",
          "kubectl get dsp; kubectl -n @NS logs deploy/plimsoll-controller | grep policy",
          check_in_force, .needs = DOCTOR_POLICY},
