@@ -9,8 +9,9 @@
 #include "base/attributes.h"
 #include "cli/doctor/doctor_facts.h"
 
-/* From the least severe. UNKNOWN: the facts could not be read, which is not a fault. */
-enum doctor_state { DOCTOR_OK, DOCTOR_UNKNOWN, DOCTOR_WARNING, DOCTOR_FAULT };
+/* From the least severe. UNKNOWN: the facts could not be read, which is not a fault. WAIT: a fault
+ * that is usual while a program starts. */
+enum doctor_state { DOCTOR_OK, DOCTOR_UNKNOWN, DOCTOR_WARNING, DOCTOR_FAULT, DOCTOR_WAIT };
 
 enum { DOCTOR_WHAT_MAX = 512, DOCTOR_SUBJECT_MAX = 254 /* the name of a node or a pod */ };
 
@@ -33,6 +34,8 @@ struct doctor_check {
         enum doctor_object needs;      /* see doctor_needs() */
         enum doctor_object needs_page; /* DOCTOR_CONTROLLER or DOCTOR_EXTENDER; 0: none */
         bool needs_entry;              /* the extender's, in the scheduler's configuration */
+        /* DOCTOR_CONTROLLER or DOCTOR_EXTENDER: its faults are usual while that program starts */
+        enum doctor_object settles;
         /* For @UP in the fix. */
         const char *apply;  /* the arguments of `kubectl apply` */
         const char *values; /* with Helm: those of --set; NULL: none */

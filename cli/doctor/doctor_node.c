@@ -136,11 +136,13 @@ static void check_idle_pods(const struct doctor_facts *facts, struct doctor_find
 static const struct doctor_check rows[] = {
         {"annotations", "these nodes pass, but nothing is known about their load",
          "kubectl -n @NS logs deploy/plimsoll-controller | grep 'node is failing'", check_bare,
-         .set = DOCTOR_BARE, .what = "have no annotation of the policy"},
+         .set = DOCTOR_BARE, .settles = DOCTOR_CONTROLLER,
+         .what = "have no annotation of the policy"},
         {"annotations-fresh", "the limit is ignored on these nodes, and old values rank them",
          "kubectl -n @NS logs deploy/plimsoll-controller | grep -e failing -e lease -e clock; "
          "if they are old by whole hours, run the extender with --annotation-timezone",
-         check_nodes, .set = DOCTOR_STALE, .what = "have an annotation that has expired"},
+         check_nodes, .set = DOCTOR_STALE, .settles = DOCTOR_CONTROLLER,
+         .what = "have an annotation that has expired"},
         {"annotations-format", "an unreadable value is ignored",
          "kubectl get node @IT -o jsonpath='{.metadata.annotations}'", check_nodes,
          .set = DOCTOR_MALFORMED, .state = DOCTOR_WARNING,
@@ -172,7 +174,7 @@ static const struct doctor_check rows[] = {
          "run "
          "node_exporter for others. The reason for each metric: kubectl -n @NS exec "
          "deploy/plimsoll-controller -- /usr/bin/plimsoll-controller --dry-run --once",
-         check_unwritten},
+         check_unwritten, .settles = DOCTOR_CONTROLLER},
         {"nodes-ready", "these nodes take no pods", "kubectl describe node @IT", check_nodes,
          .set = DOCTOR_NOT_READY, .what = "are not ready"},
         {"nodes-cordoned", "the few other nodes get all the load", "kubectl uncordon @IT",
@@ -183,7 +185,8 @@ static const struct doctor_check rows[] = {
          check_kubelets, .needs = DOCTOR_KUBELET_REQUESTS},
         {"idle-offers", "no batch pod is placed on these nodes",
          "kubectl -n @NS logs deploy/plimsoll-controller | grep 'idle CPU'", check_offers,
-         .set = DOCTOR_OFFERLESS, .what = "offer no idle CPU, although the policy has spec.idle"},
+         .set = DOCTOR_OFFERLESS, .settles = DOCTOR_CONTROLLER,
+         .what = "offer no idle CPU, although the policy has spec.idle"},
         {"idle-left", "nothing lowers the offer when these nodes get busy",
          "@UP, until the controller has removed the offers; without a controller, kubectl apply -k "
          "deploy/cleanup",

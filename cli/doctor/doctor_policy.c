@@ -145,7 +145,7 @@ static const struct doctor_check rows[] = {
          "kubectl edit dsp default", check_warnings, .needs = DOCTOR_POLICY},
         {"policy-in-force", "another policy decides",
          "kubectl get dsp; kubectl -n @NS logs deploy/plimsoll-controller | grep policy",
-         check_in_force, .needs = DOCTOR_POLICY},
+         check_in_force, .needs = DOCTOR_POLICY, .settles = DOCTOR_CONTROLLER},
         {"policy-limits", "no pod can be scheduled",
          "add nodes, raise maxLimitPecent, or set whenAllOver: pass", check_limits},
         {"policy-weights", "all nodes get the same score", "add spec.priority", check_priorities},

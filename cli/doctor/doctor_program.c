@@ -211,14 +211,14 @@ static const struct doctor_check rows[] = {
         {"controller-replicas", "annotations expire while no replica is ready",
          "kubectl -n @NS get pods -l app.kubernetes.io/name=plimsoll-controller; kubectl -n @NS "
          "scale deploy/plimsoll-controller --replicas=2",
-         check_replicas, .needs = DOCTOR_CONTROLLER},
+         check_replicas, .needs = DOCTOR_CONTROLLER, .settles = DOCTOR_CONTROLLER},
         {"extender", "the scheduler has nothing to call", "@UP", check_extender,
          .apply = "-k deploy/", .object = DOCTOR_EXTENDER, .state = DOCTOR_FAULT,
          .what = "no Deployment plimsoll-extender in @NS"},
         {"extender-replicas", "pods are placed without load while no replica is ready",
          "kubectl -n @NS get pods -l app.kubernetes.io/name=plimsoll-extender; kubectl -n @NS "
          "scale deploy/plimsoll-extender --replicas=2",
-         check_replicas, .needs = DOCTOR_EXTENDER},
+         check_replicas, .needs = DOCTOR_EXTENDER, .settles = DOCTOR_EXTENDER},
         {"extender-service", "the scheduler's urlPrefix has its address", "@UP", check_service,
          .apply = "-k deploy/", .needs = DOCTOR_EXTENDER},
         {"restarts", "windows are empty after a restart", "kubectl -n @NS logs --previous @IT",
