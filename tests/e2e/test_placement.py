@@ -129,7 +129,7 @@ def test_load_evicts_nobody_from_full_nodes(fleet, namespace, stack, priority_cl
         f"{len(before)} pods stayed on full, hot nodes; the urgent one waits: {condition['message']!r}"
     )
 
-    # Where the load allows it, preemption is as useful as ever. The pod waits for room, as far as
+    # Where the load allows it, preemption is as useful as before. The pod waits for room, as far as
     # kube-scheduler knows, so that it looks again when a pod ends somewhere, or after 5 minutes.
     calm = names[1]
     fleet.set_load([calm], **CALM)

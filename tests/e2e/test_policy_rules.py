@@ -67,7 +67,7 @@ def test_last_leaves_no_pod_pending(fleet, namespace, plimsoll, scheduler, figur
     assert unschedulable(namespace) == [] and namespace.events("FailedScheduling") == []
     namespace.delete_pods()
 
-    # The same nodes, but for the one with room.
+    # The same nodes, except for the one with room.
     fleet.remove([names[2]])
     name = f"{namespace.name}-reject"
     start(plimsoll, scheduler, last_policy(scoring, "reject"), name, 2 * len(names) - 2)

@@ -93,7 +93,7 @@ def annotate(fleet, name, usage):
 
 
 def add_nodes(fleet, seed):
-    """{node: zone}; a node is the busier the higher its number, but for some luck. The last five of
+    """{node: zone}; a node is the busier the higher its number, except for some luck. The last five of
     each zone are special."""
     zones, luck = {}, random.Random(seed)
     for zone, count in NODES.items():

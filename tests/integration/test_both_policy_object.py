@@ -154,7 +154,7 @@ def test_a_misspelt_metric_is_told(run, binary, cluster):
     (event,) = cluster.get(EVENTS)["items"]
     assert (event["type"], event["reason"]) == ("Warning", "PolicyWarning")
     assert event["message"] == f"the policy is in force, {warning}"
-    # Mended, it is as if it had never been.
+    # Fixed, it is as if it had never been.
     apply(cluster, policy(0.8))
     wait_until(lambda: condition(cluster)[0]["message"] == "policy is valid", what="the mending")
     wait_until(lambda: "warning" not in program.told(), what="the end of the warning")

@@ -1,5 +1,5 @@
 """Clients that ask for a page and do not read it: what all of them hold together is bounded, in the
-program and in the kernel, and the probes are answered meanwhile."""
+program and in the kernel, and the probes are answered in the meantime."""
 
 import contextlib
 import copy

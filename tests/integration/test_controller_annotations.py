@@ -220,7 +220,7 @@ def test_nothing_is_written_for_its_own_sake(start_standin, start_exporters, sta
 
 
 def test_forged_annotations_are_replaced(start_standin, start_exporters, start_controller):
-    """Whoever may write a node, its kubelet say: with a usual time, one far ahead, or no reading."""
+    """Anybody who may write a node, its kubelet say: with a usual time, one far ahead, or no reading."""
     standin, exporters = start_standin("--nodes", 3), start_exporters(*FAST)
     for number in (1, 2, 3):
         exporters.set([f"127.1.0.{number}"], load={"cpu": 0.5})
@@ -312,7 +312,7 @@ def test_nodes_come_and_go(start_standin, start_exporters, start_controller):
     assert abs(reading(standin, "node-0000", "cpu_usage_max_avg_1h").value - 0.2) < 0.02
     assert [len(exporters.scrapes(f"127.1.0.{i}")) for i in (1, 2)] == scraped
     assert controller.metric("plimsoll_nodes") == 3
-    # A node that moves is measured at its new place, without a word about the way there.
+    # A node that moves is measured at its new place, and nothing is said about the way there.
     standin.patch(
         "/api/v1/nodes/node-0002/status",
         {"status": {"addresses": [{"type": "InternalIP", "address": "127.7.0.1"}]}},
@@ -325,7 +325,7 @@ def test_hot_values(start_standin, start_exporters, start_controller):
     """Counted from pods that are bound, before the start and after it."""
     standin, exporters = start_standin("--nodes", 4), start_exporters(*FAST)
     a, b, c, _ = node_names(4)
-    # Before the start: four on b, which run already by then.
+    # Before the start: four on b, which run already by that time.
     standin.wait_job(
         standin.add_pods(4, prefix="early-", nodes=[b], phase="Running", per_second=200)
     )

@@ -124,7 +124,7 @@ def test_all_over(explain):
 
 
 def estimated_input():
-    """Two nodes of 10 CPUs at 40 %. `a` was given a pod of 2 CPUs a minute before its reading; so
+    """Two nodes of 10 CPUs at 40%. `a` was given a pod of 2 CPUs a minute before its reading; so
     pods use twice what they request: 8 CPUs, by pods that request 4 within the window."""
 
     def pod(name, cpu, on=None, created="2026-07-23T10:00:00Z"):
