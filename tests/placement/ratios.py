@@ -152,7 +152,7 @@ def is_factor(measured):
 
 
 def verdict(left, one, other):
-    """How @one stands beside @other: "better", "level" or "worse"."""
+    """How @one compares with @other: "better", "level" or "worse"."""
     difference = left.difference(one, other)
     if not difference.is_beyond():
         return "level"
