@@ -48,7 +48,7 @@ OLDER = {
 
 
 def kubernetes(version):
-    """kube-apiserver reports what it was told here, and clients go by it."""
+    """kube-apiserver reports what it was told here, and clients use it."""
     minor = version.split(".")[1]
     return {
         "ldflags": " ".join(
