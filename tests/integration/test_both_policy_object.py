@@ -90,9 +90,9 @@ def test_the_extender_judges_by_it(run, binary, cluster):
         return fetch(extender.url + "/filter", "POST", body).json()["NodeNames"]
 
     apply(cluster, policy(0.5))
-    wait_until(lambda: passing() == [], what="the limit of 50 %")
+    wait_until(lambda: passing() == [], what="the limit of 50%")
     apply(cluster, policy(0.6))
-    wait_until(lambda: passing() == ["node-0000"], what="the limit of 60 %")
+    wait_until(lambda: passing() == ["node-0000"], what="the limit of 60%")
 
 
 def test_the_controller_writes_its_status(run, binary, cluster):
