@@ -70,7 +70,7 @@ class Left:
             lambda without: self.ratio(other, without) - self.ratio(one, without), self.count
         )
 
-    def has_jam(self, algorithm):
+    def leaves_pending(self, algorithm):
         """Pods stay pending for which the baseline has a node."""
         left = [mean(self.rows[name]["pendingPods"]) for name in (algorithm, runs.BASELINE)]
         return left[0] > left[1] + 10

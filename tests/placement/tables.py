@@ -356,7 +356,7 @@ def result_row(results, left, columns):
     cells = [left.scenario, f"{ratios.mean(left.rows[runs.BASELINE][minutes]):,.0f}"]
     attainable = [runs.BASELINE, runs.OURS, *results.rivals, *results.variants]
     for name in columns:
-        text = str(left.measured(name)) + (" (jam)" if left.has_jam(name) else "")
+        text = str(left.measured(name)) + (" (pending)" if left.leaves_pending(name) else "")
         is_best = name in attainable and best_alone(left, name, attainable)
         cells.append(f"**{text}**" if is_best else text)
     return cells

@@ -34,6 +34,7 @@ WORDS = {
     r"once more": "again",
     r"by then": "before that",
     r"anew": "again",
+    r"jam(s|med)?": "pending pods",
     r"besides?": "next to, in addition to, except for",
     r"goe?s? by": "follows, uses",
     r"h[eo]lds? for": "applies to",
