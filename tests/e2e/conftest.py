@@ -314,7 +314,7 @@ def kubectl():
 
 @pytest.fixture
 def verb(plane, tmp_path):
-    """What kubectl-plimsoll prints about the cluster; status 1 is an answer, too."""
+    """What kubectl-plimsoll prints about the cluster; status 1 is an answer as well."""
 
     def call(*words):
         env = {"KUBECONFIG": str(plane.kubeconfig)}

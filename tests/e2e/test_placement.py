@@ -151,7 +151,7 @@ def test_load_evicts_nobody_from_full_nodes(fleet, namespace, stack, priority_cl
 def test_decisions_say_where_pods_went(fleet, namespace, stack, figure, scoring):
     """/decisions has, of every pod, the node where it is as the best, or as one of several."""
     (hot,) = fleet.add(1, load=HOT)
-    # By `absolute` 87 points, and 75, 72 and 70: the best one is so in whole tens, too.
+    # By `absolute` 87 points, and 75, 72 and 70: the best one is so in whole tens as well.
     calm = [fleet.add(1, load={"cpu": cpu, "mem": 0.1})[0] for cpu in (0.15, 0.4, 0.45, 0.5)]
     content = fast_policy()
     content["spec"]["extender"] = {"scoring": scoring}

@@ -154,7 +154,7 @@ def test_pods_go_where_they_would_go(fleet, namespace, plimsoll, scheduler, figu
         else:
             assert lists(extender, "short") == 0
         namespace.delete_pods()
-    # What is soft differs by a pod or two from run to run, too.
+    # What is soft differs by a pod or two from run to run as well.
     for app, pods in (("web", 2), ("hard", 1)):
         uneven, without = (
             max(by_zone[shortlist, app][zone] for zone in NODES)

@@ -15,7 +15,7 @@ TASKS_EVERY = 50
 
 
 class LeapingClock:
-    """Programs that have `env` share it, Python ones, too. They need a build without sanitizers."""
+    """Programs that have `env` share it, Python ones as well. They need a build without sanitizers."""
 
     def __init__(self, path, speed=1):
         shim = os.path.join(os.environ["PLIMSOLL_RELEASE_DIR"], "tests", "libleaping_clock.so")

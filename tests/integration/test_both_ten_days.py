@@ -185,7 +185,7 @@ def start_churn(start_standin, start_exporters, run, binary, tmp_path, monkeypat
 
 
 def live(churn, hours, path):
-    """{program: {measure: what it took at the end of each hour}}, which is written to a file, too."""
+    """{program: {measure: what it took at the end of each hour}}, which is written to a file as well."""
     programs = {"controller": churn.controller.process, "extender": churn.extender.process}
     rows = []
     for hour in range(hours):

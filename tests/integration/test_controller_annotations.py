@@ -260,7 +260,7 @@ def test_a_long_period_is_kept(start_standin, start_exporters, start_controller)
 def test_prefix_zone_and_selector(start_standin, start_exporters, start_controller):
     """crane's clock and a prefix for every key, only on the selected nodes."""
     standin, exporters = start_standin(), start_exporters(*FAST)
-    # What stands there under crane's clock is read by it, too.
+    # What stands there under crane's clock is read by it as well.
     old = {"load.example.com/cpu_usage_max_avg_1h": f"0.99000,{ago(60 - 8 * 3600)}"}
     standin.add_nodes(2, labels={"pool": "web"}, annotations=old)
     standin.add_nodes(2, start=2, labels={"pool": "batch"})

@@ -39,6 +39,7 @@ WORDS = {
     r"goe?s? by": "follows, uses",
     r"h[eo]lds? for": "applies to",
     r"\d+ %": "N%",
+    r", too(?=[.;,)])": "also, as well",
 }
 MIN_WORDS = 100  # of a page that is rated
 HARDEST = 5

@@ -96,7 +96,8 @@ TEST_BETWEEN(bad_pair, set_up, tear_down) {
         assert_return_code(unlink(nothing), errno);
 }
 
-/* Served all the same: anybody who does not verify is better off. It may be taken up again, too. */
+/* Served all the same: anybody who does not verify is better off. It may be taken up again as well.
+ */
 TEST(start_with_expired) {
         struct http_server_options options = {
                 .bind_address = "127.0.0.1",

@@ -362,7 +362,7 @@ TEST(clock_set_back) {
         assert_int_equal(score(table, "a", NOW), 80);
         node_table_publish(table, NOW + MS_PER_MIN);
         assert_int_equal(score(table, "a", NOW + MS_PER_MIN), 100);
-        /* What is bound then counts, too. */
+        /* What is bound then counts as well. */
         node_table_publish(table, ahead);
         for (int i = 0; i < 2; i++)
                 node_table_bind(table, "a", ahead, ahead);
