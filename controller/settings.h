@@ -13,7 +13,7 @@
 #include "program/program_options.h"
 
 struct settings {
-        struct controller_options controller; /* but for its sources */
+        struct controller_options controller; /* without its sources */
         const char *sources_path;             /* a file with them; NULL: none */
         struct source_list_rules source_rules;
         struct source_list *sources; /* those of the flags; NULL: there is a file */

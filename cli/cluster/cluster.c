@@ -23,7 +23,7 @@ enum {
         NAMES_LIMIT = 500,
 };
 
-/* Ten years, which is no limit. */
+/* Ten years: in effect without limit. */
 static const int64_t timeout_max_ms = 10 * 365 * 24 * (MS_PER_MIN * 60);
 
 struct cluster {

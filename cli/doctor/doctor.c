@@ -77,7 +77,7 @@ static int look_take(struct look *look, struct error *err) {
 }
 
 static int look_status(const struct look *look) {
-        if (look->report->counts[DOCTOR_FAULT] > 0)
+        if (look->report->counts[DOCTOR_FAULT] > 0 || look->report->counts[DOCTOR_WAIT] > 0)
                 return 2;
         return look->report->counts[DOCTOR_WARNING] > 0 && settings.fail_on == 0 ? 1 : 0;
 }
@@ -142,9 +142,10 @@ const struct verb doctor_verb = {
                  "Check the programs, their permissions, the policy, the annotations of the nodes\n"
                  "and the configuration of the scheduler. For each problem, print why it matters\n"
                  "and how to fix it; -o wide prints all checks. A check is `unknown` if you may\n"
-                 "not read what it needs, or if nothing answers.\n"
+                 "not read what it needs, or if nothing answers. It is `wait` if its error is\n"
+                 "usual in the first minutes of a program.\n"
                  "\n"
-                 "Exit status: 0 if all is well, 1 for warnings, 2 for errors.\n"
+                 "Exit status: 0 if all is well, 1 for warnings, 2 for errors and `wait`.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll doctor --fail-on=error --wait=5m\n"

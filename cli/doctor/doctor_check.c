@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/name.h"
 #include "base/number.h"
+#include "base/timestamp.h"
 #include "codec/json.h"
 
-enum { TEXT_MAX_BYTES = 4096 };
+enum { TEXT_MAX_BYTES = 4096, STARTING_MAX_MS = 3 * MS_PER_MIN };
 
 /* ---- Findings. */
 
@@ -26,9 +28,41 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
                         *at = '?';
 }
 
+/* People copy fixes into a shell. */
+static bool is_name(const char *text) {
+        return text && !text[strspn(text, NAME_LOWER "-.")];
+}
+
 void doctor_name(struct doctor_finding *finding, const char *subject) {
-        if (subject && !subject[strspn(subject, NAME_LOWER "-.")])
+        if (is_name(subject))
                 (void)snprintf(finding->subject, sizeof(finding->subject), "%s", subject);
+}
+
+/* The release of Helm that an object belongs to; borrowed, NULL: none. */
+static const char *release_of(const struct doctor_facts *facts) {
+        static const enum doctor_object ours[] = {DOCTOR_CONTROLLER, DOCTOR_EXTENDER,
+                                                  DOCTOR_SCHEDULER, DOCTOR_SERVICE};
+
+        for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+                const char *release = json_string_at(facts->objects[ours[i]].json, "metadata",
+                                                     "annotations", "meta.helm.sh/release-name",
+                                                     NULL);
+                if (is_name(release))
+                        return release;
+        }
+        return NULL;
+}
+
+static void put_update(const struct doctor_facts *facts, const struct doctor_check *check,
+                       struct buf *out) {
+        const char *release = release_of(facts);
+
+        if (!release)
+                buf_printf(out, "kubectl apply %s", check->apply);
+        else
+                buf_printf(out, "helm upgrade %s deploy/chart -n %s --reset-then-reuse-values%s%s",
+                           release, facts->namespace, check->values ? " --set " : "",
+                           check->values ? check->values : "");
 }
 
 char *doctor_text(const struct doctor_facts *facts, const struct doctor_finding *finding,
@@ -37,9 +71,12 @@ char *doctor_text(const struct doctor_facts *facts, const struct doctor_finding 
         const char *subject = finding->subject[0] ? finding->subject : "NAME";
 
         for (const char *there; (there = strchr(text, '@')) != NULL; text = there) {
-                bool is_namespace = strncmp(there, "@NS", strlen("@NS")) == 0;
                 buf_append(&out, text, (size_t)(there - text));
-                buf_puts(&out, is_namespace ? facts->namespace : subject);
+                if (strncmp(there, "@UP", strlen("@UP")) == 0)
+                        put_update(facts, finding->check, &out);
+                else
+                        buf_puts(&out, strncmp(there, "@NS", strlen("@NS")) == 0 ? facts->namespace
+                                                                                 : subject);
                 there += strlen("@NS");
         }
         buf_puts(&out, text);
@@ -139,6 +176,38 @@ unsigned doctor_minor(const struct doctor_facts *facts) {
 
 /* ---- Running them. */
 
+/* The age of the program's oldest pod. A container that is restarted again and again does not make
+ * its pod younger. Far from 0 if it is unknown. */
+static int64_t age_ms(const struct doctor_facts *facts, const char *program) {
+        const json_t *pods = json_at(facts->objects[DOCTOR_PODS].json, "items", NULL);
+        int64_t oldest_unix_ms = INT64_MAX;
+
+        for (size_t i = 0; i < json_array_size(pods); i++) {
+                const json_t *metadata = json_at(json_array_get(pods, i), "metadata", NULL);
+                const char *created = json_string_at(metadata, "creationTimestamp", NULL);
+                int64_t created_unix_ms;
+                if (!json_is_at(program, metadata, "labels", "app.kubernetes.io/name", NULL))
+                        continue;
+                if (!created || !timestamp_parse(created, strlen(created), &created_unix_ms))
+                        return INT64_MAX;
+                if (created_unix_ms < oldest_unix_ms)
+                        oldest_unix_ms = created_unix_ms;
+        }
+        return facts->now_unix_ms - oldest_unix_ms;
+}
+
+static void find_start(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        bool is_controller = finding->check->settles == DOCTOR_CONTROLLER;
+        const char *program = is_controller ? PROGRAM_CONTROLLER : PROGRAM_EXTENDER;
+        int64_t created_ms = age_ms(facts, program);
+
+        if (created_ms > STARTING_MAX_MS || created_ms < -STARTING_MAX_MS)
+                return;
+        doctor_find(finding, DOCTOR_WAIT, "%s is starting: its pods were created %lld s ago",
+                    program, (long long)(created_ms > 0 ? created_ms / MS_PER_S : 0));
+        finding->fix = "kubectl plimsoll doctor --wait=5m";
+}
+
 void doctor_check_run(const struct doctor_check *check, const struct doctor_facts *facts,
                       struct doctor_finding *ret) {
         *ret = (struct doctor_finding){.check = check};
@@ -146,4 +215,6 @@ void doctor_check_run(const struct doctor_check *check, const struct doctor_fact
             (!check->needs_page || doctor_needs_page(facts, check->needs_page, ret)) &&
             (!check->needs_entry || doctor_needs_entry(facts, ret)))
                 check->fn(facts, ret);
+        if (ret->state == DOCTOR_FAULT && check->settles)
+                find_start(facts, ret);
 }

@@ -9,8 +9,9 @@
 #include "base/attributes.h"
 #include "cli/doctor/doctor_facts.h"
 
-/* From the least severe. UNKNOWN: the facts could not be read, which is not a fault. */
-enum doctor_state { DOCTOR_OK, DOCTOR_UNKNOWN, DOCTOR_WARNING, DOCTOR_FAULT };
+/* From the least severe. UNKNOWN: the facts could not be read, which is not a fault. WAIT: a fault
+ * that is usual while a program starts. */
+enum doctor_state { DOCTOR_OK, DOCTOR_UNKNOWN, DOCTOR_WARNING, DOCTOR_FAULT, DOCTOR_WAIT };
 
 enum { DOCTOR_WHAT_MAX = 512, DOCTOR_SUBJECT_MAX = 254 /* the name of a node or a pod */ };
 
@@ -33,6 +34,11 @@ struct doctor_check {
         enum doctor_object needs;      /* see doctor_needs() */
         enum doctor_object needs_page; /* DOCTOR_CONTROLLER or DOCTOR_EXTENDER; 0: none */
         bool needs_entry;              /* the extender's, in the scheduler's configuration */
+        /* DOCTOR_CONTROLLER or DOCTOR_EXTENDER: its faults are usual while that program starts */
+        enum doctor_object settles;
+        /* For @UP in the fix. */
+        const char *apply;  /* the arguments of `kubectl apply` */
+        const char *values; /* with Helm: those of --set; NULL: none */
         /* For functions that several rows share: what to look at, and the finding. */
         enum doctor_object object;
         enum doctor_account account;
@@ -67,7 +73,7 @@ void doctor_name(struct doctor_finding *finding, const char *subject);
  * doctor_needs() - does the object exist?
  *
  * If it does not, another check reports that, and this one is OK. If it could not be read, this one
- * is UNKNOWN. The same holds for the functions below.
+ * is UNKNOWN. This also applies to the functions below.
  */
 bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
                   struct doctor_finding *finding);
@@ -94,7 +100,7 @@ bool doctor_needs_flags(const struct doctor_flags *flags, struct doctor_finding 
 /** doctor_minor() - x in the API server's version 1.x; 0: unknown */
 unsigned doctor_minor(const struct doctor_facts *facts);
 
-/** doctor_text() - replace @NS by the namespace and @IT by the finding's subject; owned by the
- * caller */
+/** doctor_text() - replace @NS by the namespace, @IT by the finding's subject, and @UP by the
+ * command that applies the manifests or the chart again; owned by the caller */
 char *doctor_text(const struct doctor_facts *facts, const struct doctor_finding *finding,
                   const char *text);

@@ -285,17 +285,18 @@ static const struct doctor_check rows[] = {
         {"metrics-pages", "what the programs report is unknown",
          "allow get on pods/proxy; with mutual TLS, read the page in the pod; if it does not "
          "answer, kubectl -n @NS describe pod @IT, and read its log",
-         check_pages},
+         check_pages, .settles = DOCTOR_CONTROLLER},
         {"exporters", "a node without a working source has no annotations",
          "connect, timeout: the port is wrong, or a NetworkPolicy or firewall blocks it; dns: the "
          "name does not resolve, or a NetworkPolicy blocks port 53 (UDP). "
-         "deploy/base/network-policy.yaml has the open ports. The addresses: kubectl -n @NS logs "
+         "deploy/base/network-policy.yaml has the open ports; with Helm, add others to "
+         "networkPolicies.extraEgressPorts. The addresses: kubectl -n @NS logs "
          "deploy/plimsoll-controller | grep what=scrape",
          check_exporters, .needs_page = DOCTOR_CONTROLLER},
         {"samples", "the annotations of these nodes are not updated",
          "kubectl get --raw '/api/v1/namespaces/@NS/pods/@IT:" KUBE_PORT_TEXT(
                  KUBE_PORT_CONTROLLER) "/proxy/readyz?verbose'",
-         check_stale_nodes, .needs_page = DOCTOR_CONTROLLER},
+         check_stale_nodes, .needs_page = DOCTOR_CONTROLLER, .settles = DOCTOR_CONTROLLER},
         {"policy-loaded", "the previous policy stays in force",
          "kubectl -n @NS logs @IT | grep 'cannot load policy'", check_policy_loads,
          .needs_page = DOCTOR_CONTROLLER},
@@ -305,7 +306,7 @@ static const struct doctor_check rows[] = {
         {"leader", "without a leader nothing is written; two overwrite each other's values",
          "give all controllers the same --leader-elect-resource-namespace and -name; kubectl -n "
          "@NS logs deploy/plimsoll-controller | grep lease",
-         check_leaders, .needs_page = DOCTOR_CONTROLLER},
+         check_leaders, .needs_page = DOCTOR_CONTROLLER, .settles = DOCTOR_CONTROLLER},
         {"extender-called", "pods are placed as if the extender were not installed",
          "add the extender to the scheduler's --config, see docs/install.md; the log of "
          "kube-scheduler says why it skips one",
@@ -319,9 +320,9 @@ static const struct doctor_check rows[] = {
         {"extender-table", "an unknown node passes with a score of 0",
          "kubectl get --raw '/api/v1/namespaces/@NS/pods/@IT:" KUBE_PORT_TEXT(
                  KUBE_PORT_EXTENDER) "/proxy/readyz?verbose'",
-         check_table, .needs_page = DOCTOR_EXTENDER},
+         check_table, .needs_page = DOCTOR_EXTENDER, .settles = DOCTOR_EXTENDER},
         {"certificate", "the scheduler cannot call the extender after that",
-         "renew the Secret plimsoll-extender-tls, see docs/install.md", check_certificate,
+         "renew the Secret plimsoll-extender-tls, see docs/tls.md", check_certificate,
          .needs_page = DOCTOR_EXTENDER},
 };
 

@@ -136,11 +136,13 @@ static void check_idle_pods(const struct doctor_facts *facts, struct doctor_find
 static const struct doctor_check rows[] = {
         {"annotations", "these nodes pass, but nothing is known about their load",
          "kubectl -n @NS logs deploy/plimsoll-controller | grep 'node is failing'", check_bare,
-         .set = DOCTOR_BARE, .what = "have no annotation of the policy"},
+         .set = DOCTOR_BARE, .settles = DOCTOR_CONTROLLER,
+         .what = "have no annotation of the policy"},
         {"annotations-fresh", "the limit is ignored on these nodes, and old values rank them",
          "kubectl -n @NS logs deploy/plimsoll-controller | grep -e failing -e lease -e clock; "
          "if they are old by whole hours, run the extender with --annotation-timezone",
-         check_nodes, .set = DOCTOR_STALE, .what = "have an annotation that has expired"},
+         check_nodes, .set = DOCTOR_STALE, .settles = DOCTOR_CONTROLLER,
+         .what = "have an annotation that has expired"},
         {"annotations-format", "an unreadable value is ignored",
          "kubectl get node @IT -o jsonpath='{.metadata.annotations}'", check_nodes,
          .set = DOCTOR_MALFORMED, .state = DOCTOR_WARNING,
@@ -168,7 +170,11 @@ static const struct doctor_check rows[] = {
          check_nodes, .set = DOCTOR_SHARED, .state = DOCTOR_FAULT,
          .what = "have annotations that another program also writes"},
         {"metrics-written", "limits and weights of this metric have no effect",
-         "plimsoll-controller --dry-run --once prints the reason for each metric", check_unwritten},
+         "a kubelet has only CPU, memory, swap and PSI, and metrics-server only CPU and memory: "
+         "run "
+         "node_exporter for others. The reason for each metric: kubectl -n @NS exec "
+         "deploy/plimsoll-controller -- /usr/bin/plimsoll-controller --dry-run --once",
+         check_unwritten, .settles = DOCTOR_CONTROLLER},
         {"nodes-ready", "these nodes take no pods", "kubectl describe node @IT", check_nodes,
          .set = DOCTOR_NOT_READY, .what = "are not ready"},
         {"nodes-cordoned", "the few other nodes get all the load", "kubectl uncordon @IT",
@@ -179,11 +185,13 @@ static const struct doctor_check rows[] = {
          check_kubelets, .needs = DOCTOR_KUBELET_REQUESTS},
         {"idle-offers", "no batch pod is placed on these nodes",
          "kubectl -n @NS logs deploy/plimsoll-controller | grep 'idle CPU'", check_offers,
-         .set = DOCTOR_OFFERLESS, .what = "offer no idle CPU, although the policy has spec.idle"},
+         .set = DOCTOR_OFFERLESS, .settles = DOCTOR_CONTROLLER,
+         .what = "offer no idle CPU, although the policy has spec.idle"},
         {"idle-left", "nothing lowers the offer when these nodes get busy",
-         "kubectl apply -k deploy/idle until the controller has removed the offers; or stop the "
-         "controllers and run plimsoll-controller --cleanup",
-         check_offers, .needs = DOCTOR_POLICY, .set = DOCTOR_OFFER_LEFT, .state = DOCTOR_WARNING,
+         "@UP, until the controller has removed the offers; without a controller, kubectl apply -k "
+         "deploy/cleanup",
+         check_offers, .apply = "-k deploy/idle", .values = "idle.enabled=true",
+         .needs = DOCTOR_POLICY, .set = DOCTOR_OFFER_LEFT, .state = DOCTOR_WARNING,
          .what = "still offer idle CPU, although the policy has no spec.idle"},
         {"idle-pods", "these pods count twice, and get CPU before other batch pods do",
          "remove cpu from the pods' requests; if their template has none, remove it from default "

@@ -11,10 +11,8 @@
 enum { ID_WIDTH = 23, IDS_MAX_BYTES = 4096 };
 
 static const char *const state_names[] = {
-        [DOCTOR_OK] = "ok",
-        [DOCTOR_UNKNOWN] = "unknown",
-        [DOCTOR_WARNING] = "warning",
-        [DOCTOR_FAULT] = "error",
+        [DOCTOR_OK] = "ok",       [DOCTOR_UNKNOWN] = "unknown", [DOCTOR_WARNING] = "warning",
+        [DOCTOR_FAULT] = "error", [DOCTOR_WAIT] = "wait",
 };
 
 static const struct doctor_checks *const chapters[] = {
@@ -43,15 +41,15 @@ static char *fix_text(const struct doctor_report *report, const struct doctor_fi
 
 /* ---- For people. */
 
-/* Checks that are unknown for the same reason share a row. */
-static bool is_same_unknown(const struct doctor_finding *a, const struct doctor_finding *b) {
-        return a->state == DOCTOR_UNKNOWN && b->state == DOCTOR_UNKNOWN &&
+/* Checks that are unknown, or that wait, for the same reason share a row. */
+static bool is_same_reason(const struct doctor_finding *a, const struct doctor_finding *b) {
+        return (a->state == DOCTOR_UNKNOWN || a->state == DOCTOR_WAIT) && a->state == b->state &&
                strcmp(a->what, b->what) == 0;
 }
 
 static bool is_printed_before(const struct doctor_report *report, size_t index) {
         for (size_t i = 0; i < index; i++)
-                if (is_same_unknown(&report->findings[i], &report->findings[index]))
+                if (is_same_reason(&report->findings[i], &report->findings[index]))
                         return true;
         return false;
 }
@@ -61,7 +59,7 @@ static void put_ids_with_same_reason(const struct doctor_report *report, size_t 
         _cleanup_(buf_done) struct buf ids = BUF_INIT(IDS_MAX_BYTES);
 
         for (size_t i = index + 1; i < report->count; i++)
-                if (is_same_unknown(&report->findings[index], &report->findings[i]))
+                if (is_same_reason(&report->findings[index], &report->findings[i]))
                         buf_printf(&ids, "%s%s", ids.len > 0 ? ", " : "",
                                    report->findings[i].check->id);
         if (ids.len > 0)
@@ -71,7 +69,7 @@ static void put_ids_with_same_reason(const struct doctor_report *report, size_t 
 static void put_finding(const struct doctor_report *report, size_t index, const struct style *style,
                         struct table *table) {
         const struct doctor_finding *finding = &report->findings[index];
-        const char *colors[] = {style->green, style->dim, style->yellow, style->red};
+        const char *colors[] = {style->green, style->dim, style->yellow, style->red, style->yellow};
         _cleanup_(freep) char *fix = fix_text(report, finding);
 
         table_row(table);
@@ -81,7 +79,8 @@ static void put_finding(const struct doctor_report *report, size_t index, const 
         put_ids_with_same_reason(report, index, table);
         if (finding->state < DOCTOR_WARNING)
                 return;
-        table_line(table, "         why:  %s", finding->check->why);
+        if (finding->state != DOCTOR_WAIT)
+                table_line(table, "         why:  %s", finding->check->why);
         table_line(table, "         fix:  %s", fix);
 }
 
@@ -100,10 +99,13 @@ void doctor_report_print(const struct doctor_report *report, bool is_wide, FILE 
                     !is_printed_before(report, i))
                         put_finding(report, i, &style, table);
         (void)table_print(table, SIZE_MAX, out);
-        (void)fprintf(out, "%zu checks: %zu ok, %zu unknown, %zu warning%s, %zu error%s\n",
+        (void)fprintf(out, "%zu checks: %zu ok, %zu unknown, %zu warning%s, %zu error%s",
                       report->count, counts[DOCTOR_OK], counts[DOCTOR_UNKNOWN],
                       counts[DOCTOR_WARNING], number_plural(counts[DOCTOR_WARNING]),
                       counts[DOCTOR_FAULT], number_plural(counts[DOCTOR_FAULT]));
+        if (counts[DOCTOR_WAIT] > 0)
+                (void)fprintf(out, ", %zu wait", counts[DOCTOR_WAIT]);
+        (void)fputs("\n", out);
 }
 
 char *doctor_report_ids(const struct doctor_report *report, enum doctor_state state) {

@@ -9,7 +9,7 @@ enum { DOCTOR_CHECKS_MAX = 96 };
 
 struct doctor_report {
         const struct doctor_facts *facts; /* borrowed */
-        size_t count, counts[DOCTOR_FAULT + 1];
+        size_t count, counts[DOCTOR_WAIT + 1];
         struct doctor_finding findings[DOCTOR_CHECKS_MAX];
 };
 

@@ -258,8 +258,8 @@ static const struct doctor_check rows[] = {
          "before Kubernetes 1.30, or with ignorable: false, no pod is bound; otherwise each "
          "binding "
          "begins with a call that fails",
-         "remove bindVerb, or run the extender with --bind (kubectl apply -k deploy/extender-bind)",
-         check_bind, .needs_entry = true},
+         "remove bindVerb, or run the extender with --bind: see deploy/extender-bind", check_bind,
+         .needs_entry = true},
         {"scheduler-sampling",
          "pods get the best node of a sample, or wait if all nodes in the sample are above a limit",
          "set percentageOfNodesToScore: 100", check_sampling, .needs_entry = true},

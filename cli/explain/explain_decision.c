@@ -95,14 +95,14 @@ static void print_rejections(const json_t *filter, size_t max_nodes, FILE *out) 
 
         for (size_t i = 0; i < json_array_size(predicates) && i < max_nodes; i++) {
                 const json_t *predicate = json_array_get(predicates, i);
-                (void)fprintf(out, "  %s over %s above %s %%\n",
+                (void)fprintf(out, "  %s over %s above %s%%\n",
                               terms_number(predicate, "over").text,
                               terms_text(predicate, "metric").text,
                               terms_scaled(predicate, "limit", 100).text);
         }
         for (size_t i = 0; i < json_array_size(nodes) && i < max_nodes; i++) {
                 const json_t *node = json_array_get(nodes, i);
-                (void)fprintf(out, "  %s: rejected: %s is %s of %s %%\n",
+                (void)fprintf(out, "  %s: rejected: %s is %s of %s%%\n",
                               terms_text(node, "node").text, terms_text(node, "metric").text,
                               terms_scaled(node, "value", 100).text,
                               terms_scaled(node, "limit", 100).text);

@@ -155,12 +155,12 @@ static void print_limit(const json_t *limit, const struct style *style, FILE *ou
                 return;
         }
         if (!is_usable(limit)) {
-                (void)fprintf(out, "     -  of %5s %%  ", terms_percent(limit, "limit").text);
-                print_unusable(limit, " %", 100, style, out);
+                (void)fprintf(out, "     -  of %5s%%  ", terms_percent(limit, "limit").text);
+                print_unusable(limit, "%", 100, style, out);
                 (void)fputs(", so it rejects nothing\n", out);
                 return;
         }
-        (void)fprintf(out, "%s%6s of %5s %%%s  ", is_over ? style->red : "",
+        (void)fprintf(out, "%s%6s of %5s%%%s  ", is_over ? style->red : "",
                       terms_percent(limit, "value").text, terms_percent(limit, "limit").text,
                       style->off);
         print_bar(value, limit_ratio, style, out);
@@ -177,16 +177,16 @@ static void print_term(const json_t *term, double weights, const struct style *s
         (void)fprintf(out, "  term   " NAME "%6s of %5.1f points  ",
                       terms_text(term, "metric").text, terms_scaled(term, "points", 1).text, share);
         if (!is_usable(term)) {
-                print_unusable(term, " %", 100, style, out);
+                print_unusable(term, "%", 100, style, out);
                 (void)fputc('\n', out);
                 return;
         }
         print_bar(number_of(term, "points") / share, 0, style, out); /* of 0: empty */
-        (void)fprintf(out, "%s %% used", terms_percent(term, "value").text);
+        (void)fprintf(out, "%s%% used", terms_percent(term, "value").text);
         if (number_of(term, "target") > 0)
-                (void)fprintf(out, " of %.4g %%", number_of(term, "target") * 100);
+                (void)fprintf(out, " of %.4g%%", number_of(term, "target") * 100);
         if (number_of(term, "full") != 1)
-                (void)fprintf(out, " next to %s %%", terms_percent(term, "full").text);
+                (void)fprintf(out, " next to %s%%", terms_percent(term, "full").text);
         (void)fprintf(out, ", weight %s", terms_number(term, "weight").text);
         print_age(term, ", ", "", out);
         (void)fputc('\n', out);
@@ -211,7 +211,7 @@ static void print_usage(const json_t *estimate, const char *resource, const stru
 
         if (!json_is_object(usage))
                 return;
-        (void)fprintf(out, "  use    " NAME "%6s %%  ", resource,
+        (void)fprintf(out, "  use    " NAME "%6s%%  ", resource,
                       terms_percent(usage, "expected").text);
         print_bar(number_of(usage, "expected"), 0, style, out);
         if (json_is_null(json_at(usage, "reading", NULL)))
@@ -235,7 +235,7 @@ static void print_estimate(const json_t *estimate, const struct style *style, FI
         print_usage(estimate, "cpu", style, out);
         print_usage(estimate, "mem", style, out);
         if (number_of(estimate, "other") > 0)
-                (void)fprintf(out, "  use    " NAME "%6s %%  the largest of them, weighted\n",
+                (void)fprintf(out, "  use    " NAME "%6s%%  the largest of them, weighted\n",
                               "other priorities", terms_percent(estimate, "other").text);
         if (json_is_number(json_at(estimate, "headroom", NULL)))
                 (void)fprintf(out, "  room   " NAME "%6s of 100\n", "headroom",
@@ -336,7 +336,7 @@ void terms_print_expected(const json_t *expected, FILE *out) {
         if (!json_is_object(expected))
                 return;
         if (json_is_number(json_at(expected, "learnedCores", NULL))) {
-                (void)fprintf(out, "  expected: %s %s, learned from %s (confidence %s %%); %s MiB",
+                (void)fprintf(out, "  expected: %s %s, learned from %s (confidence %s%%); %s MiB",
                               cores.text, cpus_word(cores), name.text,
                               terms_amount(expected, "confidence", 100).text, mib.text);
                 (void)fprintf(out, " by the cluster's factor %s\n",

@@ -56,7 +56,7 @@ static void put_flip(const struct printing *to, size_t row, size_t width) {
                       passes ? "rejected -> passes" : "passes -> rejected", to->style->off,
                       side->explanation->policy->metrics[by->metric].name);
         /* An annotation may contain 1e300. */
-        (void)fprintf(to->out, value_ratio < 1e5 ? "%s %.1f of %.1f %%\n" : "%s %.2g of %.1f %%\n",
+        (void)fprintf(to->out, value_ratio < 1e5 ? "%s %.1f of %.1f%%\n" : "%s %.2g of %.1f%%\n",
                       passes ? "was" : "is", value_ratio * 100, by->limit_ratio * 100);
 }
 

@@ -1,4 +1,4 @@
-/* `top --requests`: the requests of pods on each node, beside the usage of the node. */
+/* `top --requests`: the requests of pods on each node, next to the usage of the node. */
 #pragma once
 
 #include <jansson.h>

@@ -187,7 +187,7 @@ static int run_workloads(int count, char **words, struct error *err) {
 
 const struct verb workloads_verb = {
         .name = "workloads",
-        .summary = "Show the estimated usage of each workload beside its requests",
+        .summary = "Show the estimated usage of each workload next to its requests",
         .usage = "Usage: kubectl plimsoll workloads [FLAG...]\n"
                  "\n"
                  "Show the CPU usage that a running extender has learned for each workload: how\n"

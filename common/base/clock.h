@@ -27,7 +27,7 @@ int64_t clock_thread_cpu_ns(void);
 /** clock_cond_init() - pthread_cond_init() for clock_cond_wait() */
 void clock_cond_init(pthread_cond_t *cond);
 /** clock_cond_wait() - pthread_cond_timedwait() until @until_mono_ms; later if the machine is
- * suspended meanwhile
+ * suspended in between
  * Return: false after the timeout; true if woken, perhaps spuriously
  */
 bool clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_mono_ms);

@@ -23,8 +23,7 @@ _must_check_ int file_read(const char *path, size_t max_bytes, char **ret_text, 
                            struct error *err);
 
 /**
- * file_read_input() - like file_read(), but for any kind of file, and it can block; "-" is standard
- * input
+ * file_read_input() - file_read() of any kind of file, which can block; "-" is standard input
  * Return: as file_read(), without -EINVAL
  */
 _must_check_ int file_read_input(const char *path, size_t max_bytes, char **ret_text,

@@ -35,8 +35,9 @@ static inline size_t utf8_sequence_len(const char *text, size_t len) {
 }
 
 /**
- * utf8_is_graphic() - whether a valid sequence is displayed as itself: it is no control character
- * and no format character, such as U+202E, that changes how other text is displayed
+ * utf8_is_graphic() - whether a valid sequence is displayed as itself: it is neither a
+ * control character nor a format character, such as U+202E, that changes how other text is
+ * displayed
  */
 static inline bool utf8_is_graphic(const char *text, size_t len) {
         /* General category Cf, and the line ends U+2028 and U+2029; Unicode 15.1 */

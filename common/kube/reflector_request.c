@@ -24,7 +24,7 @@ static void add_number(struct buf *path, const char *name, int64_t value) {
         add_path_query(path, name, text);
 }
 
-/* All parts of a path have ceilings of their own, but for the selectors, which we choose. */
+/* All parts of a path have ceilings of their own, except for the selectors, which we choose. */
 static struct buf begin_path(const struct reflector_spec *spec, const char *field_selector) {
         struct buf path = BUF_INIT(SIZE_MAX / 2);
 

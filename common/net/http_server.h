@@ -67,7 +67,7 @@ typedef void http_handler_fn(void *userdata, struct http_exchange *exchange);
 /**
  * http_suspend() - reply to @exchange later; only in its handler
  *
- * Meanwhile, the worker serves other connections. A suspension has no deadline, and does not notice
+ * The worker serves other connections until then. A suspension has no deadline, and does not notice
  * that the client disconnects. The exchange now belongs to the caller of http_resume(), which can
  * run before the handler returns.
  */

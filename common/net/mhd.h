@@ -1,8 +1,8 @@
 /*
  * The quirks of libmicrohttpd, and what we do about them. Private to the HTTP server.
  *
- * All rows hold for CHECKED_MHD_VERSION. A unit test fails on a Debian that has another version:
- * then check every row again, drop those that no longer hold, and change the version.
+ * All rows were checked with CHECKED_MHD_VERSION. A unit test fails on a Debian that has another
+ * version: then check every row again, drop those that are no longer true, and change the version.
  *
  *   what libmicrohttpd does                        what we do
  *

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 /* Counters have a resolution of 10 ms and are added in floating point: a smaller step backwards is
- * no change. */
+ * ignored. */
 static const double STILL_S = 1e-3;
 
 /* No counter advances by more than this in one interval: 115 days. A larger step is nonsense. A

@@ -20,7 +20,7 @@
 /* How to reach the node's kubelet, and what it measures. */
 struct node_kubelet {
         uint16_t port; /* of status.daemonEndpoints; KUBE_PORT_KUBELET if it has none */
-        /* The annotation metrics.k8s.io/resource-metrics-path, which metrics-server reads, too;
+        /* The annotation metrics.k8s.io/resource-metrics-path, which metrics-server also reads;
          * NULL: there is none that is valid in a URL. */
         char *path;
         struct kubelet_capacity capacity;

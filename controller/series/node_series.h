@@ -1,6 +1,6 @@
 /*
  * The series of each node: usage by metric, score, and hot value, together with the limits of the
- * policy. They are a section of the /metrics page; query_api.h answers with the usage, too.
+ * policy. They are a section of the /metrics page; query_api.h also answers with the usage.
  *
  * The loop's thread keeps a row for each node with recent values, and publishes a copy of all rows
  * every second or so. A copy is immutable and reference-counted: a thread that renders takes a

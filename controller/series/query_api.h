@@ -5,7 +5,7 @@
  *
  * There is no PromQL: a query is the name of a metric of the policy, and the answer is a vector
  * with the labels `__name__` and `instance`, the node's name, over the nodes that have a recent
- * value. `1+1`, with which Grafana tests a data source, is answered, too.
+ * value. `1+1`, with which Grafana tests a data source, is also answered.
  *
  * The vector of a metric is a page (net/shared_page.h), so frequent requests cost little, and slow
  * readers take little memory. Samples have the time at which the page was rendered.

@@ -16,7 +16,7 @@
 /* Zero-initialised: all metrics without an `exporter`. */
 struct source_scope {
         const char *exporter;    /* only metrics of this exporter; NULL: of no exporter */
-        bool has_every_exporter; /* metrics of every exporter and of none */
+        bool has_every_exporter; /* metrics with any `exporter`, or without one */
         uint32_t resources; /* only metrics of these, a bit each; 0: of any, and ready-made ones */
 };
 

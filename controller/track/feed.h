@@ -21,7 +21,7 @@ enum {
 /* Zero-initialised. */
 struct feed {
         int64_t heard_mono_ms; /* time of the last reading, if is_heard */
-        /* Failures, and readings with news, under the present policy; counted anew from the first
+        /* Failures, and readings with news, under the present policy; counted again from the first
          * reading after a failure. */
         uint32_t outcomes;
         uint8_t in_a_row; /* equal outcomes up to the last, as far as is_down needs them */

@@ -16,10 +16,10 @@
  * another source takes over, the windows go on; metrics that it does not measure have no value.
  *
  * A peak whose annotation has its time (annotation.h) goes into the windows when it is first seen
- * and when it changes, whoever wrote it. For a maximum that crane or an older version wrote, or
- * that is above its peak, the time of the annotation stands in for that of the peak; the same holds
- * for a 5-minute mean. These two are read once, when the node or the metric is new, and while there
- * is no recent reading.
+ * and when it changes, no matter who wrote it. For a maximum that crane or an older version wrote,
+ * or that is above its peak, the time of the annotation is used for the peak, and so it is for a
+ * 5-minute mean. These two are read once, when the node or the metric is new, and while there is no
+ * recent reading.
  */
 #pragma once
 

@@ -211,7 +211,7 @@ static bool has_moved(const struct plan *plan, const struct plan_record *record,
 }
 
 /* Has the load changed so much that a turn is worth taking now? A mean that would not be written at
- * it is no reason. */
+ * it is not a reason. */
 static bool is_far(const struct plan *plan, const struct plan_record *record,
                    const struct plan_values *values, int64_t now_unix_ms) {
         for (size_t i = 0; i < plan->policy->metric_count; i++) {

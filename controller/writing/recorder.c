@@ -139,7 +139,7 @@ static void send_first(struct recorder *recorder) {
 
 /* Composing */
 
-/* Counts one more; from one, if the API server has deleted the Event meanwhile. */
+/* Counts one more; from one, if the API server has deleted the Event since. */
 static const struct counted *count(struct recorder *recorder, const char *name,
                                    int64_t now_unix_ms) {
         uint64_t hash = hash_fnv1a(HASH_FNV1A_INIT, name, strlen(name));

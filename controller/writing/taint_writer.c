@@ -131,7 +131,7 @@ void taint_writer_update(struct taint_node *node, const struct plan_values *valu
         load_level_sample(&node->level, policy, load_ratio);
 }
 
-/* Readings are missing, so the load may have risen meanwhile. */
+/* Readings are missing, so the load may have risen since. */
 static bool is_late(const struct taint_node *node, int64_t now_mono_ms) {
         return now_mono_ms - node->last_sample_mono_ms > 2 * reading_interval_ms(node);
 }

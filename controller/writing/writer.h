@@ -8,7 +8,7 @@
  * since it was last known to be alive.
  *
  * The writer owns the publisher and the leader election, and the check `leader` of /readyz, which
- * passes on a standby, too. Everything runs on the loop's thread.
+ * also passes on a standby. Everything runs on the loop's thread.
  */
 #pragma once
 

@@ -12,7 +12,7 @@ IMAGES = ("plimsoll-controller", "plimsoll-extender")
 
 
 def annotations(release):
-    """What Artifact Hub shows beside what Chart.yaml says itself."""
+    """What Artifact Hub shows in addition to Chart.yaml."""
     lines = ["  artifacthub.io/images: |"]
     for name in IMAGES:
         lines += [f"    - name: {name}", f"      image: {release.image(name)}"]

@@ -19,9 +19,9 @@ DETAILS = {
  are filtered out, others are scored by the load in their annotations.
  In a cluster it runs as a Deployment; this package is for hosts outside.""",
     "kubectl-plimsoll": """\
- A plugin of kubectl, which also runs by itself. It shows the load line of
- each node, why a pod is where it is, what another policy would change, and
- what is wrong with an installation.""",
+ A plugin of kubectl, which also runs by itself. It shows the load and
+ the limits of each node, why a pod is where it is, what another policy would
+ change, and what is wrong with an installation.""",
 }
 CONTROL = """\
 Package: {name}

@@ -13,9 +13,9 @@ spec:
   homepage: {homepage}
   shortDescription: Show the load of nodes and how pods were placed by it
   description: |
-    Shows what Plimsoll does in a cluster: the load line of each node, why a pod is
-    where it is, what another policy would change, and what is wrong with an
-    installation. It reads, and changes nothing.
+    Shows what Plimsoll does in a cluster: the load and the limits of each node, why
+    a pod is where it is, what another policy would change, and what is wrong with an
+    installation. Only rebalance --apply changes anything.
   platforms:
 """
 KREW_PLATFORM = """\

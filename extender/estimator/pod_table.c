@@ -54,17 +54,17 @@ struct pod_entry *pod_table_add(struct pod_table *table, uint64_t id) {
 
 void pod_table_remove(struct pod_table *table, struct pod_entry *entry) {
         size_t mask = table->cap - 1;
-        size_t hole = (size_t)(entry - table->entries);
+        size_t gap = (size_t)(entry - table->entries);
 
-        /* An entry after the hole that a search would miss moves into the hole. */
-        for (size_t i = (hole + 1) & mask; table->entries[i].id != 0; i = (i + 1) & mask) {
+        /* An entry after the gap that a search would miss moves into the gap. */
+        for (size_t i = (gap + 1) & mask; table->entries[i].id != 0; i = (i + 1) & mask) {
                 size_t distance = (i - pod_table_home(table, table->entries[i].id)) & mask;
-                if (distance >= ((i - hole) & mask)) {
-                        table->entries[hole] = table->entries[i];
-                        hole = i;
+                if (distance >= ((i - gap) & mask)) {
+                        table->entries[gap] = table->entries[i];
+                        gap = i;
                 }
         }
-        table->entries[hole] = (struct pod_entry){0};
+        table->entries[gap] = (struct pod_entry){0};
         table->count--;
 }
 

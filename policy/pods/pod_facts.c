@@ -155,7 +155,7 @@ static bool read_presence(struct skim *skim, void *ret) {
         return skim_value(skim);
 }
 
-/* 0: it is no whole number */
+/* 0: it is not a whole number */
 static bool read_pod_integer(struct skim *skim, void *ret) {
         const char *begin = skim->at;
 

@@ -188,7 +188,7 @@ static const struct stage {
         {"annotation", prepare_nothing, parse_annotation},
 };
 
-/* valgrind --toggle-collect goes by the name. */
+/* valgrind --toggle-collect uses the name. */
 void counted(const struct stage *stage);
 __attribute__((noinline)) void counted(const struct stage *stage) {
         for (int64_t turn = 0; turn < TIMES; turn++)

@@ -1,6 +1,6 @@
 """Counts the instructions of the hot paths under valgrind, and compares them with those on file.
 
-    instructions.py BUILD_DIRECTORY             fails where one takes 2 % more than on file
+    instructions.py BUILD_DIRECTORY             fails where one takes 2% more than on file
     instructions.py BUILD_DIRECTORY --update    writes the file
 
 The build is gcc's, --buildtype=release -Dbench=true. Counts do not depend on how busy the machine is,

@@ -1,10 +1,10 @@
 """Every comparison in one run: one result file, one table, one picture.
 
-    report.py BUILD_DIRECTORY            all of it, at length, and docs/performance.md anew
-    report.py BUILD_DIRECTORY --sections tax   one section anew; the others' rows are those of the
+    report.py BUILD_DIRECTORY            all of it, at length, and docs/performance.md again
+    report.py BUILD_DIRECTORY --sections tax   one section again; the others' rows are those of the
                                          last runs in that directory
     report.py BUILD_DIRECTORY --quick    three minutes; ends with 1 where each of three measurements
-                                         is below a row's floor: 70 % of its target, and with an
+                                         is below a row's floor: 70% of its target, and with an
                                          extender 1.25 times of what the scheduler takes without
 
 Each row is something that costs us so much and a peer, or a ceiling, so much; "better" is how many

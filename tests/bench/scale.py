@@ -1,11 +1,11 @@
 """One controller and one extender with up to 100,000 nodes: what they take, and how fresh values are.
 
-    scale.py BUILD_DIRECTORY                      measures, and writes docs/performance.md anew
+    scale.py BUILD_DIRECTORY                      measures, and writes docs/performance.md again
     scale.py BUILD_DIRECTORY --nodes 5000,20000   measures, and prints
 
 Nodes come from node_api, their pages from exporter_fleet; results go to BUILD_DIRECTORY/bench-scale.json.
 All of it shares the machine's cores, so times on the clock are those of a busy machine. A process
-that may have fewer open files than there are nodes makes some connections anew for each scrape, which
+that may have fewer open files than there are nodes makes some connections again for each scrape, which
 costs more CPU; the table says for which sizes.
 """
 

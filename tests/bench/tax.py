@@ -97,7 +97,7 @@ class Cluster:
         stamp = now_text()
         self.items = [self.node(index, stamp) for index in range(count)]
         self.each(lambda item: self.plane.api.create("/api/v1/nodes", item), self.items)
-        # It writes the status of every node, which whoever watches nodes pays for.
+        # It writes the status of every node, which everybody who watches nodes pays for.
         wait_until(lambda: is_idle(kwok), 300, "kwok to be through with the nodes")
 
     @staticmethod

@@ -95,7 +95,7 @@ def claim(directory, path):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    # make e2e takes them from the XML, and shows of this output the end: that shall be a failure.
+    # make e2e takes them from the XML, and shows of this output the end: that must be a failure.
     if config.stash[FIGURES] and not config.option.xmlpath:
         terminalreporter.section("figures")
         for text in config.stash[FIGURES]:
@@ -314,7 +314,7 @@ def kubectl():
 
 @pytest.fixture
 def verb(plane, tmp_path):
-    """What kubectl-plimsoll prints about the cluster; status 1 is an answer, too."""
+    """What kubectl-plimsoll prints about the cluster; status 1 is an answer as well."""
 
     def call(*words):
         env = {"KUBECONFIG": str(plane.kubeconfig)}

@@ -54,7 +54,7 @@ def wait_passing(asker, wanted, what, timeout_s=60):
 def test_api_server_killed(plane, fleet, namespace, plimsoll, exporters, scheduler, figure):
     hot, calm = fleet.add(2, load=HOT), fleet.add(3, load=CALM)
     policy = plimsoll.write_policy(fast_policy(period=f"{PERIOD_S}s"))
-    # The tokens of the start end before the outage does; their files hold new ones by then.
+    # The tokens of the start end before the outage does; their files hold new ones by that time.
     for account in ACCOUNTS:
         plimsoll.write_token(account, lifetime_s=TOKEN_S)
     written = time.monotonic()
@@ -71,7 +71,7 @@ def test_api_server_killed(plane, fleet, namespace, plimsoll, exporters, schedul
             namespace.wait_bound(5)
             plane.stop_api_server()
         killed = time.monotonic()
-        # What changes meanwhile can only be seen afterwards: the first calm node heats up, the
+        # What changes in the meantime can only be seen afterwards: the first calm node heats up, the
         # first hot one cools down.
         fleet.set_load(calm[:1], **HOT)
         fleet.set_load(hot[:1], **CALM)

@@ -175,7 +175,7 @@ class Between:
 
 @pytest.mark.parametrize("comes_back", [False, True])
 def test_pod_is_deleted_before_it_is_bound(fleet, namespace, stack, name, figure, comes_back):
-    """Gone, or made anew under its name: the new one is not bound on the old one's account."""
+    """Gone, or made again under its name: the new one is not bound on the old one's account."""
     fleet.add(2, load=CALM)
     seen = []
 
@@ -211,7 +211,7 @@ def test_pod_is_deleted_before_it_is_bound(fleet, namespace, stack, name, figure
 
 
 def test_the_namespace_goes_before_it_is_bound(plane, fleet, namespace, stack, name, figure):
-    """403 then, as without RBAC; nothing that an operator could mend."""
+    """403 then, as without RBAC; nothing that an operator could fix."""
     fleet.add(2, load=CALM)
 
     def is_going():

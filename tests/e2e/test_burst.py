@@ -53,7 +53,7 @@ def result(plane, fleet, namespace, plimsoll, exporters, scheduler, figure):
 WEIGHT, OVERWHELMING = 3, 30
 # Points go off in steps of a few pods, and equal scores are drawn by lot: at most what each node gets when
 # all get the same. Without the hot value the idle node gets 80. A binding counts once the extender's watch
-# has shown it: among other tests, 43 pods more were bound to the best node meanwhile.
+# has shown it: among other tests, 43 pods more were bound to the best node in the meantime.
 EVEN_SPREAD = PODS // NODES
 
 

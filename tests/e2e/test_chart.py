@@ -276,7 +276,7 @@ def pods(items):
 
 @pytest.mark.parametrize("what", ["deploy", "extender-mtls", "second-scheduler"])
 def test_files_that_flags_name(render, what):
-    """A Secret beside those of the manifests, in our containers and in no other."""
+    """A Secret next to those of the manifests, in our containers and in no other."""
     volume = {"name": "files", "secret": {"secretName": "tokens"}}
     mount = {"name": "files", "mountPath": "/etc/files", "readOnly": True}
     source = {"secretRef": {"name": "flags"}}
@@ -400,7 +400,7 @@ def test_the_api_server_takes_every_value(plane, render):
         {"controller": {"replicas": "3"}},
         {"controller": {"extraArgs": ["scrape-interval=30s"]}},
         {"extender": {"tls": {"mode": "on"}}},
-        {"extender": {"bind": True}},  # whoever is answered could bind pods
+        {"extender": {"bind": True}},  # anybody who is answered could bind pods
         {"annotationPrefix": "load.example.com/"},
         {"controller": {"extraVolumes": {"name": "files"}}},
         {"monitoring": {"rules": "no"}},
@@ -485,7 +485,7 @@ def test_install_upgrade_rollback_uninstall(bare, exporters, figure):
 
     def as_before():
         left = objects(bare) - before
-        # What controllers make of Deployments and Services goes by itself.
+        # What controllers make of Deployments and Services goes away by itself.
         assert not {name for name in left if not name.startswith("Event")}, left
         return True
 
@@ -537,7 +537,7 @@ def test_the_package_is_quiet(bare):
 
 
 def test_managed_cloud(bare, figure):
-    """The page for clouds, with a scheduler beside the cluster in the place of the pod's."""
+    """The page for clouds, with a scheduler next to the cluster in the place of the pod's."""
     Fleet(bare, None).add(2)
     follow(bare, block(CLOUDS, "install").replace("=VERSION", "=v1.37.2"))
     pods = bare.api.items("/api/v1/namespaces/kube-system/pods")
@@ -556,7 +556,7 @@ def test_managed_cloud(bare, figure):
 
 
 def play_kubelet(plane, binary, name, *flags):
-    """Run the command of a pod with its account, beside the cluster, and say how it ended.
+    """Run the command of a pod with its account, next to the cluster, and say how it ended.
 
     kwok's pods run nothing. What is not as in a cluster: the account's token comes by a kubeconfig,
     no image is needed, and there may be more `flags`.
@@ -621,6 +621,8 @@ def test_helm_test(bare, make_plimsoll, exporters, binary, figure):
     bare.kubectl("delete", "clusterrolebinding", "plimsoll-controller")
     status, said, shown = helm_test("--wait=0s")
     assert status != 0 and "error    controller-permissions" in said, said + shown
+    upgrade = "helm upgrade plimsoll deploy/chart -n kube-system --reset-then-reuse-values\n"
+    assert f"fix:  {upgrade}" in said, "Helm's own annotation names the release"
     figure("passes with a warning, fails with an error; its permissions are gone after it")
 
 

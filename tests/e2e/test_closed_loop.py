@@ -3,7 +3,7 @@
 One cluster has only kube-scheduler, one our extender with crane's arithmetic, one with scoring:
 estimate. All get the same pods of Deployments and Jobs at the same times. What arrives is
 drawn by the simulator of tests/placement from scenarios/, played ten times as fast with windows
-that much shorter, so that its prediction stands beside what was measured. What is measured follows
+that much shorter, so that its prediction stands next to what was measured. What is measured follows
 from where the pods are and since when, not from anybody's scrapes.
 
 In make nightly all scenarios in full, else a small form of one.

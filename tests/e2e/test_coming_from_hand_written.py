@@ -164,7 +164,7 @@ def test_there_and_back(bare, exporters, loop, log_dir, run, binary, tmp_path, f
         extender.stop()
         theirs = wait_newest_bound()
         assert not theirs & scheduled_by(bare, namespace)
-    # Nobody was left behind, whoever was at it.
+    # Nobody was left behind, no matter who was at it.
     namespace.wait_bound(len(made))
     assert bare.kubectl("get", "crd", "--output=name") == ""
     figure(

@@ -200,7 +200,7 @@ MAY = {
         "pods": {"list", "watch"},
         # Those about Nodes and the policy are there.
         "events in default": {"create", "patch"},
-        # RBAC does not know the name of what is created; the others go by it.
+        # RBAC does not know the name of what is created; the others use it.
         "leases of their own": {"get", "create", "update", "delete"},
         "the Lease of evictions": {"create"},
         "leases of others": {"create"},
@@ -583,7 +583,7 @@ def test_guard_lets_offers_through_and_nothing_else(
             assert got == (wanted and wanted.replace("000", "k")), f"{what}: {got}"
     check_uid(api, path, node_with_status, offer("1500"))
     assert without_offer(plane.api.get(node)) == before
-    # One that is there does not hold up what is written beside it, whoever has put it there.
+    # One that is there does not hold up what is written next to it, no matter who has put it there.
     plane.api.patch(path, offer("9000", "1"))
     assert api.request("PATCH", node, ALLOWED["over rubbish"], MERGE_PATCH)[0] == 200
     assert api.request("PATCH", path, offer("1500"), MERGE_PATCH)[0] == 200

@@ -34,7 +34,7 @@ OTHER = policy({CPU: 0.65, MEM: 0.5}, {CPU: 0.7, MEM: 1})
 
 @pytest.fixture
 def extender(plane, fleet, plimsoll):
-    """It runs beside the cluster, and a pod of its name is where the API server finds it."""
+    """It runs next to the cluster, and a pod of its name is where the API server finds it."""
     subprocess.run(["ip", "address", "add", f"{ADDRESS}/32", "dev", "lo"], check=True)
     plane.kubectl("apply", "-f", plimsoll.write_policy(IN_FORCE))
     process = plimsoll.extender(None, "--bind-address=0.0.0.0")
@@ -81,7 +81,7 @@ def answers(extender, names):
 
 
 def known(extender):
-    """What the extender knows now, but for when it was asked: a page is kept for a second."""
+    """What the extender knows now, except for when it was asked: a page is kept for a second."""
     time.sleep(1.1)
     told = json.loads(page(extender, "/estimate").text)
     return told["cluster"], told["nodes"]

@@ -102,7 +102,7 @@ def test_containers(namespace, labelled, figure):
     rows = CONTAINERS.values()
     for what, (given, wanted) in CONTAINERS.items():
         assert resources(try_to_create(labelled, pod_of(given)))[0] == [wanted], what
-    # Beside each other, and before.
+    # Next to each other, and before.
     given, wanted = ([row[i] for row in rows] for i in (0, 1))
     pod = pod_of(*given, init=given, sidecars=given)
     assert resources(try_to_create(labelled, pod)) == [wanted, wanted * 2]
@@ -166,7 +166,7 @@ DEFAULTS = (
 
 
 def test_defaults_of_a_limit_range_do_no_harm(plane, namespace, labelled, figure):
-    """The API server applies them before the policy, and once more behind it."""
+    """The API server applies them before the policy, and again behind it."""
     for limits, unsaid in DEFAULTS:
         for space in (namespace, labelled):
             plane.api.create(f"{space.root}/limitranges", limit_range(**limits))

@@ -58,7 +58,7 @@ def replicas(plane):
 
 
 def check_kubeadm(plane, directory):
-    """The configuration that the page has made on a control-plane node, but for where it is put."""
+    """The configuration that the page has made on a control-plane node, except for where it is put."""
     commands = block(PAGE, "kubeadm").replace("/etc/kubernetes/plimsoll", str(directory))
     follow(plane, commands)
     (entry,) = yaml.safe_load((directory / "scheduler.yaml").read_text("utf-8"))["extenders"]

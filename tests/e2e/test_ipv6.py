@@ -54,7 +54,7 @@ def exporters(without_ipv4, log_dir):
 
 @pytest.fixture
 def kubelet_node(plane, fleet):
-    """A node without an exporter, whose kubelet is asked; busy to 50 %."""
+    """A node without an exporter, whose kubelet is asked; busy to 50%."""
     (node,) = fleet.add(1, address=KUBELET, kwok=False)
     kubelet = ReviewingKubelet(plane, node, KUBELET)
     yield node

@@ -1,4 +1,4 @@
-"""The real metrics-server and kwok's kubelets as sources, beside the exporters of the same nodes."""
+"""The real metrics-server and kwok's kubelets as sources, next to the exporters of the same nodes."""
 
 import time
 
@@ -123,7 +123,7 @@ def test_the_same_load_seen_three_ways(plane, metrics_server, fleet, namespace, 
         kubeconfig=plane.kubeconfig,
     )
     start_from_kubelets(plane, plimsoll, policy)
-    # Windows fill meanwhile.
+    # Windows fill in the meantime.
     metrics_server.wait_items(names)
     as_believed(plane)
     everybody = ("", PREFIX, KUBELETS)

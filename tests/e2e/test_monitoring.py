@@ -11,6 +11,7 @@ from cluster.plimsoll import TOP, fast_policy
 from harness import fetch, wait_until
 from monitoring_kit import DASHBOARDS, dashboard, queries, rules
 from pages import block
+from programs import complete
 from prometheus_kit import RealPrometheus
 from tools import build
 
@@ -29,6 +30,30 @@ def operator_kinds(plane):
     plane.kubectl("wait", "--for=condition=Established", *options)
     yield
     plane.kubectl("delete", *options)
+
+
+def test_without_the_operator(plane):
+    """The page says what happens, and its first command shows it before anything is created. The first test, since
+    kubectl remembers kinds that were there."""
+    page = (TOP / "docs/install.md").read_text("utf-8")
+    check, apply = block("docs/install.md", "monitoring").splitlines()
+    missing = plane.kubectl(*check.split()[1:], check=False)
+    assert missing.returncode and all(f'"{kind}.' in missing.stderr for kind in KINDS)
+    done = plane.kubectl("apply", "-k", str(TOP / apply.split()[-1]), check=False)
+    assert done.returncode and "no matches for kind" in done.stderr
+    assert "`no matches for kind`" in page
+    assert done.stdout == "configmap/plimsoll-dashboards created\n"
+    plane.kubectl("delete", "--namespace=kube-system", "configmap", "plimsoll-dashboards")
+    argv = ["install", "monitored", "deploy/chart", "--namespace=kube-system"]
+    helm = complete(
+        build.program("helm"), *argv, "--set=monitoring.enabled=true", "--set=crds.enabled=false",
+        status=None, cwd=TOP, env={"KUBECONFIG": plane.kubeconfig},
+    )  # fmt: skip
+    assert helm.returncode and "ensure CRDs are installed first" in helm.stderr
+    done = plane.kubectl(
+        "get", "--namespace=kube-system", "configmap", "plimsoll-dashboards", check=False
+    )
+    assert "NotFound" in done.stderr, "Helm fails before it creates anything"
 
 
 def test_it_applies_and_finds_our_objects(plane, operator_kinds):

@@ -1,4 +1,4 @@
-"""The newest node_exporter, beside Debian's: what is read from its page, and what stands on its Node."""
+"""The newest node_exporter, next to Debian's: what is read from its page, and what stands on its Node."""
 
 import shutil
 

@@ -129,7 +129,7 @@ def test_load_evicts_nobody_from_full_nodes(fleet, namespace, stack, priority_cl
         f"{len(before)} pods stayed on full, hot nodes; the urgent one waits: {condition['message']!r}"
     )
 
-    # Where the load allows it, preemption is as useful as ever. The pod waits for room, as far as
+    # Where the load allows it, preemption is as useful as before. The pod waits for room, as far as
     # kube-scheduler knows, so that it looks again when a pod ends somewhere, or after 5 minutes.
     calm = names[1]
     fleet.set_load([calm], **CALM)
@@ -151,7 +151,7 @@ def test_load_evicts_nobody_from_full_nodes(fleet, namespace, stack, priority_cl
 def test_decisions_say_where_pods_went(fleet, namespace, stack, figure, scoring):
     """/decisions has, of every pod, the node where it is as the best, or as one of several."""
     (hot,) = fleet.add(1, load=HOT)
-    # By `absolute` 87 points, and 75, 72 and 70: the best one is so in whole tens, too.
+    # By `absolute` 87 points, and 75, 72 and 70: the best one is so in whole tens as well.
     calm = [fleet.add(1, load={"cpu": cpu, "mem": 0.1})[0] for cpu in (0.15, 0.4, 0.45, 0.5)]
     content = fast_policy()
     content["spec"]["extender"] = {"scoring": scoring}

@@ -54,7 +54,7 @@ def ready(process):
 
 
 def changed(*path, to):
-    """Crane's policy but for one field of its spec."""
+    """Crane's policy except for one field of its spec."""
     policy = copy.deepcopy(POLICY)
     place = policy["spec"]
     for key in path[:-1]:
@@ -105,7 +105,7 @@ def passing(extender, fleet):
 
 
 def asked_of_policies(plane, account, before):
-    """The verbs of an account's requests for policies since so many audit events, but for watches: a
+    """The verbs of an account's requests for policies since so many audit events, except for watches: a
     quiet one is renewed four times a minute."""
     return [
         event["verb"]

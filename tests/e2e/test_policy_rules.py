@@ -67,7 +67,7 @@ def test_last_leaves_no_pod_pending(fleet, namespace, plimsoll, scheduler, figur
     assert unschedulable(namespace) == [] and namespace.events("FailedScheduling") == []
     namespace.delete_pods()
 
-    # The same nodes, but for the one with room.
+    # The same nodes, except for the one with room.
     fleet.remove([names[2]])
     name = f"{namespace.name}-reject"
     start(plimsoll, scheduler, last_policy(scoring, "reject"), name, 2 * len(names) - 2)
@@ -124,7 +124,7 @@ def test_pools_have_limits_of_their_own(fleet, namespace, plimsoll, scheduler, f
     assert namespace.wait_bound(1, app=None) and wait_until(
         lambda: namespace.pod("late")["spec"].get("nodeName") == names["spot"], what="the spot node"
     )
-    figure("gpu.yaml: pods go to the GPU node with idle GPUs, then to the spot node at 90 %")
+    figure("gpu.yaml: pods go to the GPU node with idle GPUs, then to the spot node at 90%")
 
 
 def test_pressure_counts(fleet, namespace, plimsoll, scheduler, figure):

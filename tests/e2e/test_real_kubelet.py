@@ -67,7 +67,7 @@ def recorder():
 
 
 def start_kubelet(plane, run, directory):
-    """With a containerd of its own, beside a system's. It takes the Node as its own that the test
+    """With a containerd of its own, next to a system's. It takes the Node as its own that the test
     has made: one with a loopback address it would not register."""
     argv, socket = containerd_argv(directory, "pause")
     run(argv, "containerd")

@@ -1,6 +1,6 @@
 """Three real kubelets with pods that burn CPU and hold memory, and the stock kube-scheduler.
 
-What a machine of its own would show besides is not shown: the nodes share two processors, so one that is busy
+What only a machine of its own would show is not shown: the nodes share two processors, so one that is busy
 slows down the others, and each says that it has them both.
 """
 
@@ -27,7 +27,7 @@ BATCH_PODS = 2
 BATCH_MILLI = 450
 ADMITTED_S = 15  # what a kubelet ended after its start, it ended within a second
 SERVICE_CPU = "500m"  # it uses 300
-SLOWER_SHARE = 0.05  # at most, what services do beside batch
+SLOWER_SHARE = 0.05  # at most, what services do next to batch
 ACCOUNTS_APART = 0.10
 
 
@@ -235,7 +235,7 @@ def batch(name, node, milli):
 
 
 def outlive_kubelet(plane, node, controller, namespace):
-    """It admits all pods of a node anew when it starts, and ends those for which an offer is too small."""
+    """It admits all pods of a node again when it starts, and ends those for which an offer is too small."""
     failures = controller.text().count("node is failing")
     node.kubelet.kill()
     wait_until(

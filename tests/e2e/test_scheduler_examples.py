@@ -20,7 +20,7 @@ EXAMPLES = {path.stem: path.read_text("utf-8") for path in sorted(FILES)}
 EXAMPLES["README"] = block("README.md", "scheduler")
 SECURE_PORT = 26390
 
-# As kubeadm 1.37 writes it, but for what is of no concern here.
+# As kubeadm 1.37 writes it, except for what is of no concern here.
 STATIC_POD = """
 apiVersion: v1
 kind: Pod

@@ -93,7 +93,7 @@ def annotate(fleet, name, usage):
 
 
 def add_nodes(fleet, seed):
-    """{node: zone}; a node is the busier the higher its number, but for some luck. The last five of
+    """{node: zone}; a node is the busier the higher its number, except for some luck. The last five of
     each zone are special."""
     zones, luck = {}, random.Random(seed)
     for zone, count in NODES.items():
@@ -154,7 +154,7 @@ def test_pods_go_where_they_would_go(fleet, namespace, plimsoll, scheduler, figu
         else:
             assert lists(extender, "short") == 0
         namespace.delete_pods()
-    # What is soft differs by a pod or two from run to run, too.
+    # What is soft differs by a pod or two from run to run as well.
     for app, pods in (("web", 2), ("hard", 1)):
         uneven, without = (
             max(by_zone[shortlist, app][zone] for zone in NODES)

@@ -113,7 +113,7 @@ def test_hostile_names(browser, site, log_dir, size):
 
 @pytest.mark.parametrize("size", [DESKTOP, TABLET, PHONE], ids=["desktop", "tablet", "phone"])
 def test_the_limits_make_one_line(browser, site, size):
-    """Whatever number stands beside a bar, bold or not."""
+    """Whatever number stands next to a bar, bold or not."""
     status = sample(20)
     for share, row in zip((12.5, 1.21, 1, 0.98, 0.05), status["nodes"]):
         row["limitShare"] = share

@@ -1,4 +1,4 @@
-"""kube-scheduler and the extender over HTTPS and mutual TLS, and certificates replaced meanwhile."""
+"""kube-scheduler and the extender over HTTPS and mutual TLS, and certificates replaced in the meantime."""
 
 import os
 import ssl

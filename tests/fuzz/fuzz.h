@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What holds for every input. */
+/* What is true of every input. */
 static inline void require(bool holds) {
         if (!holds)
                 abort();

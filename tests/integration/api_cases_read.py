@@ -85,7 +85,7 @@ def test_a_lost_history_is_410_everywhere(api):
     rest = api.get(f"{NODES}?limit=2&continue={answer.json()['metadata']['continue']}")
     assert names(rest) == ["c"] and "continue" not in rest["metadata"]
     with api.watch(f"{NODES}?watch=1&resourceVersion={version}") as watch:
-        # Not the status of the answer, which has begun by then.
+        # Not the status of the answer, which has begun by that time.
         assert watch.status == 200
         kind, status = watch.next()
         assert (kind, status["kind"], status["status"]) == ("ERROR", "Status", "Failure")

@@ -343,7 +343,7 @@ def test_custom_resource_has_generation_and_status(api):
     assert changed["metadata"]["generation"] == 2 and "labels" not in changed["metadata"]
     assert changed["status"] == {"metrics": 1}
     listed = api.get(POLICIES)
-    # Whoever reads a list as it comes meets the items before the version that they are of.
+    # Anybody who reads a list as it comes meets the items before the version that they are of.
     assert list(listed) == ["apiVersion", "items", "kind", "metadata"]
     assert listed["metadata"]["continue"] == ""
     assert listed["items"][0]["kind"] == "DynamicSchedulerPolicy"

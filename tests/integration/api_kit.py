@@ -22,7 +22,7 @@ NONSENSE = "application/json;as=Nonsense;g=meta.k8s.io;v=v1"
 
 
 class Api(ApiClient):
-    """An API server, as its administrator sees it; whoever runs the cases adds the last four."""
+    """An API server, as its administrator sees it; anybody who runs the cases adds the last four."""
 
     def clear(self):
         for path in (f"{PODS}?gracePeriodSeconds=0", NODES, LEASES, EVENTS, POLICIES):

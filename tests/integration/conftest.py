@@ -212,7 +212,7 @@ def start_controller(run, binary, log_dir):
             *asked,
             "--bind-address=127.0.0.1",
             "--health-port=0",
-            # One of its kind, and after a kill the next shall not wait for a lease to run out.
+            # One of its kind, and after a kill the next must not wait for a lease to run out.
             "--leader-elect=false",
             *flags,
         ]

@@ -9,13 +9,13 @@ import struct
 import time
 
 FIELDS = {"speed": 0, "ahead": 8, "suspended": 16}
-LEAP_MAX_S = 5  # shorter than what programs wait for, but for their ticks
+LEAP_MAX_S = 5  # shorter than what programs wait for, except for their ticks
 TICK_S = 0.0003
 TASKS_EVERY = 50
 
 
 class LeapingClock:
-    """Programs that have `env` share it, Python ones, too. They need a build without sanitizers."""
+    """Programs that have `env` share it, Python ones as well. They need a build without sanitizers."""
 
     def __init__(self, path, speed=1):
         shim = os.path.join(os.environ["PLIMSOLL_RELEASE_DIR"], "tests", "libleaping_clock.so")
@@ -73,7 +73,7 @@ class Tasks:
         for path in set(self.files) - paths:
             os.close(self.files.pop(path))
         for path in paths - set(self.files):
-            with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
+            with contextlib.suppress(FileNotFoundError):  # it has ended in the meantime
                 self.files[path] = os.open(path, os.O_RDONLY)
 
     def are_asleep(self):

@@ -177,7 +177,7 @@ def sample():
 
 
 class Kernel(threading.Thread):
-    """Samples of all of that, many a second."""
+    """Samples of all of that, many per second."""
 
     def __init__(self):
         super().__init__(daemon=True)

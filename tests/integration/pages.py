@@ -120,7 +120,7 @@ def links(page):
 
 
 def run_commands(commands, flags="", **more):
-    """What a page's commands print; kubectl plimsoll has these flags, too."""
+    """What a page's commands print; kubectl plimsoll has these flags as well."""
     plugin = find_program("kubectl-plimsoll")
     script = f'kubectl() {{ shift; {plugin} "$@" {flags}; }}\n{commands}'
     env = {"KUBECONFIG": "", "HOME": "/proc/none", **more.pop("env", {})}

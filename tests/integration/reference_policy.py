@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The decisions once more, in another language, to record what the programs must answer.
+"""The decisions again, in another language, to record what the programs must answer.
 
 Filter, score and hot value as the policy's description has them (docs/policy.md), written from that and
 not from policy/*.c. test_harness_reference_policy.py shows on crane's own answers that this is right.
@@ -108,7 +108,7 @@ class Policy:
         ]
 
     def of(self, labels):
-        """The policy that holds for a node with these labels."""
+        """The policy that applies to a node with these labels."""
         for selector, policy in self.pools:
             if selector.items() <= labels.items():
                 return policy
@@ -118,7 +118,7 @@ class Policy:
         return usable(annotations.get(name), self.periods_ms[name], now_ms)
 
     def limits_for(self, pod):
-        """The limits that hold for a Pod on a node: no pod is one that no rule matches."""
+        """The limits that apply to a Pod on a node: no pod is one that no rule matches."""
         owners = pod["metadata"].get("ownerReferences", []) if pod else []
         if any(owner["kind"] == "DaemonSet" for owner in owners):
             return []
@@ -202,7 +202,7 @@ def reply(policy, nodes, asked, now_ms, pod=None, labels=None):
 
 
 def matches(match, pod):
-    """Do all conditions of a rule hold for this Pod?"""
+    """Does this Pod meet all conditions of a rule?"""
     metadata, spec = pod["metadata"], pod.get("spec", {})
     patterns = match.get("namespaces", ["*"])
     return (

@@ -33,7 +33,7 @@ class Resolver:
 
     addresses   {name: [IPv4 address]}
     faults      {name: fault}: what happens instead of an answer
-                hang       nothing, until mend()
+                hang       nothing, until repair()
                 servfail, nxdomain, refused
                 truncated  by UDP; by TCP the message ends early
                 malformed  a count of records that are not there, a name that points at itself
@@ -111,7 +111,7 @@ class Resolver:
             at += 1 + data[at]
         return ".".join(labels), struct.unpack(">H", data[at + 1 : at + 3])[0], at + 5
 
-    def mend(self, *names):
+    def repair(self, *names):
         """End the faults of these names, or of all, and answer who waits."""
         for name in names or list(self.faults):
             self.faults.pop(name)

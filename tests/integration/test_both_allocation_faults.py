@@ -127,7 +127,7 @@ def test_dry_run(binary, standin, exporters, tmp_path):
 
 
 class Serving:
-    """An extender with the shim, started anew when it has ended by its last words."""
+    """An extender with the shim, started again when it has ended by its last words."""
 
     def __init__(self, run, binary, standin, allocations, policy_path):
         self.run, self.binary, self.standin = run, binary, standin
@@ -179,7 +179,7 @@ def filtered(serving):
 
 
 def answer(serving):
-    """The same, once it has been started anew where it had ended."""
+    """The same, once it has been started again where it had ended."""
     serving.settle()
     return filtered(serving)
 

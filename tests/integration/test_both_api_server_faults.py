@@ -248,7 +248,7 @@ def test_a_lost_route(start_world):
 def test_connections_that_are_frozen(start_world, how):
     """Open, and nothing comes, though TCP is well. Where nothing is answered, the Lease shows it at once,
     and the watches, whose bookmarks do not come, within 200 seconds; where a new connection has an
-    answer, what happened meanwhile is then known."""
+    answer, what happened in the meantime is then known."""
     world = start_world(controller_flags=["--leader-elect=true"], rules=WITH_IDLE)
     world.sees_news()
     began = time.monotonic()

@@ -128,7 +128,7 @@ def test_clock_steps(start_replica, standin, run, tmp_path):
                   f"full node passed {scheduler.admitted} calls")  # fmt: skip
             assert took_s < RIGHT_WITHIN_S
             assert scheduler.wronged == {}
-            # Annotations have expired by a clock that was set forward; what passes meanwhile is
+            # Annotations have expired by a clock that was set forward; what passes in the meantime is
             # what passes where there is none. A time ahead of the clock has not expired.
             assert scheduler.admitted == 0 or offset_s > before_s
             wait_until(lambda: clock.is_near(lease_renewed_unix(standin)), what="a renewal")

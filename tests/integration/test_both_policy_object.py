@@ -90,9 +90,9 @@ def test_the_extender_judges_by_it(run, binary, cluster):
         return fetch(extender.url + "/filter", "POST", body).json()["NodeNames"]
 
     apply(cluster, policy(0.5))
-    wait_until(lambda: passing() == [], what="the limit of 50 %")
+    wait_until(lambda: passing() == [], what="the limit of 50%")
     apply(cluster, policy(0.6))
-    wait_until(lambda: passing() == ["node-0000"], what="the limit of 60 %")
+    wait_until(lambda: passing() == ["node-0000"], what="the limit of 60%")
 
 
 def test_the_controller_writes_its_status(run, binary, cluster):
@@ -154,7 +154,7 @@ def test_a_misspelt_metric_is_told(run, binary, cluster):
     (event,) = cluster.get(EVENTS)["items"]
     assert (event["type"], event["reason"]) == ("Warning", "PolicyWarning")
     assert event["message"] == f"the policy is in force, {warning}"
-    # Mended, it is as if it had never been.
+    # Fixed, it is as if it had never been.
     apply(cluster, policy(0.8))
     wait_until(lambda: condition(cluster)[0]["message"] == "policy is valid", what="the mending")
     wait_until(lambda: "warning" not in program.told(), what="the end of the warning")

@@ -1,4 +1,4 @@
-"""The release programs: hardened, free of the paths of whoever built them, with an SBOM that is true."""
+"""The release programs: hardened, free of the paths of the machine that built them, with an SBOM that is true."""
 
 import hashlib
 import json

@@ -1,5 +1,5 @@
-"""Peers that connect and say nothing, or half of it, or come again for ever, do not lock anybody out: what
-connects meanwhile is answered at once, whatever TLS would have asked of them."""
+"""Peers that connect and say nothing, or half of it, or come again forever, do not lock anybody out: what
+connects in the meantime is answered at once, whatever TLS would have asked of them."""
 
 import contextlib
 import re

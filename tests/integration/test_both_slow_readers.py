@@ -1,5 +1,5 @@
 """Clients that ask for a page and do not read it: what all of them hold together is bounded, in the
-program and in the kernel, and the probes are answered meanwhile."""
+program and in the kernel, and the probes are answered in the meantime."""
 
 import contextlib
 import copy
@@ -18,7 +18,7 @@ MORE_MAX_MIB, UNREAD_MAX_MIB = 60, 128
 # Of the probes in deploy/base; the kubelet gives up after six in a row.
 PROBE_TIMEOUT_S, PROBES = 3, 6
 LARGE_PAGE_MB = 4
-# Long names make a large page of few nodes; they are labels, too.
+# Long names make a large page of few nodes; they are labels as well.
 NAMES = [f"{i:03d}-{'n' * 59}" for i in range(640)]
 LONG = "p" * 200
 PERIODS = {f"{kind}_usage_avg_{n}m": "5s" for kind in ("cpu", "mem") for n in range(1, 27)}

@@ -50,7 +50,7 @@ MOST_MIB = 32
 
 
 def policies():
-    """One after the other, for ever: plain, with taints, with more metrics and idle CPU, refused."""
+    """One after the other, forever: plain, with taints, with more metrics and idle CPU, refused."""
     means = {"cpu_usage_avg_5m": "3m", "mem_usage_avg_5m": "3m"}
     more = {"cpu_usage_max_avg_1d": "15m", "cpu_usage_p95_1h": "15m", "net_usage_avg_1h": "15m"}
     kinds = (
@@ -185,7 +185,7 @@ def start_churn(start_standin, start_exporters, run, binary, tmp_path, monkeypat
 
 
 def live(churn, hours, path):
-    """{program: {measure: what it took at the end of each hour}}, which is written to a file, too."""
+    """{program: {measure: what it took at the end of each hour}}, which is written to a file as well."""
     programs = {"controller": churn.controller.process, "extender": churn.extender.process}
     rows = []
     for hour in range(hours):

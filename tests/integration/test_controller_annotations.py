@@ -220,7 +220,7 @@ def test_nothing_is_written_for_its_own_sake(start_standin, start_exporters, sta
 
 
 def test_forged_annotations_are_replaced(start_standin, start_exporters, start_controller):
-    """Whoever may write a node, its kubelet say: with a usual time, one far ahead, or no reading."""
+    """Anybody who may write a node, its kubelet say: with a usual time, one far ahead, or no reading."""
     standin, exporters = start_standin("--nodes", 3), start_exporters(*FAST)
     for number in (1, 2, 3):
         exporters.set([f"127.1.0.{number}"], load={"cpu": 0.5})
@@ -260,7 +260,7 @@ def test_a_long_period_is_kept(start_standin, start_exporters, start_controller)
 def test_prefix_zone_and_selector(start_standin, start_exporters, start_controller):
     """crane's clock and a prefix for every key, only on the selected nodes."""
     standin, exporters = start_standin(), start_exporters(*FAST)
-    # What stands there under crane's clock is read by it, too.
+    # What stands there under crane's clock is read by it as well.
     old = {"load.example.com/cpu_usage_max_avg_1h": f"0.99000,{ago(60 - 8 * 3600)}"}
     standin.add_nodes(2, labels={"pool": "web"}, annotations=old)
     standin.add_nodes(2, start=2, labels={"pool": "batch"})
@@ -312,7 +312,7 @@ def test_nodes_come_and_go(start_standin, start_exporters, start_controller):
     assert abs(reading(standin, "node-0000", "cpu_usage_max_avg_1h").value - 0.2) < 0.02
     assert [len(exporters.scrapes(f"127.1.0.{i}")) for i in (1, 2)] == scraped
     assert controller.metric("plimsoll_nodes") == 3
-    # A node that moves is measured at its new place, without a word about the way there.
+    # A node that moves is measured at its new place, and nothing is said about the way there.
     standin.patch(
         "/api/v1/nodes/node-0002/status",
         {"status": {"addresses": [{"type": "InternalIP", "address": "127.7.0.1"}]}},
@@ -325,7 +325,7 @@ def test_hot_values(start_standin, start_exporters, start_controller):
     """Counted from pods that are bound, before the start and after it."""
     standin, exporters = start_standin("--nodes", 4), start_exporters(*FAST)
     a, b, c, _ = node_names(4)
-    # Before the start: four on b, which run already by then.
+    # Before the start: four on b, which run already by that time.
     standin.wait_job(
         standin.add_pods(4, prefix="early-", nodes=[b], phase="Running", per_second=200)
     )

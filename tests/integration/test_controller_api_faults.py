@@ -92,7 +92,7 @@ def test_patches_that_fail(start_standin, start_exporters, start_controller):
 
 
 def test_watches_that_end(start_standin, start_exporters, start_controller):
-    """After each kind of end what happened meanwhile is known, and what happens next is seen."""
+    """After each kind of end what happened in the meantime is known, and what happens next is seen."""
     standin, exporters = start_standin("--nodes", 3), start_exporters(*FAST)
     controller = start_controller(standin, exporters, content=RULES)
     wait_until(lambda: len(all_readings(standin, KEY)) == 3, what="the first windows")

@@ -73,7 +73,7 @@ def test_a_single_pass(begin, standin, exporters):
 
 
 def test_looking_without_writing(begin, exporters):
-    """One that is silent is told beside the one that is not; without --once it goes on looking."""
+    """One that is silent is reported in addition to the one that is not; without --once it goes on looking."""
     exporters.set(["127.0.0.1"], load={"mem": 0.25})
     gone = "--target=gone=http://127.0.0.1:1/metrics"
     single = begin(*LOOK, "--scrape-interval=3s", target(exporters, "web-1"), gone)

@@ -102,7 +102,7 @@ def test_names_of_exporters(resolver, start_standin, start_exporters, start_cont
     assert controller.metric("plimsoll_scrapes_total", 0, result="reset") <= 3 * len(hosts)
 
     exporters.well()
-    resolver.mend()
+    resolver.repair()
     wait_until(lambda: failing() == 0, what="all to be found")
     wait_until(
         lambda: threads(controller) <= before_threads
@@ -136,7 +136,7 @@ def test_many_names_hang(tmp_path, start_standin, exporters, start_controller):
         queries = sum(resolver.asked.values())
         print(f"{most_threads} threads, {most_files} descriptors, {queries} queries at most")
         assert most_threads <= THREADS_MAX and most_files <= DESCRIPTORS_MAX
-        resolver.mend()
+        resolver.repair()
         wait_until(
             lambda: controller.metric("plimsoll_targets_failing") == 0, 90, what="all to be found"
         )

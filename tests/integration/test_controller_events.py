@@ -106,7 +106,7 @@ def test_an_api_server_that_refuses(cluster, start_controller, tmp_path):
 
 
 def test_only_the_leader_tells(cluster, start_controller, tmp_path):
-    """And when another leads, it does not tell anew what it has seen coming."""
+    """And when another leads, it does not tell again what it has seen coming."""
     exporters, standin = cluster
     path = write_policy(tmp_path / "policy.json", limit(0.65))
     leader = start_controller(standin, exporters, *LEASE, content=path)

@@ -73,7 +73,7 @@ def test_a_host_called_like_a_node_that_is_not_scraped(start_standin, exporters,
 
 
 def test_nodes_whose_addresses_are_exchanged(binary, run):
-    """Neither page is waited for in vain: each of the two does answer, with the other's."""
+    """Neither page is waited for without success: each of the two does answer, with the other's."""
     asked = []
 
     class Exchanged(Handler):

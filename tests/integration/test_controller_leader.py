@@ -167,7 +167,7 @@ def test_killed_leader(controller, standin):
 
 
 def test_orderly_handover_and_back(start_pair, standin):
-    # Longer than anything here waits: who waited for it to run out would wait in vain.
+    # Longer than anything here waits: who waited for it to run out would wait without success.
     lease_s = 90
     alpha, beta = start_pair(
         f"--leader-elect-lease-duration={lease_s}s", "--leader-elect-renew-deadline=60s"

@@ -23,7 +23,7 @@ def written_since(standin, since_unix, *keys):
 
 
 def test_a_restart_makes_no_peak_younger(start_standin, start_exporters, start_controller):
-    """The peak's time is the same through three lives, while its maximum is written anew."""
+    """The peak's time is the same through three lives, while its maximum is written again."""
     standin, exporters = start_standin(), start_exporters(*FAST)
     peak_unix = int(time.time()) - 2400
     standin.add_nodes(1, annotations={MAX: f"0.90000,{ago(2400)}"})

@@ -44,7 +44,7 @@ def wait_values(standin, keys, node=NODE):
 
 
 def test_every_resource_by_every_statistic(start_standin, start_exporters, start_controller):
-    """All of them on one node; pods' own devices and a full tmpfs beside change nothing."""
+    """All of them on one node; pods' own devices and a full tmpfs in addition change nothing."""
     standin, exporters = start_standin("--nodes", 1), start_exporters("--cpus", 2)
     exporters.set([TARGET], load=LOADS, virtual_devices=40)
     wanted = {**LOADS, "net": max(LOADS["net_rx"], LOADS["net_tx"])}

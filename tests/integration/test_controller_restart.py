@@ -63,7 +63,7 @@ def every_patch_keeps(standin, peaks):
 
 
 def test_kill_at_any_moment(start_standin, start_exporters, start_controller):
-    """kill -9, again and again: the peaks stay, the load by then is low."""
+    """kill -9, again and again: the peaks stay, the load by that time is low."""
     standin, exporters = start_standin(), start_exporters(*FAST)
     peaks = add_nodes_with_peaks(standin, random.Random(5), 3000)
     exporters.set("all", load={"cpu": 0.6, "mem": 0.6})

@@ -95,11 +95,11 @@ def test_many_nodes(start_standin, start_exporters, start_controller):
         f"{peak_kib / 1024:.1f}; {cpu_share:.1%} of a CPU"
     )
     assert set(whole["codes"]) == {"200"}
-    # One per node and sync at most, beside those that were late when the look began; a second's
+    # One per node and sync at most, in addition to those that were late when the look began; a second's
     # worth of rounding at the edges.
     assert summary["total"] <= NODES * (took_s + 1) / SYNC_S + late
     assert summary["most"] <= LOOK_S / SYNC_S + 1
-    # Spread over the period: the busiest seconds but for a few, in which a loaded machine catches
+    # Spread over the period: the busiest seconds except for a few, in which a loaded machine catches
     # up with others in which it gave us nothing.
     assert sorted(per_second)[len(per_second) * 8 // 10] < 1.5 * mean + 20
     assert peak_kib < RSS_MAX_KIB

@@ -126,7 +126,7 @@ def test_pressure_is_on_the_other_page(start_standin, start_controller, start_ku
 
 
 def test_what_batch_pods_use_is_left_out(start_standin, start_controller, start_kubelet, source):
-    """Of 80 % of the node's CPUs, a batch pod uses 50 points, twice what it requests; a service's use is
+    """Of 80% of the node's CPUs, a batch pod uses 50 points, twice what it requests; a service's use is
     the node's."""
     standin, kubelet = start_standin(), start_kubelet("a")
     kubelet.load = (0.8, 0.25, 0)
@@ -138,7 +138,7 @@ def test_what_batch_pods_use_is_left_out(start_standin, start_controller, start_
     add_node(standin, "a", kubelet)
     wait_values(standin, CPU, {"a": 0.3})
 
-    # 65 % of the CPUs, less the 30 % of the service: with the batch pod's there would be no offer.
+    # 65% of the CPUs, less the 30% of the service: with the batch pod's there would be no offer.
     def is_shown():
         assert 1 < controller.metric("plimsoll_idle_offered_cores") <= (0.35 + APART) * CPUS
         assert controller.metric("plimsoll_idle_taken_cores") == 2

@@ -252,7 +252,7 @@ def test_trouble(pretended, start_asking):
 
 
 def test_one_query_that_fails(pretended, start_asking):
-    """The other metrics of the round are as good as ever."""
+    """The other metrics of the round are as good as before."""
     pretended.computed[CPU] = pretended.computed[MEM] = [({"instance": "127.1.0.1"}, 0.5)]
     pretended.trouble = lambda handler, asked: asked.name == MEM and answers(
         422, error("execution", "too many samples")
@@ -371,7 +371,7 @@ def test_one_of_several_clusters(pretended, start_asking):
 
 
 def test_a_peak_that_outlives_its_node(pretended, start_asking):
-    """A recorded maximum over a day is there for a day; without a mean beside it, it is the past."""
+    """A recorded maximum over a day is there for a day; without a mean next to it, it is the past."""
     pretended.recorded[CPU] = [({"instance": "127.1.0.1"}, 50)]
     pretended.recorded[PEAK] = [({"instance": f"127.1.0.{i}"}, 90) for i in (1, 2)]
     _, standin = start_asking(pretended, nodes=2, content=policy({PEAK: "2s"}))

@@ -36,7 +36,7 @@ def values(standin, node, keys):
 
 
 def fates_of_queries(controller):
-    """But for those that a busy machine's Prometheus was too late for."""
+    """Except for those that a busy machine's Prometheus was too late for."""
     return set(controller.labels("plimsoll_prometheus_queries_total", "result")) - {"timeout"}
 
 

@@ -57,7 +57,7 @@ def assert_nothing_twice(standin):
         for key in patched(row).keys() - {"node_hot_value"}:
             times.setdefault((row["name"], key), []).append(row["at_unix"])
     for what, at in times.items():
-        # Half a sync at least, but for a sixteenth and the ways of two patches.
+        # Half a sync at least, except for a sixteenth and the ways of two patches.
         gaps = [b - a for a, b in zip(at, at[1:])]
         assert all(gap >= SYNC_S / 2 - SYNC_S / 16 - 1 for gap in gaps), (what, at)
     return sum(len(at) for at in times.values())
@@ -240,7 +240,7 @@ def test_the_file_is_read_again(start_standin, start_exporters, start_controller
     wait_until(lambda: len(agents.scrapes("127.1.0.1")) > turns + 2, what="turns of the agents")
     assert len(exporters.scrapes("127.1.0.1")) <= scrapes + 1
 
-    # They stand the other way round, and the windows of the exporters begin anew.
+    # They stand the other way round, and the windows of the exporters begin again.
     write_sources(path, agent_at(agents), {"kind": "node-exporter"}, port=exporters.port)
     wait_until(lambda: len(log_lines(controller.process, "sources are in force")) == 2, what="it")
     assert controller.metric("plimsoll_nodes_stale") == 0

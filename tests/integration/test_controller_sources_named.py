@@ -83,7 +83,7 @@ def test_a_source_is_no_exporter(start_standin, start_exporters, start_controlle
 
 
 def test_prometheus_counts_the_same_devices(start_standin, start_controller, pretended):
-    """What --network-device-pattern and --network-speed say holds for Prometheus' series, too."""
+    """What --network-device-pattern and --network-speed say applies to Prometheus' series as well."""
     start_controller(
         start_standin("--nodes", 1),
         1,

@@ -85,7 +85,7 @@ def test_what_is_shown(fleet):
 
 
 def test_pools_of_another_policy(start_standin, exporters, start_controller, tmp_path):
-    """Nodes are listed once more; until they have been, the policy before judges."""
+    """Nodes are listed again; until they have been, the policy before judges."""
     standin, cpu = start_standin(), "cpu_usage_avg_5m"
     labels = {f"label-{i}": "x" * 60 for i in range(20)}  # more than the page shows
     standin.add_nodes(1, labels={**labels, "pool": "batch"})
@@ -145,7 +145,7 @@ def test_the_sample_is_true(fleet):
 
 
 def members(value):
-    """The names of all members at any depth, but for those that the cluster makes up."""
+    """The names of all members at any depth, except for those that the cluster makes up."""
     if isinstance(value, list):
         return set().union(*map(members, value))
     if not isinstance(value, dict):

@@ -106,7 +106,7 @@ def test_goes_on_from_what_nodes_carry(standin, exporters, start_controller, tmp
 
 
 def test_somebody_was_faster(standin, exporters, start_controller):
-    """A patch that rests on another list than there is changes nothing, and is made anew."""
+    """A patch that rests on another list than there is changes nothing, and is made again."""
     put(standin, 1, *ours(1, 2))
     controller = start_controller(standin, exporters, content=WITHOUT)
     wait_until(

@@ -215,7 +215,7 @@ def test_the_list_of_files_says_what_each_is():
 
 
 def test_folders_may_have_spaces(monkeypatch):
-    """Those of the cache and of what is temporary are whoever's who makes the release."""
+    """Those of the cache and of what is temporary belong to the user who makes the release."""
     started = []
     with monkeypatch.context() as patch:
         patch.setattr(debian_root, "ENTER", 'printf "%s|" "$root" "$work" "$@"')

@@ -92,7 +92,7 @@ def test_gitops():
 
 
 def test_secondary_scheduler():
-    """OpenShift's operator is given the scheduler's configuration of deploy/, but for leaders and the account."""
+    """OpenShift's operator is given the scheduler's configuration of deploy/, except for leaders and the account."""
     config, scheduler = yaml.safe_load_all(block("docs/managed-clouds.md", "secondary-scheduler"))
     assert scheduler["spec"]["schedulerConfig"] == config["metadata"]["name"]
     shown = yaml.safe_load(config["data"]["config.yaml"])

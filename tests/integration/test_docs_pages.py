@@ -408,7 +408,7 @@ def test_every_permission_is_told():
 
 
 def test_pictures_are_of_this_version():
-    """Else `tests/tools/pictures.py` takes them anew."""
+    """Else `tests/tools/pictures.py` takes them again."""
     assert {path.name for path in (TOP / "docs").glob("*.png")} == set(pictures.MADE_OF)
     old = [name for name in pictures.MADE_OF if pictures.noted(name) != pictures.made_of(name)]
     assert not old

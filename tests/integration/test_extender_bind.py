@@ -225,7 +225,7 @@ def test_pod_is_gone(cluster):
     (pod,) = cluster.pods(1)
     cluster.standin.admin("delete", {"resource": "pods", "names": ["web-0"]})
     assert 'pods "web-0" not found' in cluster.error(binding(pod))
-    # Made anew under its name: not the one that was meant.
+    # Made again under its name: not the one that was meant.
     cluster.pods(1)
     assert "another UID" in cluster.error(binding(pod))
     assert cluster.node_of() is None
@@ -397,7 +397,7 @@ def test_retry_after_beyond_the_deadline(start):
     assert cluster.posts() == 1
 
 
-# -- beside everything else ---------------------------------------------------------------------
+# -- in parallel with everything else ------------------------------------------------------------
 
 
 def test_slow_binds_hold_up_nobody(start):
@@ -482,7 +482,7 @@ def test_an_end_without_an_answer(start, signals):
 
 
 class Binder(threading.Thread):
-    """Binds pods in a row, with trouble in between, and asks for the load beside it."""
+    """Binds pods in a row, with trouble in between, and asks for the load at the same time."""
 
     def __init__(self, cluster, pods, seed):
         super().__init__()

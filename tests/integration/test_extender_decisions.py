@@ -20,7 +20,7 @@ KEPT = 1024
 
 @pytest.fixture
 def cluster(start_standin):
-    """Nodes of 10 CPUs at 10, 50, 70 (over the limit) and 30 % (memory over its limit), one bare."""
+    """Nodes of 10 CPUs at 10, 50, 70 (over the limit) and 30% (memory over its limit), one bare."""
     standin = start_standin()
     standin.admin("nodes", {"names": NODES, "cpus": 10, "memory_gib": 100})
     for name, cpu, mem in ((IDLE, 0.1, 0.2), (HALF, 0.5, 0.2), (HOT, 0.7, 0.2), (FULL, 0.3, 0.9)):
@@ -186,7 +186,7 @@ def test_bad_queries(cluster, start):
 
 
 def test_odd_pods_and_nodes(cluster, start):
-    """Whoever reaches the port calls pods and nodes as they like."""
+    """Anybody who reaches the port calls pods and nodes as they like."""
     extender = start(cluster)
     names = ['"},{"node":"', "<script>", "\u2028", "Ünïcode", "\x07", "x" * 2000]
     with extender.scheduler() as scheduler:

@@ -15,7 +15,7 @@ A, B, C = NODES
 
 @pytest.fixture
 def cluster(start_standin):
-    """Three nodes of 10 CPUs, at 20, 24.5 and 60 %."""
+    """Three nodes of 10 CPUs, at 20, 24.5 and 60%."""
     standin = start_standin()
     standin.admin("nodes", {"names": NODES, "cpus": 10, "memory_gib": 100})
     for name, usage in zip(NODES, (0.20, 0.245, 0.60)):
@@ -62,7 +62,7 @@ def test_a_binding_counts_at_once_and_so_does_a_deletion(cluster, start):
     extender = start(cluster)
     with extender.scheduler() as scheduler:
         wait_scores(scheduler, {A: 10, B: 8, C: 0})
-        # 10 pods that request 100m: 10 % of the node in all.
+        # 10 pods that request 100m: 10% of the node in all.
         cluster.add_pods(10, prefix="burst-", nodes=[A])
         wait_scores(scheduler, {A: 6, B: 10, C: 0})
         wait_metric(extender, "plimsoll_extender_pods", 10)
@@ -112,7 +112,7 @@ def test_without_the_right_to_see_pods(cluster, start):
 
 
 def test_a_policy_that_begins_to_estimate(cluster, start):
-    """The watch of nodes begins anew, for their capacity; a node that went meanwhile is gone."""
+    """The watch of nodes begins again, for their capacity; a node that went in the meantime is gone."""
     extender = start(cluster, scoring="absolute", says="pods: not needed")
     with extender.scheduler() as scheduler:
         wait_scores(scheduler, {A: 8, B: 8, C: 4})
@@ -125,7 +125,7 @@ def test_a_policy_that_begins_to_estimate(cluster, start):
 
 
 def test_hot_values_have_no_watch_of_their_own(cluster, start):
-    """They have no effect on an estimate. A policy that ranks by them finds what was bound meanwhile, and
+    """They have no effect on an estimate. A policy that ranks by them finds what was bound in the meantime, and
     what had been counted before is not counted again."""
 
     def reload(scoring, says):

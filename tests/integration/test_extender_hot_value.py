@@ -1,4 +1,4 @@
-"""Hot values: what a node was given lately takes points off it, at once and for a while."""
+"""Hot values: what a node was given recently takes points off it, at once and for a while."""
 
 import pytest
 

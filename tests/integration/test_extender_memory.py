@@ -125,7 +125,7 @@ MEDIAN_MAX_MS = 50
 
 
 def test_memory_of_candidates(start_standin, start_extender):
-    """Of a request with the most that there may be, beside its text."""
+    """Of a request with the most that there may be, in addition to its text."""
     extender = start_extender(start_standin(), build="release")
     extender.wait_live()
     names = ",".join(f'"{i}"' for i in range(CANDIDATES))

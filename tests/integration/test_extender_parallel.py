@@ -55,7 +55,7 @@ def test_parallel_clients(start_standin, start_extender, build):
     job = standin.admin("mutate", {"per_second": CHANGES_PER_S, "seconds": 15 if NIGHTLY else 4})
     for client in clients:
         client.start()
-    # Bindings, ends, new and deleted nodes and another policy go on beside that.
+    # Bindings, ends, new and deleted nodes and another policy go on at the same time.
     for i in range(4):
         standin.add_pods(50, prefix=f"burst-{i}-", nodes=names[:10])
         standin.add_nodes(20, prefix=f"late-{i}-", images=0)

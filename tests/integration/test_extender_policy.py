@@ -69,7 +69,7 @@ def test_bad_policies_change_nothing_and_are_said_once(extender, path):
         os.unlink(path)
         extender.reload()
         wait_until(lambda: len(errors(extender)) == len(bad) + 1, what="the missing file")
-        # Once more, and it is counted once more, but not said.
+        # Again, and it is counted again, but not said.
         count = extender.metric("plimsoll_policy_errors_total")
         assert count >= len(bad) + 1  # the file may be looked at between its change and the signal
         extender.reload()
@@ -114,7 +114,7 @@ def test_as_a_config_map_is_mounted(start_standin, start_extender, tmp_path):
 
 
 def test_pools_of_another_policy_are_learned(extender, path):
-    """The table keeps no labels: nodes are listed once more."""
+    """The table keeps no labels: nodes are listed again."""
     answer = extender.standin.patch(
         f"/api/v1/nodes/{IDLE}", {"metadata": {"labels": {"pool": "strict"}}}
     )

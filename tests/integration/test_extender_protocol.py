@@ -18,7 +18,7 @@ STRANGERS = ["not-seen-yet", "tomorrow's", "Ünïcode"]
 
 @pytest.fixture(scope="module")
 def cluster(module_start_standin):
-    """Nodes at 10, 50, 70 (over the limit) and 90 % (memory over the limit as well), one bare.
+    """Nodes at 10, 50, 70 (over the limit) and 90% (memory over the limit as well), one bare.
 
     This and `extender` are for the tests that only ask.
     """

@@ -47,7 +47,7 @@ def test_it_is_ready_when_it_knows_policy_and_pods(cluster, start_extender):
 
 @pytest.mark.parametrize("has_object", [True, False])
 def test_it_rejects_nothing_before_it_knows_the_policy(cluster, start_extender, has_object):
-    """A scheduler beside it calls at once. The built-in limits need not be the cluster's, which may
+    """A scheduler next to it calls at once. The built-in limits need not be the cluster's, which may
     have an object, or none."""
     annotate(cluster, NODES[2], 0.9)  # above the built-in limit
     own = policy(limits={CPU: 0.95})

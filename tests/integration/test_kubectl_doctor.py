@@ -18,7 +18,7 @@ from paper_cluster import (
     SYSTEM,
     PaperCluster,
 )
-from policies import IDLE
+from policies import IDLE, ago
 from programs import complete
 
 AUTOSCALER = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
@@ -241,7 +241,7 @@ def test_what_is_not_known_for_the_same_reason(cluster, doctor):
 
 
 def test_waiting(cluster, doctor, run, binary):
-    """It looks again until nothing is wrong any more, and not for ever."""
+    """It looks again until nothing is wrong any more, and not forever."""
     deny("plimsoll-controller", "patch", "nodes")(cluster)
     done = doctor("--wait=1s", status=2)
     assert done.stderr == "waiting for another 0 s: controller-permissions\n"
@@ -294,6 +294,23 @@ def test_flags(cluster, doctor, tmp_path):
     assert "bad.yaml: no KubeSchedulerConfiguration" in done.stderr
     cluster.objects.pop("/version")
     assert doctor(status=2).stderr.startswith("kubectl plimsoll doctor: GET /version: 404")
+
+
+def test_a_start(cluster, doctor):
+    """What is usual in the first minutes of a controller is one row, and no status that scripts take for success."""
+    for pod in cluster.objects[f"{SYSTEM}/pods"]:
+        if "controller" in pod["metadata"]["name"]:
+            pod["metadata"]["creationTimestamp"] = ago(25)
+    put(f"{DEPLOYMENTS}/plimsoll-controller", "status", "readyReplicas", to=0)(cluster)
+    put(POLICY_PATH, "status", to={})(cluster)
+    cluster.page("plimsoll_leader 1", "plimsoll_leader 0")
+    for node in cluster.nodes():
+        node["metadata"].pop("annotations")
+    said = re.sub(r"\d+ s ago", "25 s ago", doctor(status=2).stdout)
+    count = len(json.loads(doctor("-o", "json").stdout)["checks"])
+    last = f"{count} checks: {count - 4} ok, 0 unknown, 0 warnings, 0 errors, 4 wait\n"
+    assert said == block("docs/kubectl/doctor.md", "doctor-start") + last
+    assert "waiting for another" in doctor("--fail-on=error", "--wait=100ms", status=2).stderr
 
 
 def test_flags_are_the_programs():

@@ -1,4 +1,4 @@
-"""What an extender's estimate knows, its page /estimate, and the tools that go by it."""
+"""What an extender's estimate knows, its page /estimate, and the tools that use it."""
 
 import copy
 import json
@@ -199,7 +199,7 @@ def test_a_policy_that_begins_to_estimate(
 
 
 def test_an_estimate_of_other_metrics(tell, plimsoll, tmp_path):
-    """What is known of a 5-minute mean says nothing of a policy that goes by another."""
+    """What is known of a 5-minute mean says nothing of a policy that uses another."""
     tell()
     hour = "cpu_usage_avg_1h"
     write_policy(str(tmp_path / "new.yaml"), policy(weights={hour: 1}, scoring="estimate"))
@@ -446,7 +446,7 @@ def test_the_page_of_workloads(cluster, workloads):
 
 
 def keys(value):
-    """What a document is made of, but for lists' lengths and what is null."""
+    """What a document is made of, except for lists' lengths and what is null."""
     if isinstance(value, dict):
         return {key: keys(item) for key, item in value.items()}
     return keys(value[0]) if isinstance(value, list) else None

@@ -90,7 +90,7 @@ def test_why(explain):
     assert table.isascii()
     assert "\x1b" not in table
     assert "full: rejected: cpu_usage_avg_5m above 0.65\n" in table
-    assert "expired 2m ago (70.0 %, 10m old)" in table
+    assert "expired 2m ago (70.0%, 10m old)" in table
     assert "malformed: '70%,?[31m" in table
     assert "20 points off" in table
 
@@ -124,7 +124,7 @@ def test_all_over(explain):
 
 
 def estimated_input():
-    """Two nodes of 10 CPUs at 40 %. `a` was given a pod of 2 CPUs a minute before its reading; so
+    """Two nodes of 10 CPUs at 40%. `a` was given a pod of 2 CPUs a minute before its reading; so
     pods use twice what they request: 8 CPUs, by pods that request 4 within the window."""
 
     def pod(name, cpu, on=None, created="2026-07-23T10:00:00Z"):
@@ -392,7 +392,7 @@ def test_each_kind_of_line(explain):
     table = explain({**POLICY, "spec": spec}, nodes, f"--now={NOW}")
     assert "over: passes last: mem_usage_avg_5m above 0.5; score 0 of 10" in table
     assert "switched off" in table
-    assert "40.0 % used of 50 %" in table
+    assert "40.0% used of 50%" in table
     assert "  pool   number 1 of spec.pools\n" in table
     assert "no such annotation" in table
     every = [n for n in nodes if n["metadata"]["name"] == "over"]
@@ -444,7 +444,7 @@ def test_estimate_with_others(explain):
         item["metadata"]["annotations"]["disk_io_usage_avg_5m"] = f"0.95,{NOW}"
     document["items"][1]["metadata"]["annotations"]["cpu_usage_avg_5m"] = f"0.7,{NOW}"
     text = explain(policy, json.dumps(document), f"--now={NOW}", "--pod=shop/waits")
-    assert "95.0 %  the largest of them, weighted" in text
+    assert "95.0%  the largest of them, weighted" in text
     rows = json.loads(explain(policy, json.dumps(document), f"--now={NOW}", "-ojson"))
     assert [row["rejectedBy"] for row in rows] == ["", "cpu_usage_avg_5m"]
 

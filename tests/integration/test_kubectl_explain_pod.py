@@ -81,12 +81,12 @@ def test_what_extenders_answered(cluster, explain, start_standin, start_extender
     assert lines[0] == "shop/web-0: on node-1, Running"
     assert lines[1] == "its node is the best node of the extender"
     assert lines[2].endswith(": 3 candidates, 2 passed, 1 rejected")
-    assert lines[3] == f"  1 over {CPU} above 65.0 %"
-    assert lines[4] == f"  node-2: rejected: {CPU} is 70.0 of 65.0 %"
+    assert lines[3] == f"  1 over {CPU} above 65.0%"
+    assert lines[4] == f"  node-2: rejected: {CPU} is 70.0 of 65.0%"
     assert lines[5].endswith(": 2 candidates, scoring estimate")
     assert "nothing is learned from shop/ReplicaSet/web-7d9" in lines[6]
     assert lines[7:9] == ["", "node-1: passes; score 10 of 10"]
-    assert lines[9].startswith("  use    cpu  ") and " %  10.0 read (" in lines[9]
+    assert lines[9].startswith("  use    cpu  ") and "%  10.0 read (" in lines[9]
     assert any(line.startswith("node-0: passes; score ") for line in lines[10:])
     assert not any("node-3" in line for line in lines)
 

@@ -75,7 +75,7 @@ class Installation:
         self.apply()
 
     def configure(self, old="CLUSTER_IP", new=CLUSTER_IP):
-        """The scheduler's configuration, as it should be but for this."""
+        """The scheduler's configuration, as it should be except for this."""
         text = (TOP / "deploy" / "scheduler" / "config-http.yaml").read_text("utf-8")
         text = text.replace(old, new)
         with open(self.scheduler_config, "w", encoding="utf-8") as file:

@@ -126,7 +126,7 @@ def test_factor_beyond_chance():
 
 
 def test_windows_are_those_of_the_label():
-    """policy_with() mends the recommended policy's text, whatever that looks like."""
+    """policy_with() changes the recommended policy's text, whatever that looks like."""
     for windows, period in experiments.WINDOWS:
         spec = yaml.safe_load(experiments.policy_with(windows, period))["spec"]
         means = [row for row in spec["syncPolicy"] if "_usage_avg_" in row["name"]]

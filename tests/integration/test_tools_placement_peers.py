@@ -53,7 +53,7 @@ def test_a_node_without_metrics_is_avoided(simulate, name):
 
 
 def test_target_load_packing_packs_up_to_its_target(simulate):
-    """15 % of the CPUs are in use: the target that follows from it is 25 %."""
+    """15% of the CPUs are in use: the target that follows from it is 25%."""
     rows = simulate("default", "tlp-ms", "tlp-ms-tuned", requested=0.1)
     stddev = {name: row["usageStddev"]["mean"] for name, row in rows.items()}
     assert stddev["tlp-ms"] > 1.2 * stddev["tlp-ms-tuned"] > 1.2 * 1.2 * stddev["default"]

@@ -43,7 +43,7 @@ def test_there_are_those_that_are_told():
 
 
 def test_actions_are_pinned():
-    """By digest, with the version beside it, and one digest for each."""
+    """By digest, with the version next to it, and one digest for each."""
     digests = {}
     for path in FOLDER.iterdir():
         for line in path.read_text("utf-8").splitlines():
@@ -85,7 +85,7 @@ def test_the_night_has_every_part():
 
 
 def test_the_key_of_the_cache_is_of_all_that_is_built():
-    """What build.directory() goes by: itself, and both files of each module."""
+    """What build.directory() depends on: itself, and both files of each module."""
     keys = [s["with"]["key"] for _, s in steps("with") if "e2e" in str(s["with"].get("path"))]
     assert len(keys) == 2
     for key in keys:

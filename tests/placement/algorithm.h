@@ -56,7 +56,7 @@ struct algorithm {
         /** estimated_ratio() - what the last decide() took the CPU usage of one of its candidates
          * for, before the pod is added; NAN: not known. NULL: it takes it for nothing */
         double (*estimated_ratio)(const void *self, uint32_t node);
-        const struct evictor *evictor; /* evicts pods beside it; NULL: nobody does */
+        const struct evictor *evictor; /* evicts pods next to it; NULL: nobody does */
 };
 
 extern const struct algorithm algorithm_default, algorithm_crane, algorithm_koordinator,

@@ -160,7 +160,7 @@ static void follow_nodes(const struct replica *replica) {
                 extender_follow_nodes(replica->answering);
 }
 
-/* All pods that are bound, with their times. Those that it knows beside them are gone, since
+/* All pods that are bound, with their times. Those that it knows next to them are gone, since
  * @gone_s. */
 static void list(const struct estimate *estimate, const struct replica *replica, int64_t gone_s) {
         const struct world *world = estimate->situation.world;
@@ -218,7 +218,7 @@ static void restart(const struct estimate *estimate, struct replica *replica) {
         start(estimate, replica);
 }
 
-/* What ended meanwhile did so when the watch was last open, as far as it knows. */
+/* What ended in the meantime did so when the watch was last open, as far as it knows. */
 static void watch_again(const struct estimate *estimate) {
         const struct scenario *scenario = estimate->situation.world->scenario;
 

@@ -3,10 +3,10 @@
  * https://koordinator.sh/docs/designs/load-aware-scheduling
  * A node is scored by what was measured and an estimate of the pod (85% of the CPU and 70% of the
  * memory that it requests, 250m and 200 MiB without a request). Of each pod that was bound less
- * than a reporting interval before the report, or has no usage in it, the estimate is added, too.
- * The score is the mean of what that leaves of CPU and memory. A node where it is above 65% of the
- * CPU or 95% of the memory is filtered out: thresholds of the code and of the Helm chart; others
- * ship with 0, which is none. It can use a percentile of the usage in place of the mean.
+ * than a reporting interval before the report, or has no usage in it, the estimate is added as
+ * well. The score is the mean of what that leaves of CPU and memory. A node where it is above 65%
+ * of the CPU or 95% of the memory is filtered out: thresholds of the code and of the Helm chart;
+ * others ship with 0, which is none. It can use a percentile of the usage in place of the mean.
  *
  * What commit a7a1b76b did in a cluster with the arguments of its Helm chart, where the
  * documentation says less: a pod whose usage is in the report adds max(0, estimate - usage), since

@@ -1,9 +1,9 @@
 /*
  * Trimaran's LoadVariationRiskBalancing of kubernetes-sigs/scheduler-plugins, by its documentation:
  * https://github.com/kubernetes-sigs/scheduler-plugins/tree/master/pkg/trimaran/loadvariationriskbalancing
- * and KEP 61 beside it. A node's risk is (mean + margin * deviation^(1/sensitivity)) / 2 of a
+ * and KEP 61 next to it. A node's risk is (mean + margin * deviation^(1/sensitivity)) / 2 of a
  * resource, where the mean has the pod's request added to it; the worse of CPU and memory decides:
- * score = 100 * (1 - risk). Margin and sensitivity are 1. It is one more score beside
+ * score = 100 * (1 - risk). Margin and sensitivity are 1. It is one more score next to
  * kube-scheduler's own, as in the documented configuration. At commit 903da7df with load-watcher
  * v0.2.4 mean and deviation are those of Prometheus' 15 minutes, a node without metrics scores 0,
  * and nothing is added for pods that the mean does not show yet.

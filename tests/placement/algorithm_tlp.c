@@ -1,10 +1,10 @@
 /*
  * Trimaran's TargetLoadPacking of kubernetes-sigs/scheduler-plugins, by its documentation:
  * https://github.com/kubernetes-sigs/scheduler-plugins/tree/master/pkg/trimaran/targetloadpacking
- * and KEP 61 beside it. A node's predicted CPU usage is what was measured, what the pod is assumed
+ * and KEP 61 next to it. A node's predicted CPU usage is what was measured, what the pod is assumed
  * to use (its limit, or 1.5 times its request, or 1 core), and what pods bound since the
- * measurement or less than 60 s before it are assumed to use. The score rises up to a target of 40
- * % and falls beyond it: pods are packed onto nodes below the target. LeastAllocated and
+ * measurement or less than 60 s before it are assumed to use. The score rises up to a target of 40%
+ * and falls beyond it: pods are packed onto nodes below the target. LeastAllocated and
  * BalancedAllocation are switched off, as documented.
  *
  * What commit 903da7df with load-watcher v0.2.4 did in a cluster, where the documentation says

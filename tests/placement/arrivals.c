@@ -39,7 +39,7 @@ static int64_t start_of(const struct stream *stream, uint64_t seed) {
         return stream->start_from_s + (int64_t)(chance_uniform(seed, 3) * range_s);
 }
 
-/* A workload's request and load are its own, whoever draws them. */
+/* A workload's request and load are its own, no matter who draws them. */
 static double request_of(const struct drawing *drawing, const struct stream *stream,
                          uint32_t workload) {
         size_t i = (size_t)(chance_uniform(drawing->seed, 1000000 + workload) *

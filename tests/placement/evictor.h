@@ -15,5 +15,5 @@ struct evictor {
                          struct pod *ret[static EVICTOR_MAX]);
 };
 
-/* kubectl plimsoll rebalance, beside the estimate. */
+/* kubectl plimsoll rebalance, next to the estimate. */
 extern const struct evictor evictor_rebalance;

@@ -1,7 +1,7 @@
 """The runs that docs/placement.md is made of, in groups: {group: {label: rows}}.
 
 Rows are {algorithm: {metric: its value of each seed}}, as runs.py has them. All groups use the same
-seeds, so that a variant's rows stand beside those of the scenario's peers.
+seeds, so that a variant's rows stand next to those of the scenario's peers.
 """
 
 import dataclasses

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "codec/tree.h"
 
-/* Fields of a map, by what they are. Whoever reads a map names all of its fields. */
+/* Fields of a map, by what they are. The reader of a map names all of its fields. */
 struct field {
         const char *name;
         enum {
@@ -19,7 +19,7 @@ struct field {
                 FIELD_COUNT,
                 FIELD_BOOL,
                 FIELD_MAP,
-                FIELD_OTHER, /* read by whoever reads the map */
+                FIELD_OTHER, /* read by the caller */
         } type;
         void *value; /* double, double, int64_t, size_t, bool; of a map its own fields */
         size_t field_count;

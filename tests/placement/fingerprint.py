@@ -6,7 +6,7 @@ The check simulates just these, and compares exactly. So a refactoring passes, a
 placement, a load or a figure does not.
 
 A line is a scenario, an algorithm, its hot node-minutes, and a digest of all its figures. The line
-`page` has a digest of what is made on the page and its appendix, so that no table is mended by hand. The line `libm`
+`page` has a digest of what is made on the page and its appendix, so that no table is edited by hand. The line `libm`
 tells how this machine's mathematical functions round: on another one the last digit of a load may
 differ, and with it everything that follows. Recorded load is left out, since a recording may come in
 one form or another.
@@ -22,7 +22,7 @@ PATH = runs.HERE / "fingerprint.txt"
 PAGES = [experiments.TOP / "docs" / f"{name}.md" for name in ("placement", "placement-appendix")]
 QUICK = ("loop", "stale")  # every peer
 QUICK_PARTS = ("loop", "stale", "clumps")
-STALE = "docs/placement.md is stale: run `make placement`, which writes it anew"
+STALE = "docs/placement.md is stale: run `make placement`, which writes it again"
 OTHER_LIBM = "this machine's libm rounds otherwise than the one that wrote fingerprint.txt"
 # Without that of idle.py, which is written by itself.
 BLOCK = re.compile(r"<!-- placement: (?!idle )[\w-]+ -->\n(.*?)<!-- end -->", re.DOTALL)

@@ -2,7 +2,7 @@
 """Holds the recommended policy to what docs/placement.md says of it, in the simulator.
 
     gates.py BUILD JUNIT       a line for each bound; results into JUNIT
-    gates.py BUILD --measure   write bounds.json anew, for people to review: minutes
+    gates.py BUILD --measure   write bounds.json again, for people to review: minutes
 
 A bound is what was measured with the gates' seeds (runs.py) and three standard errors more. Of a
 scenario it is of what the estimate leaves of the default scheduler's figure, and of its error

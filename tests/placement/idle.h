@@ -35,7 +35,7 @@ enum idle_metric {
         IDLE_SERVICES_CORE_S,  /* that services wanted */
         IDLE_THROTTLED_CORE_S, /* of that they did not get */
         IDLE_BATCH_CORE_S,
-        IDLE_HOT_NODE_MINUTES, /* above the line, whoever uses it */
+        IDLE_HOT_NODE_MINUTES, /* above the line, no matter who uses it */
         IDLE_NODE_MINUTES,
         IDLE_MEAN_UTILISATION, /* of the cluster's CPUs */
         IDLE_METRIC_KINDS,

@@ -4,7 +4,7 @@
     idle.py BUILD    minutes; what was simulated before is not simulated again
 
 Each file in scenarios/idle/ has services. `placement -o idle` lays batch over them, with each of the offers
-in offer.c. What is made stands between `<!-- placement: idle -->` and `<!-- end -->`, and in a plot beside
+in offer.c. What is made stands between `<!-- placement: idle -->` and `<!-- end -->`, and in a plot next to
 the page. fingerprint.py leaves it out, as the page's other figures do not depend on it.
 """
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Simulates every scenario, and writes all figures and plots of docs/placement.md and its appendix from what comes
-out (but for those of idle.py), and the README's line.
+out (except for those of idle.py), and the README's line.
 
     page.py BUILD              half an hour on two processors; one that was stopped goes on
     page.py BUILD --again      write the page from what the last run measured
@@ -89,7 +89,7 @@ def write_plots(folder, results):
 
 
 def measured_by(build, seeds, kept):
-    """Measured anew and kept; the last ones when there are no @seeds."""
+    """Measured again and kept; the last ones when there are no @seeds."""
     if seeds:
         kept.write_text(json.dumps(experiments.measure(build, seeds)), encoding="utf-8")
     return json.loads(kept.read_text(encoding="utf-8"))

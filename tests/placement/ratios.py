@@ -70,7 +70,7 @@ class Left:
             lambda without: self.ratio(other, without) - self.ratio(one, without), self.count
         )
 
-    def has_jam(self, algorithm):
+    def leaves_pending(self, algorithm):
         """Pods stay pending for which the baseline has a node."""
         left = [mean(self.rows[name]["pendingPods"]) for name in (algorithm, runs.BASELINE)]
         return left[0] > left[1] + 10
@@ -152,7 +152,7 @@ def is_factor(measured):
 
 
 def verdict(left, one, other):
-    """How @one stands beside @other: "better", "level" or "worse"."""
+    """How @one compares with @other: "better", "level" or "worse"."""
     difference = left.difference(one, other)
     if not difference.is_beyond():
         return "level"

@@ -1,5 +1,5 @@
 /*
- * One run: a world, the controller's annotations, kube-scheduler with one algorithm beside it.
+ * One run: a world, the controller's annotations, kube-scheduler with one algorithm next to it.
  *
  * Pods are scheduled in the order of their arrival. A pod for which there is no node is tried again
  * every 30 s.
@@ -10,11 +10,11 @@
 #include "demand.h"
 
 enum metric {
-        HOT_NODE_MINUTES,      /* above 65 % of CPU */
+        HOT_NODE_MINUTES,      /* above 65% of CPU */
         HOT_CORE_MINUTES,      /* each hot node counted by its cores */
-        VERY_HOT_NODE_MINUTES, /* above 80 % */
+        VERY_HOT_NODE_MINUTES, /* above 80% */
         THROTTLED_CORE_S,
-        FULL_NODE_MINUTES, /* above 90 % of memory */
+        FULL_NODE_MINUTES, /* above 90% of memory */
         USAGE_STDDEV,      /* of the nodes, mean over time */
         BUSIEST_P99,       /* 99th percentile over time of the busiest node's usage */
         MEAN_UTILISATION,  /* of the cluster's CPUs */

@@ -30,7 +30,7 @@ struct stream {
         double uses_mean_ratio;                /* of the cluster: scales those; 0: as they are */
         double pareto;      /* tail index of a factor with a mean of 1, of each pod; 0: none */
         double wave;        /* amplitude of a day's wave, each workload at another hour; 0: none */
-        double noise_sigma; /* of a lognormal factor in time, drawn anew so often */
+        double noise_sigma; /* of a lognormal factor in time, drawn again so often */
         int64_t noise_every_s;
         /* Between these times of day every `hours_every`th workload uses so much more. */
         int64_t hours_from_s, hours_to_s; /* hours_to_s 0: none */

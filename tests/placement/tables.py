@@ -104,7 +104,7 @@ def paragraph(text, indent=""):
 
 
 def standings(lefts, other):
-    """{verdict: scenarios} of the recommended policy beside another."""
+    """{verdict: scenarios} of the recommended policy compared with another."""
     found = {"better": [], "level": [], "worse": []}
     for left in lefts:
         found[ratios.verdict(left, runs.OURS, other)].append(left.scenario)
@@ -309,10 +309,10 @@ def worth(results):
     """The README's line."""
     lefts = results.of("situations")
     return paragraph(
-        "- **What it is worth.** Minutes that nodes spend above 65% CPU, relative to kube-scheduler alone: on recordings "
-        f"that it was not tuned on {', '.join(each_unseen(results))} mean CPU; over {len(ratios.by_family(lefts))} families "
-        f"of simulated situations **{ratios.families(lefts, runs.OURS)}** ([when it helps, and when it does "
-        "not](docs/placement.md)).",
+        "- **What it is worth.** Minutes that nodes spend above 65% CPU, as a share of those with kube-scheduler alone. On "
+        f"recorded load that it was not tuned on: {', '.join(each_unseen(results))} mean CPU. Over "
+        f"{len(ratios.by_family(lefts))} families of simulated situations: **{ratios.families(lefts, runs.OURS)}**. "
+        "[When it helps, and when it does not](docs/placement.md).",
         indent="  ",
     )
 
@@ -356,7 +356,7 @@ def result_row(results, left, columns):
     cells = [left.scenario, f"{ratios.mean(left.rows[runs.BASELINE][minutes]):,.0f}"]
     attainable = [runs.BASELINE, runs.OURS, *results.rivals, *results.variants]
     for name in columns:
-        text = str(left.measured(name)) + (" (jam)" if left.has_jam(name) else "")
+        text = str(left.measured(name)) + (" (pending)" if left.leaves_pending(name) else "")
         is_best = name in attainable and best_alone(left, name, attainable)
         cells.append(f"**{text}**" if is_best else text)
     return cells
@@ -492,7 +492,7 @@ def closed(results):
 
 
 def plugins(results):
-    """Those that were run beside the real ones, in the scenarios that were played."""
+    """Those that were run next to the real ones, in the scenarios that were played."""
     lefts = [results.lefts["closed"][label] for label in ("loop-small", "burst-small", "clumps")]
     names = [*results.rivals, *results.variants, runs.OURS]
     rows = [[name, *(str(left.measured(name)) for left in lefts)] for name in names]

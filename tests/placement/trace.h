@@ -15,7 +15,7 @@ struct trace_series {
         double request_cores;
         double request_bytes;       /* 0: not recorded */
         int64_t arrives_s, lasts_s; /* lasts_s without the field: as long as the values */
-        int64_t step_s;             /* that each value holds for */
+        int64_t step_s;             /* that each value is valid for */
         size_t count;               /* of values, at least 1 */
         size_t first_cpu;           /* in the trace's values: thousandths of a core in use */
         size_t first_used;          /* MiB in use, as many; SIZE_MAX: not recorded */

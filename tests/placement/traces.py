@@ -18,7 +18,7 @@ import threading
 TOP = pathlib.Path(__file__).resolve().parents[2]
 STEP_S = 300
 WRITING = threading.Lock()
-UNIT_MILLICORES = 1000  # of 100 %, where a source has only shares of something unnamed
+UNIT_MILLICORES = 1000  # of 100%, where a source has only shares of something unnamed
 
 
 def folder():
@@ -175,7 +175,7 @@ def out_of(build):
 
 
 def arguments(scenario, build):
-    """What `placement` is given besides a scenario's file: the folder of the traces, if it needs one"""
+    """What `placement` is given in addition to a scenario's file: the folder of the traces, if it needs one"""
     return ["--traces", prepare(out_of(build))] if needed(scenario) else []
 
 

@@ -80,7 +80,7 @@ bool world_is_running(const struct world *world, const struct pod *pod);
 bool world_has_node(const struct world *world, size_t node);
 /** world_has_exporter() - it can be scraped */
 bool world_has_exporter(const struct world *world, size_t node);
-/** world_base_ratio() - what runs on a node beside the pods, of its CPUs */
+/** world_base_ratio() - what runs on a node next to the pods, of its CPUs */
 double world_base_ratio(const struct world *world, size_t node);
 /** world_demand_ratio() - of the CPUs; above 1 pods are throttled */
 double world_demand_ratio(const struct world *world, size_t node);

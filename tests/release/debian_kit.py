@@ -71,7 +71,7 @@ class Booted(Debian):
         self.process = Process(argv, "systemd", log_dir)
 
     def __enter__(self):
-        # What a whole machine has besides may fail here.
+        # What else a whole machine has may fail here.
         ended = ("running\n", "degraded\n")
         wait_until(lambda: self.state() in ended, 180, "systemd to have started all", 0.5)
         return self

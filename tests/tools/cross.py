@@ -53,7 +53,7 @@ def run(*argv, **more):
 def make_root(architecture):
     """Debian's libraries for it, once, and again when they are others."""
     root = CACHE / f"root-{architecture}"
-    listed = root.with_suffix(".packages")  # beside it, since all in it may be another user's
+    listed = root.with_suffix(".packages")  # next to it, since all in it may be another user's
     if not (root.exists() and listed.exists() and listed.read_text("ascii") == PACKAGES):
         partial = root.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)

@@ -5,10 +5,10 @@
                            the hot paths take
     gate.py tidy           clang-tidy
     gate.py integration    the integration tests against the built programs, and the demo
-    gate.py images         the images of deploy/Dockerfile, beside the next group
+    gate.py images         the images of deploy/Dockerfile, while the next group runs
     gate.py e2e            builds a real cluster's programs once, for minutes, and runs the tests
                            with it; see tests/e2e/README.md
-    gate.py alone          those of them that nothing else may run beside, and the quick benchmark
+    gate.py alone          those of them that must run alone, and the quick benchmark
     gate.py fuzz           every fuzz target for $FUZZ_SECONDS, 60; see tests/tools/fuzz
     gate.py cross          the unit tests for arm64, and those of the pure libraries for s390x, by qemu
     gate.py bare           `make demo` and `make test` in a Debian 12 where nothing is installed
@@ -27,7 +27,7 @@
              older         builds the older versions of Kubernetes, and runs a test with each
              fuzz-1 fuzz-2 half of the fuzz targets each, for 600 seconds
 
-Groups run one after the other; what only needs a processor (unit tests, clang-tidy) runs beside
+Groups run one after the other; what only needs a processor (unit tests, clang-tidy) runs in parallel with
 tests that mostly wait. With PLIMSOLL_NIGHTLY=1 tests have their full sizes.
 
 Each step's output goes to build-gate/<step>.log; of a failed step the end is shown. A step that
@@ -75,12 +75,12 @@ ENV = INHERITED | {
     "ASAN_OPTIONS": "abort_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1",
     "UBSAN_OPTIONS": "halt_on_error=1:abort_on_error=1:print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
-    # Another clone of the same sources shall find them compiled.
+    # Another clone of the same sources must find them compiled.
     "CCACHE_NOHASHDIR": "1",
     "PLIMSOLL_BUILD_DIR": str(OUT / "asan"),
     "PLIMSOLL_RELEASE_DIR": str(OUT / "gcc"),
     "PLIMSOLL_TSAN_DIR": str(OUT / "tsan"),
-    # Compiled once, not by each of some thousand starts, and not beside the sources.
+    # Compiled once, not by each of some thousand starts, and not next to the sources.
     "PYTHONPYCACHEPREFIX": str(OUT / "pycache"),
 }
 # A part of `make nightly` takes no longer on two processors, since no step may.
@@ -93,7 +93,7 @@ LONG_FILES = (
     *("test_both_allocation_faults", "test_both_release", "test_both_ten_days"),
     *("test_controller_restart", "test_extender_table_model", "test_kubectl_odd_objects"),
 )
-# What nothing may run beside at night, of the integration tests: its figures are those of a quiet machine.
+# What must run alone at night, of the integration tests: its figures are those of a quiet machine.
 LONE_FILES = ("test_controller_scale",)
 OLDER_FILE = "test_compatibility"
 
@@ -116,7 +116,7 @@ class Gate:
         return self.ledger.account(name, *ended, count)
 
     def beside(self, what, *arguments):
-        """Run this beside the main line of steps, after what was given earlier."""
+        """Run this in parallel with the main line of steps, after what was given earlier."""
         self.side_steps.append(self.side.submit(what, *arguments))
 
     def build(self, name, targets=()):
@@ -460,7 +460,7 @@ GROUPS = {
 }
 
 
-# Of `make nightly`; CONTRIBUTING.md says what is in each and how long it takes.
+# Of `make nightly`; tests/README.md says what is in each and how long it takes.
 PARTS = (
     ("unit", "tidy", "integration"),
     ("long",),

@@ -62,7 +62,7 @@ def expected_s(path):
 def run_one(argv, log_path, cwd, env, limit_s, is_shown=False):
     """Run a command with its output in a log; (status, seconds).
 
-    Its output `is_shown` as it comes, too. What takes too long is killed with all that it started.
+    Its output `is_shown` as it comes as well. What takes too long is killed with all that it started.
     """
     started_s = time.monotonic()
     with open(log_path, "wb") as log, subprocess.Popen(

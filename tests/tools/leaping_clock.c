@@ -95,8 +95,8 @@ static int64_t now_ns(void) {
         return to_ns(&now);
 }
 
-/* For how long to sleep before the next look at the clock, which leaps meanwhile; false: it is
- * time. */
+/* For how long to sleep before the next look at the clock, which leaps in the meantime; false: it
+ * is time. */
 static int must_sleep(int64_t until_ns, struct timespec *ret) {
         int64_t left_ns = until_ns - now_ns();
         int64_t sleep_ns = left_ns / control->speed;

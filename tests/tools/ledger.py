@@ -145,7 +145,7 @@ class Ledger:
         self.started_s = time.monotonic()
 
     def second_try(self, outcomes):
-        """The failure whose test is to be run once more, of a group's; None, and all are counted.
+        """The failure whose test is to be run again, of a group's; None, and all are counted.
 
         It is the only one that failed, no other has had a second try in this run, and no program
         died in it: that is no bad luck of a busy machine.

@@ -14,7 +14,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 COMMON = ["base", "codec", "metrics", "net", "kube", "daemon", "program"]
 SOURCES = [f"controller/source/{name}" for name in ("scrape", "prometheus", "metrics_api")]
 
-# library -> the libraries it may include, beside itself. A library stands below those that it uses, so
+# library -> the libraries it may include, in addition to itself. A library stands below those that it uses, so
 # there is no circle.
 MAY_USE = {
     "base": [],

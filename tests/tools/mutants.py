@@ -8,8 +8,8 @@ FILES: what decides about nodes, and who writes.
 Of each file, library and all of them, it prints how many mutants were noticed, by a test that failed;
 how many timed out, since with them no test failed and one did not end in a multiple of its usual time;
 and how many survived. Each share is of these three together: what does not compile, or optimises to
-the code of the original, is counted beside them and is in no share. It ends with 1 when fewer than
-90 % were noticed: a mutant that timed out is neither noticed nor missed.
+the code of the original, is counted in addition and is in no share. It ends with 1 when fewer than
+90% were noticed: a mutant that timed out is neither noticed nor missed.
 
 All mutants of a source are compiled at once, into a shared library that the tests load in place of
 the original (mutate.schemata): nothing is compiled or linked per mutant, and the source tree is not
@@ -141,7 +141,7 @@ class Test:
             env["LD_PRELOAD"] = asan()
         else:
             limits.append(f"--as={MEMORY_BYTES}")
-        # prlimit itself shall not load AddressSanitizer, which is as slow as a test.
+        # prlimit itself must not load AddressSanitizer, which is as slow as a test.
         argv = ["prlimit", *limits, "env", *(f"{k}={v}" for k, v in env.items()), self.path]
         quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
         try:

@@ -246,7 +246,7 @@ __attribute__((constructor)) static void choose_mutant(void) {{
 def schemata(text, chosen):
     """One C text that has many mutants of this one: the environment's MUTANT says which runs.
 
-    `chosen`: {id: mutant}, each within a function, ids from 1. A function is kept beside its mutants
+    `chosen`: {id: mutant}, each within a function, ids from 1. A function is kept next to its mutants
     under other names, and its own name jumps to one of them. An error of the compiler in mutant 7
     has the file name mutant-7. For x86-64.
     """

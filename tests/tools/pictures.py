@@ -31,7 +31,7 @@ from status_site import PAGE, Site  # noqa: E402
 
 DOCS = TOP / "docs"
 DRAWING = (MODULES / "metrics_sample.py", MODULES / "dashboard_drawing.py")
-# What decides what a picture shows, but for the time.
+# What decides what a picture shows, except for the time.
 MADE_OF = {
     "status-page.png": (*sorted(PAGE.glob("page*")), MODULES / "status_sample.py"),
     "dashboard-load.png": (MONITORING / "load.json", *DRAWING),

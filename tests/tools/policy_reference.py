@@ -69,7 +69,7 @@ def prose(text):
 
 
 def messages(schema, field_path=None):
-    """Of the rules that hold for the object itself, or for its field `field_path`."""
+    """Of the rules that apply to the object itself, or to its field `field_path`."""
     rules = schema.get("x-kubernetes-validations", [])
     said = [rule["message"] for rule in rules if rule.get("fieldPath") == field_path]
     return [prose(text.removeprefix("expected ")) for text in dict.fromkeys(said)]

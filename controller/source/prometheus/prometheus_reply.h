@@ -1,6 +1,6 @@
 /*
  * Parses replies of Prometheus' HTTP API to /api/v1/query in place, without building a tree: a
- * reply about 5,000 nodes needs no memory besides its text. Pure.
+ * reply about 5,000 nodes needs no memory except for its text. Pure.
  * https://prometheus.io/docs/prometheus/latest/querying/api/
  *
  *     {"status":"success","data":{"resultType":"vector","result":[

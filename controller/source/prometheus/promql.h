@@ -48,7 +48,7 @@ enum {
         PROMQL_LONGEST_MEAN_MS = 15 * 60 * 1000,
 };
 
-/* What queries depend on besides the metric; borrowed. */
+/* What queries depend on, in addition to the metric; borrowed. */
 struct promql {
         const struct policy *policy;
         const struct node_network_options *network;

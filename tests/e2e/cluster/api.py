@@ -65,7 +65,7 @@ class Api:
                 return answer.status, answer.read().decode()
             except (OSError, http.client.HTTPException) as error:
                 conn.close()
-                # A kept connection that the server had closed meanwhile says nothing about it now.
+                # A kept connection that the server had closed in the meantime says nothing about it now.
                 if not kept or attempt == 2:
                     raise OSError(f"{method} {path}: {error!r}") from error
         raise AssertionError("unreachable")

@@ -229,7 +229,7 @@ class ClosedLoop:
         }
 
     def dump(self, path, begin):
-        """Where each pod went and when, for whoever looks into a result."""
+        """Where each pod went and when, for those who look into a result."""
         runs = [
             {
                 "pod": name, "node": run.node, "workload": run.load.workload,

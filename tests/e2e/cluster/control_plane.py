@@ -199,7 +199,7 @@ class ControlPlane:
         )
 
     def stop_api_server(self):
-        """kill -9: whoever talks to it sees connections end, then nobody there."""
+        """kill -9: anybody who talks to it sees connections end, then nobody there."""
         self.api_server.kill()
 
     def is_up(self):
@@ -352,7 +352,7 @@ class ControlPlane:
         return int(revision)
 
     def dump(self, directory):
-        """Write what there is in the cluster into a folder, for whoever looks into a failure."""
+        """Write what there is in the cluster into a folder, for those who look into a failure."""
         for name, argv in {
             "nodes.yaml": ["get", "nodes", "-o", "yaml"],
             "pods.yaml": ["get", "pods", "-A", "-o", "yaml"],

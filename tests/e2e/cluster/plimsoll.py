@@ -56,7 +56,7 @@ class Plimsoll:
 
     @staticmethod
     def install(plane, overlay="."):
-        """`kubectl apply -k deploy/`, but for the pods: the tests run the programs as processes."""
+        """`kubectl apply -k deploy/`, except for the pods: the tests run the programs as processes."""
         manifests = plane.kubectl("kustomize", str(TOP / "deploy" / overlay))
         objects = list(yaml.safe_load_all(manifests))
         for item in objects:
@@ -203,7 +203,7 @@ class Plimsoll:
 
 
 def pod_environment(plane, name, kind="apps/v1/deployments"):
-    """What the pod template of a Deployment or Job of ours sets, but for what comes from the pod."""
+    """What the pod template of a Deployment or Job of ours sets, except for what comes from the pod."""
     api, _, resource = kind.rpartition("/")
     found = plane.api.get(f"/apis/{api}/namespaces/{NAMESPACE}/{resource}/{name}")
     (container,) = found["spec"]["template"]["spec"]["containers"]

@@ -49,7 +49,7 @@ class Relay:
         self._end({source, sink})
 
     def _end(self, sockets):
-        """End connections; whoever reads from them is woken by that."""
+        """End connections; anybody who reads from them is woken by that."""
         with self.lock:
             ended = self.sockets & sockets
             self.sockets -= ended

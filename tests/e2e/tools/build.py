@@ -6,7 +6,7 @@
     build.py etcd kwok        only these
     build.py --where          print one `MODULE DIRECTORY` line each, build nothing
 
-Each directory beside this file is a Go module of its own, since their dependencies would fight in
+Each directory next to this file is a Go module of its own, since their dependencies would fight in
 one; its `tool` lines say what is built. The results are kept outside the checkout, in
 $XDG_CACHE_HOME/plimsoll-e2e (else ~/.cache/plimsoll-e2e), in one directory per module and hash of
 everything that goes into it, so that a second checkout and a second run cost nothing.
@@ -48,7 +48,7 @@ OLDER = {
 
 
 def kubernetes(version):
-    """kube-apiserver reports what it was told here, and clients go by it."""
+    """kube-apiserver reports what it was told here, and clients use it."""
     minor = version.split(".")[1]
     return {
         "ldflags": " ".join(
@@ -90,7 +90,7 @@ MODULES = {
 
 
 class Trouble(Exception):
-    """Something that the person who runs this has to mend."""
+    """Something that the person who runs this has to fix."""
 
 
 def cache():
@@ -121,7 +121,7 @@ def program(name, module=None):
 
 
 def shared(module, pattern):
-    """The files of a module that were put beside its programs, sorted."""
+    """The files of a module that were put next to its programs, sorted."""
     found = sorted(glob.glob(str(directory(module) / "share" / pattern)))
     if not found:
         raise Trouble(f"nothing like {pattern} in {directory(module)}: run {HERE / 'build.py'}")
@@ -222,7 +222,7 @@ def compile_tools(go, module, bin_dir):
     argv = [go, "build", "-v", *flags, "-o", f"{bin_dir}/", "tool"]
     said = []
     with subprocess.Popen(
-        # A build of minutes must not be in the way of whoever waits for it.
+        # A build of minutes must not be in the way of those who wait for it.
         ["nice", *argv], **common, stderr=subprocess.PIPE, text=True
     ) as build:  # fmt: skip
 

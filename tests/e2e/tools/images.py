@@ -92,7 +92,7 @@ def make_base():
 
 
 def probe():
-    """Build and run an image that cannot be at fault: whoever forbids that is the machine."""
+    """Build and run an image that cannot be at fault: if that is forbidden, the machine forbids it."""
     folder = HOME / "probe"
     folder.mkdir(exist_ok=True)
     (folder / "Dockerfile").write_text(f"FROM {BASE}\nRUN true\n")

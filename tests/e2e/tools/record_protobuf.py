@@ -171,7 +171,7 @@ def record_bookmark(plane):
 
 
 def full_node(name):
-    """With everything that is read, and what a kubelet reports beside it."""
+    """With everything that is read, and what a kubelet reports next to it."""
     node = node_object(name, "127.1.0.2", kwok=False)
     node["metadata"]["labels"] |= {"topology.kubernetes.io/zone": "zone-a"}
     node["metadata"]["annotations"] = {

@@ -53,7 +53,7 @@ class Clock:
 
 
 class Cpu:
-    """Counters of one CPU: they count from when it came up, with what it had by then."""
+    """Counters of one CPU: they count from when it came up, with what it had by that time."""
 
     __slots__ = ("up_at", "busy_at", "head_start_s")
 

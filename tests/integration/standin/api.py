@@ -337,7 +337,7 @@ class Api(Writes):
         timeout_s = int(timeout_text) if timeout_text.isdigit() else 0
         if timeout_s <= 0:
             timeout_s = random.uniform(1800, 3600)
-        # Whoever watches from nowhere has these by default.
+        # Anybody who watches from nowhere has these by default.
         initial = request.param("sendInitialEvents", str(version in ("", "0"))).lower()
         initial = initial in ("1", "true")
         bookmarks = request.param("allowWatchBookmarks") in ("1", "true")

@@ -45,7 +45,7 @@ class Authenticator:
         return ANONYMOUS
 
     def known_user_of(self, request):
-        """The same, or None for whoever will be refused."""
+        """The same, or None for those who will be refused."""
         try:
             return self.user_of(request)
         except ApiError:

@@ -20,7 +20,7 @@ class Resource:
     create_on_update          PUT of an absent object creates it
     generation                metadata.generation counts changes of the spec
     typed                     built in: list items carry neither kind nor apiVersion
-    empty                     what an object without content has beside metadata, as a bookmark shows
+    empty                     what an object without content has next to metadata, as a bookmark shows
     fields                    field selector -> path
     """
 

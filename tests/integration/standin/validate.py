@@ -40,7 +40,7 @@ def subdomain_errors(value):
 
 
 def label_key_errors(key):
-    """Why it cannot be the key of a label or, but for its case, of an annotation."""
+    """Why it cannot be the key of a label or, except for its case, of an annotation."""
     name_help = f"must {_NAME_RULE}", _NAME, "MyName", "my.name", "123-abc"
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:

@@ -102,7 +102,7 @@ class Writes:
         validate.validate(resource, obj)
         if collection.get(route.namespace, metadata["name"]) is not None:
             raise already_exists(resource, metadata["name"])
-        # Whoever makes an object is not the one who says how it is.
+        # Anybody who makes an object is not the one who says how it is.
         owned = {k: v for k, v in obj.items() if k != "status" or not resource.status}
         patch.own(None, owned, self._manager(request), resource.group_version, "", operation)
         self._answer_object(request, 201, resource, collection.put(obj))

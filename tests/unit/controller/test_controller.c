@@ -238,7 +238,7 @@ TEST(once_with_a_page_that_stands_still) {
         end(&f);
 }
 
-/* Whoever ends it, before or while it writes, is not told that all went well. */
+/* Anybody who ends it, before or while it writes, is not told that all went well. */
 TEST(once_stopped) {
         static const char *const names[] = {"a", "b"};
 

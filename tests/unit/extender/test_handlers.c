@@ -18,7 +18,7 @@
 enum { PADDING_BYTES = 64, MANY = (1 << 16) + 1, AT_A_TIME = 100 };
 
 static struct buf log_lines;
-static void (*on_read)(void); /* after a request was read; NULL: nothing happens meanwhile */
+static void (*on_read)(void); /* after a request was read; NULL: nothing happens in the meantime */
 
 void __wrap_log_fields(enum log_level level, const struct log_field *fields, size_t count);
 
@@ -339,8 +339,8 @@ TEST(many_at_a_time) {
         stop(&f);
 }
 
-/* What is kept for large replies that are not read is bounded. Small ones are sent meanwhile, and
- * large ones again when others have been read. */
+/* What is kept for large replies that are not read is bounded. Small ones are sent in the meantime,
+ * and large ones again when others have been read. */
 TEST(unread_replies) {
         enum { TRIES = 40 };
         struct fixture f = {0};

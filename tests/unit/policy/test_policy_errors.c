@@ -76,7 +76,7 @@ static void check_row(char *row, const char *base) {
         assert_refused(columns[0], text, count == 2 ? len : strlen(text), columns[count - 1]);
 }
 
-/* Beside the table and the base. */
+/* Next to the table and the base. */
 static size_t count_files(void) {
         size_t files = 0;
         DIR *directory = opendir(BAD_POLICIES);

@@ -230,7 +230,7 @@ TEST(target) {
         }
 }
 
-/* scale: relative: cpu as a share of the busiest candidate's, memory as ever. */
+/* scale: relative: cpu as a share of the busiest candidate's, memory as before. */
 TEST(relative) {
         enum { ROWS = 5 };
         static const double cpu[ROWS] = {0.1, 0.4, 0.8, 0, 0.2}, mem[ROWS] = {0.5, 0.5, 0, 0, 0};

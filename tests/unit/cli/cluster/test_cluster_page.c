@@ -38,7 +38,7 @@ TEST(paths) {
                  PROGRAM_EXTENDER, "a%20b:8010/proxy/p"},
                 {"{'containers': [{" PORTS ", 'readinessProbe': {'tcpSocket': {'port': 'e'}}}]}",
                  PROGRAM_EXTENDER, "https:a%20b:2/proxy/p", true},
-                /* Beside a sidecar. */
+                /* Next to a sidecar. */
                 {"{'containers': [{'name': 'mesh', 'ports': [{'containerPort': 9}]}, "
                  "{'name': 'controller', " PORTS "}]}",
                  PROGRAM_CONTROLLER, "a%20b:1/proxy/p"},

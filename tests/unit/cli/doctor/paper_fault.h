@@ -1,4 +1,4 @@
-/* A fault of the cluster on paper, and what the checks of `doctor` shall say of it. */
+/* A fault of the cluster on paper, and what the checks of `doctor` must say of it. */
 #pragma once
 
 #include "paper_cluster.h"

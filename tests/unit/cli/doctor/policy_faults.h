@@ -115,7 +115,7 @@ static const struct paper_fault policy_faults[] = {
         {.changes = {ABSOLUTE,
                      {POLICY, "'priority'", "'pools': [{'nodeSelector': {'a': 'b'}, 'priority'"},
                      {POLICY, WEIGHTS, WEIGHTS "}]"}}},
-        /* An estimate goes by requests then. */
+        /* An estimate then uses requests. */
         {"policy-warnings", DOCTOR_WARNING, "no reading to use",
          .changes = {{POLICY, WEIGHTS, "[]"}}},
         /* With no metric to write there are no annotations. */

@@ -91,7 +91,7 @@ static const struct paper_fault program_faults[] = {
         {"controller-replicas", DOCTOR_WARNING, "one replica",
          .changes = {{CONTROLLER, "eplicas': 2", "eplicas': 1"}}},
         {"extender", DOCTOR_FAULT, "no Deployment", .changes = {{EXTENDER, NULL, NULL}}},
-        /* It is beside a second scheduler. */
+        /* It is next to a second scheduler. */
         {.changes = {{EXTENDER, NULL, NULL}, {SCHEDULER, NULL, "{}"}}},
         {"extender-replicas", DOCTOR_FAULT, "none",
          .changes = {{EXTENDER, "Replicas': 2", "Replicas': 0"}}},

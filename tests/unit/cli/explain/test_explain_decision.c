@@ -31,14 +31,14 @@
 #define SHOWN_FILTER                                                                               \
         "filter at 2026-07-23T11:33:09.996Z: 9 candidates, 7 passed, 2 rejected, 3 left out by "   \
         "the shortlist, 1 not in the extender's table\n"                                           \
-        "  2 over cpu_usage_avg_5m above 65.0 %\n"                                                 \
-        "  hot: rejected: cpu_usage_avg_5m is 70.0 of 65.0 %\n"
+        "  2 over cpu_usage_avg_5m above 65.0%\n"                                                  \
+        "  hot: rejected: cpu_usage_avg_5m is 70.0 of 65.0%\n"
 #define SHOWN_RANKING                                                                              \
         "prioritize at 2026-07-23T11:33:09.998Z: 4 candidates, scoring estimate\n"                 \
-        "  expected: 0.64 CPUs, learned from shop/ReplicaSet/web (confidence 80 %); 1536 MiB by "  \
+        "  expected: 0.64 CPUs, learned from shop/ReplicaSet/web (confidence 80%); 1536 MiB by "   \
         "the cluster's factor 1.2\n"                                                               \
         "\na: passes; score 10 of 10\n"                                                            \
-        "  use    cpu                          27.0 %  10.0 read (1s old), 5.0 in flight, 2.0 "    \
+        "  use    cpu                          27.0%  10.0 read (1s old), 5.0 in flight, 2.0 "     \
         "margin, 10.0 "                                                                            \
         "for the pod (counted twice), 0.0 reserved, weight 1\n"                                    \
         "  room   headroom                     73.0 of 100\n"                                      \
@@ -129,8 +129,8 @@ TEST(prints) {
                  "learned from w yet\n"
                  "\na: passes; score 3 of 10 (31 of 100)\n"
                  "  term   m                             0.0 of  10.0 points  no reading\n"
-                 "  term   n                            31.2 of  50.0 points  30.0 % used next to "
-                 "60.0 %, weight 1, 1m1s old\n"
+                 "  term   n                            31.2 of  50.0 points  30.0% used next to "
+                 "60.0%, weight 1, 1m1s old\n"
                  "  term   other priorities                ? of  40.0 points  not kept, weight "
                  "0.8\n"
                  "  recent node_hot_value                  2, 20 points off\n"},
@@ -148,9 +148,9 @@ TEST(prints) {
                  "  expected: 0.1 CPUs and ? MiB, by the cluster's factors ? and ?; it has no "
                  "workload\n"
                  "\na: passes last; score 0 of 10\n"
-                 "  use    cpu                          10.0 %  nothing read, ? in flight, ? for "
+                 "  use    cpu                          10.0%  nothing read, ? in flight, ? for "
                  "the pod (counted twice), weight ?\n"
-                 "  use    other priorities             30.0 %  the largest of them, weighted\n"
+                 "  use    other priorities             30.0%  the largest of them, weighted\n"
                  "\nb: passes; score 1 of 10\n"},
                 /* numbers that are none */
                 {"{\"prioritize\": {\"expected\": {\"workload\": 7, \"learnedCores\": \"x\","
@@ -169,7 +169,7 @@ TEST(prints) {
                  "  term   m                               ? of   0.0 points  no reading\n"
                  "  recent node_hot_value                  0  no reading\n"
                  "\nb: passes; score 1 of 10\n"
-                 "  use    cpu                             ? %  ? read, ? in flight, ? for the pod "
+                 "  use    cpu                             ?%  ? read, ? in flight, ? for the pod "
                  "(counted twice), weight ?\n"},
                 /* at the edges of what is shown */
                 {"{\"prioritize\": {\"expected\": {\"workload\": \"w\", \"learnedCores\": 1,"
@@ -181,11 +181,11 @@ TEST(prints) {
                  NULL,
                  "filter: no call\n"
                  "prioritize at ?: ? candidates, scoring ?\n"
-                 "  expected: 1 CPU, learned from w (confidence 100 %); ? MiB by the cluster's "
+                 "  expected: 1 CPU, learned from w (confidence 100%); ? MiB by the cluster's "
                  "factor ?\n"
                  "\na: rejected\n"
                  "\nb: passes; score 2e+09 of 10\n"
-                 "  term   m                             0.0 of   0.0 points  100.0 % used, "
+                 "  term   m                             0.0 of   0.0 points  100.0% used, "
                  "weight 0\n"
                  "  recent node_hot_value                0.1, 1 point off\n"},
         };

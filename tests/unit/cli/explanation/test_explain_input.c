@@ -116,7 +116,7 @@ TEST(drawing) {
                 {"1e300,2026-07-23T09:46:10Z", {TEN("█") "┃" NINE("█")}},
                 {"0.25,2026-07-23T09:47:10Z", {"30s in the future"}},
                 {"\x7f\033[2Jb\xc3\xbc", {"malformed: '?\x3f[2Jb?\x3f'"}},
-                {"0.25,2026-07-23T09:30:00Z", {"expired", "25.0 %"}},
+                {"0.25,2026-07-23T09:30:00Z", {"expired", "25.0%"}},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -147,7 +147,7 @@ TEST(learned) {
                 const char *workload, *shown;
         } rows[] = {
                 {"d/StatefulSet/s", "pod d/p:\n  expected: 0.25 CPUs, learned from d/StatefulSet/s "
-                                    "(confidence 75 %)"},
+                                    "(confidence 75%)"},
                 {"d/StatefulSet/t", "pod d/p:\n  expected: 0.5 CPUs and 200 MiB, by the cluster's "
                                     "factors 1 and 1\n"},
         };

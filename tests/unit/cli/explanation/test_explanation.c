@@ -278,7 +278,7 @@ static void check(const struct cluster *cluster, const struct explanation *expla
 }
 
 /* A node that is rejected has a limit that rejects it, and no other node has one: also where the
- * limit is the rule's, where none holds for the pod, and where all nodes are over one. */
+ * limit is the rule's, where none applies to the pod, and where all nodes are over one. */
 static void check_limits(const struct cluster *cluster, const struct explanation *explanation) {
         json_auto_t *nodes = explanation_json(explanation);
 

@@ -92,7 +92,7 @@ static size_t count_of(const char *text, const char *what) {
 /* Ten of what changed, and how many more; with -o wide all. */
 TEST(many_changes) {
         _cleanup_(simulated_done) struct simulated simulated = {0};
-        static const char flip[] = ": cpu_usage_avg_5m is 70.0 of 60.0 %\n";
+        static const char flip[] = ": cpu_usage_avg_5m is 70.0 of 60.0%\n";
 
         simulate(&simulated, nodes_of(MANY, "0.7"), LAX, STRICT);
         assert_int_equal(simulated.difference.newly_rejected, MANY);
@@ -163,7 +163,7 @@ TEST(a_huge_reading) {
         simulate(&simulated, nodes_of(1, "1e300"), POLICY("", CPU), STRICT);
         _cleanup_(freep) char *text = print(&simulated, false);
         assert_non_null(strstr(text, "node-00    passes -> rejected: cpu_usage_avg_5m is 1e+11 "
-                                     "of 60.0 %\n"));
+                                     "of 60.0%\n"));
         json_auto_t *root = simulation_json(&simulated.simulation);
         const json_t *row = json_array_get(json_at(root, "nodes", NULL), 0);
         assert_true(json_number_value(json_at(row, "after", "value", NULL)) == 1e9);

@@ -323,7 +323,7 @@ TEST(refused_list_frames) {
                 {7,
                  ROW("\x0a\x03\x12\x01"
                      "7\x08\x01"),
-                 0}, /* metadata, and once more as a number */
+                 0}, /* metadata, and again as a number */
                 {7, ROW("\x08\x01"), -EBADMSG},
                 {7, ROW("\x0a\x02\x10\x07"), -EBADMSG}, /* the version is a number */
                 {7,
@@ -446,7 +446,7 @@ TEST(envelopes) {
                 {ROW("\x0a\x05\x12\x03Pod\x12\x02xy"), "Pod", "xy"},
                 {ROW("\x12\x02xy\x0a\x09\x0a\x02v1\x12\x03Pod\x1a\x00\x22\x00\x28\x07"), "Pod",
                  "xy"},
-                /* the kind, and once more as a number */
+                /* the kind, and again as a number */
                 {ROW("\x0a\x07\x12\x03Pod\x10\x07\x12\x02xy"), "Pod", "xy"},
                 {ROW("\x0a\x05\x12\x04Pod\x12\x02xy"), NULL, NULL}, /* the type is malformed */
                 {ROW("\x12\x03xy"), NULL, NULL},

@@ -177,10 +177,10 @@ TEST(lose) {
                             {{PUT, META("7")}, 409, "{}"},
                             {{GET}, 200, HELD("other", "8")}},
                  .clock = {{2, 2}, {5, 2}}},
-                /* deleted: that is no trouble, and looked at anew at once */
+                /* deleted: that is no trouble, and looked at again at once */
                 {"lead 0;", "me", "", .script = {ACQUIRE, {{PUT}, 404, "{}"}, {{GET}, 0, NULL}},
                  .clock = {{2, 2}}},
-                /* it is made anew */
+                /* it is made again */
                 {"lead 0;", "me", "",
                  .script = {ACQUIRE,
                             {{PUT}, 404, "{}"},
@@ -320,7 +320,7 @@ TEST(release) {
                 {{ACQUIRE, {{PUT, FREE, META("1")}, 200, HELD("", "2")}},
                  {{2, .act = release}},
                  "lead 0;stop 0;released 0;"},
-                /* over what was written meanwhile, once */
+                /* over what was written in the meantime, once */
                 {{ACQUIRE,
                   {{PUT, FREE}, 409, "{}"},
                   {{GET}, 200, HELD("me", "7")},
@@ -346,7 +346,7 @@ TEST(release) {
                 {{ACQUIRE, {{PUT, FREE}, 404, "{}"}, {{GET}, 404, "{}"}},
                  {{2, .act = release}},
                  "lead 0;stop 0;released 0;"},
-                /* nobody waits for ever */
+                /* nobody waits forever */
                 {{ACQUIRE, {{PUT, FREE}, 0, NULL}},
                  {{2, .act = release}, {3, 1}},
                  "lead 0;stop 0;released 1;"},
@@ -362,7 +362,7 @@ TEST(release) {
                   {{PUT, FREE, META("7")}, 200, HELD("", "8")}},
                  {{2, 2}, {2, .act = release}},
                  "lead 0;stop 2;released 2;"},
-                /* done or not: its answer is not waited for for ever */
+                /* done or not: its answer is not waited for forever */
                 {{ACQUIRE,
                   {{PUT}, 0, NULL},
                   {{GET}, 200, HELD("me", "7")},

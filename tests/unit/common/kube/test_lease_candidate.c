@@ -101,7 +101,7 @@ TEST(somebody_else_holds_it) {
         assert_int_equal(lease_candidate_read(&me, &theirs, 33000), LEASE_REST);
 }
 
-/* Whatever of it has changed, somebody has written it, and the time begins anew. */
+/* Whatever of it has changed, somebody has written it, and the time begins again. */
 TEST(any_change_counts) {
         static const struct lease_spec seen = {"other", 15, 3, "t0", "t1"};
         static const struct lease_spec changed[] = {
@@ -239,7 +239,7 @@ TEST(lease_deleted) {
         struct lease_spec theirs = spec_of("other", 15, 7, "t0");
         struct lease_spec spec;
 
-        /* The leader makes it anew and goes on leading. */
+        /* The leader makes it again and goes on leading. */
         assert_int_equal(lease_candidate_begin(&me, 0), LEASE_UPDATE);
         assert_int_equal(lease_candidate_refused(&me), LEASE_READ);
         assert_int_equal(lease_candidate_read(&me, NULL, 3000), LEASE_CREATE);

@@ -434,7 +434,7 @@ TEST(unusable_objects) {
         stop(&f);
 }
 
-/* What has left the watch's selector meanwhile is listed all the same. */
+/* What has left the watch's selector in the meantime is listed all the same. */
 TEST(list_selector) {
         struct fixture f = {.wanted_log = "[;+ old;+ a;=2;"};
 
@@ -450,7 +450,7 @@ TEST(list_selector) {
         stop(&f);
 }
 
-/* As text everything is handed on, whoever it is; the owner knows what exists. */
+/* As text everything is handed on, no matter who it is; the owner knows what exists. */
 TEST(texts) {
         struct fixture f = {
                 .wanted_log = "[;+ a;[;+ a;+ ?;+ a;=3;* c;+ a;- b;- x;[;+ d;=1;",

@@ -125,9 +125,9 @@ static void on_event(void *userdata, enum reflector_event event, const json_t *o
         "\"u\",\"resourceVersion\":\"" version "\"},\"status\":{\"phase\":\"" heartbeat "\"}}}\n"
 
 /*
- * A report of a kubelet, then annotations and a removal; a list anew, in which only the removed one
- * is news; and the server has no protobuf any more: what does not change but for its version is not
- * reported in JSON either.
+ * A report of a kubelet, then annotations and a removal; a list again, in which only the removed
+ * one is news; and the server has no protobuf any more: what does not change except for its version
+ * is not reported in JSON either.
  */
 TEST(only_changes) {
         static const char json[] = BARE_IN_JSON("900", "") BARE_IN_JSON("90001", "")

@@ -87,7 +87,7 @@ TEST(watch_and_list_are_refused_alike) {
         stop(&f);
 }
 
-/* A relist whose second page has expired begins anew; what it has not shown is not gone. */
+/* A relist whose second page has expired begins again; what it has not shown is not gone. */
 TEST(expired_page_of_a_relist) {
         struct fixture f = {.wanted_log = "+ a;+ b;=2;+ a;+ a;+ b;=2;"};
 

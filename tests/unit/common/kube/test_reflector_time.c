@@ -116,7 +116,7 @@ struct quiet {
         int user_timeout_ms, keepalive_s, interval_s;
 };
 
-/* The client's end of the connections to the server: it is in this process, too. */
+/* The client's end of the connections to the server: it is in this process as well. */
 static void note_sockets(void *userdata) {
         enum { FD_END = 256 };
         struct quiet *quiet = userdata;

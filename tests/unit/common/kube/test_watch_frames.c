@@ -227,7 +227,7 @@ TEST(ceiling) {
         buf_done(&data);
 }
 
-/* Whoever asked for protobuf and gets JSON reads JSON. */
+/* Anybody who asked for protobuf and gets JSON reads JSON. */
 TEST(lines) {
         struct buf data = BUF_INIT(1 << 10), log = data;
 

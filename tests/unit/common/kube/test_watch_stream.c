@@ -63,7 +63,7 @@ TEST(events) {
                 {"{\"type\":\"ADDED\",\"object\":" OBJECT("a", "1") "}\r\n", 0, "ADDED a 1;"},
                 {"{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n" EVENT("ADDED", "a", "1"),
                  -ECANCELED, "ERROR - -;"},
-                /* members in any order, others beside them; the last one counts */
+                /* members in any order, others next to them; the last one counts */
                 {"{\"object\":{\"spec\":{\"metadata\":1},\"metadata\":{\"resourceVersion\":\"7\","
                  "\"name\":\"a\"}},\"x\":[{}],\"type\":\"GROWN\",\"type\":\"DELETED\"}\n",
                  0, "DELETED a 7;"},

@@ -198,7 +198,7 @@ TEST(process) {
         assert_true(value_in(before, "process_max_fds") >= 3);
         assert_non_null(strstr(before, "# TYPE process_cpu_seconds_total counter\n"));
 
-        /* Read anew by every rendering. */
+        /* Read again by every rendering. */
         double cpu_s = value_in(before, "process_cpu_seconds_total");
         double open_fds = value_in(before, "process_open_fds");
         assert_int_equal(pipe(fds), 0);

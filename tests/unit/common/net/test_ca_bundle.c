@@ -11,7 +11,7 @@ TEST(the_first_that_is_there) {
         assert_null(ca_bundle_find(NULL, (const char *[]){NULL}));
 }
 
-/* A named file that is missing is an error that the user shall see, not a reason to trust others.
+/* A named file that is missing is an error that the user must see, not a reason to trust others.
  */
 TEST(what_is_named_is_taken) {
         assert_ptr_equal(ca_bundle_find(missing, (const char *[]){there, NULL}), missing);

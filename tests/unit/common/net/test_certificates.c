@@ -122,7 +122,7 @@ TEST_BETWEEN(valid_later, begin, end) {
         expect_counts(1, 2);
 }
 
-/* A second fault is logged, too. */
+/* A second fault is logged as well. */
 TEST_BETWEEN(other_fault, begin, end) {
         copy_file(b.key_file, key_path);
         certificates_reload(certificates);

@@ -191,7 +191,7 @@ TEST_BETWEEN(cut_connections_are_limited, set_up, tear_down) {
         end();
 }
 
-/* Nobody is closed for it, and a client that came meanwhile is accepted when it is over. */
+/* Nobody is closed for it, and a client that came in the meantime is accepted when it is over. */
 TEST_BETWEEN(lack_of_descriptors, set_up, tear_down) {
         struct sockaddr_in name = {.sin_family = AF_INET,
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

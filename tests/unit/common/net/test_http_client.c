@@ -230,7 +230,7 @@ TEST_BETWEEN(credentials_stay_out_of_messages, set_up, tear_down) {
         assert_null(strstr(attempt->response.err.msg, "secret"));
 }
 
-/* What hangs or drips ends when its time is over, by itself and beside others. */
+/* What hangs or drips ends when its time is over, by itself and with others. */
 TEST_BETWEEN(time_limits, set_up, tear_down) {
         static const struct {
                 const char *path;

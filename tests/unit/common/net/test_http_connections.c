@@ -68,7 +68,7 @@ static void await_metric(const char *line) {
         buf_done(&page);
 }
 
-/* However many connect and say nothing, whoever comes next is served. */
+/* However many connect and say nothing, the next client is served. */
 TEST_BETWEEN(silent_ones_make_room, set_up_crowd, tear_down_crowd) {
         int fds[FLOOD];
 

@@ -358,7 +358,7 @@ TEST_BETWEEN(slow_requests_end, set_up_impatient, tear_down) {
         buf_done(&answer);
 }
 
-/* Who does not take his reply does not keep its memory for ever. */
+/* Who does not take his reply does not keep its memory forever. */
 TEST_BETWEEN(slow_reader_ends, set_up_impatient, tear_down) {
         struct buf request = BUF_INIT(ANSWER_MAX_BYTES);
         int fds[8];

@@ -71,7 +71,7 @@ TEST(too_large_at_once) {
         (void)tear_down(state);
 }
 
-/* Whoever comes while descriptors lack is served afterwards, and open connections go on. */
+/* Anybody who comes while descriptors lack is served afterwards, and open connections go on. */
 TEST_BETWEEN(lack_of_descriptors, set_up, tear_down) {
         static const char get[] = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n";
         struct sockaddr_in name = {.sin_family = AF_INET,

@@ -96,7 +96,8 @@ TEST_BETWEEN(bad_pair, set_up, tear_down) {
         assert_return_code(unlink(nothing), errno);
 }
 
-/* Served all the same: whoever does not verify is better off. It may be taken up again, too. */
+/* Served all the same: anybody who does not verify is better off. It may be taken up again as well.
+ */
 TEST(start_with_expired) {
         struct http_server_options options = {
                 .bind_address = "127.0.0.1",
@@ -162,7 +163,7 @@ TEST_BETWEEN(new_client_ca, set_up_mutual, tear_down) {
         assert_int_equal(peer_ask(&before), ANSWER_NONE);
         peer_close(&before);
 
-        /* Also when the old one is back by then: in between, somebody may have had to go. */
+        /* Also when the old one is back by that time: in between, somebody may have had to go. */
         files.client_ca_file = ca.cert_file;
         replace(&a);
         assert_int_equal(peer_ask(&idle), ANSWER_GOOD_AND_LAST);

@@ -17,7 +17,7 @@ struct fixture {
         struct loop *loop;
         struct shared_page *page;
         struct http_server *server;
-        pthread_t loop_thread; /* whoever runs the loop */
+        pthread_t loop_thread; /* the caller, who runs the loop */
         bool is_from_loop;
         atomic_int rendered, rendering, asked;
         atomic_bool is_huge, is_long;

@@ -243,7 +243,7 @@ TEST(too_long_for_a_patch) {
         end(&f, cleanup);
 }
 
-/* A list that is begun anew, before and after its end, makes no second patch of any node. */
+/* A list that is begun again, before and after its end, makes no second patch of any node. */
 TEST(listed_again) {
         struct api_fixture f = {.pace_ms = 100};
 

@@ -112,7 +112,7 @@ TEST(which_devices) {
                 {NULL, 0, {{"ens3", 1, 2, 536870911875000, 2, 2, 1, 1}}, 0, no_speed},
                 {NULL, 0, {{"eth0", 1, 2, 1.25e6, 2, 2, 1, 1}}, 0, no_speed},
                 {NULL, 0, {{"eth0", 1, 2, 1.25e7, 2, 2, 1, 1}}, 1, NULL},
-                /* of which a real device beside has one */
+                /* of which a real device has one */
                 {NULL, 0, {ETH0, {"eth1", 1, 2, -125000, 3, 3, 1, 1}}, 1, NULL},
                 {NULL, 0, {ETH0, {"ovn-k8s-mp0", 1, 2, 0, 9, 9, 1, 1}}, 1, NULL},
                 {NULL, 0, {ETH0, {"ovn0", 1, 2, 0, 9, 9, 1, 1}}, 1, NULL},

@@ -133,7 +133,7 @@ TEST(trust) {
                 {CPU0 "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} NaN\n" MEM, BIT(MEM), 0, 1},
                 {CPU0 "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} -1\n" MEM, BIT(MEM), 0, 1},
                 {CPU0 "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} +Inf\n" MEM, BIT(MEM), 0, 1},
-                /* An idle time that stands still for ever would be a node at 100 %. */
+                /* An idle time that stands still forever would be a node at 100%. */
                 {CPU0 "node_cpu_seconds_total{cpu=\"1\",mode=\"idle\"} 1e300\n" MEM, BIT(MEM), 0,
                  1},
                 {"node_disk_io_time_seconds_total{device=\"a\"} 1e300\n", 0, 0, 1},
@@ -153,7 +153,7 @@ TEST(trust) {
                 {"node_memory_MemAvailable_bytes NaN\n" MEM, 0, 0, 1},
                 {"node_memory_MemAvailable_bytes 9\nnode_memory_MemTotal_bytes 8\n", BIT(MEM), 0,
                  0},
-                /* Much more than there is: taken for 0 % the node would draw every pod. */
+                /* Much more than there is: taken for 0% the node would draw every pod. */
                 {"node_memory_MemAvailable_bytes 1e300\nnode_memory_MemTotal_bytes 8\n", 0, 0, 0},
                 {"node_memory_SwapFree_bytes 1.8e19\nnode_memory_SwapTotal_bytes 8\n", 0, 0, 0},
                 {"node_memory_SwapFree_bytes 9\nnode_memory_SwapTotal_bytes 0\n", 0, 0, 0},
@@ -386,7 +386,7 @@ TEST(odd_cpus) {
         buf_done(&page);
 }
 
-/* As in a container with lxcfs: the idle time stands still, and 2 % of the time is busy. */
+/* As in a container with lxcfs: the idle time stands still, and 2% of the time is busy. */
 TEST(missing_time) {
         struct node_state before = NODE_STATE_NULL;
         struct buf page = BUF_INIT(1 << 12);

@@ -28,7 +28,7 @@ TEST(hot) {
         assert_int_equal(bindings_hot(bindings, &policy, "a", now_unix_ms + 2 * MS_PER_MIN), 1);
 }
 
-/* An hour later by the old clock, the wall clock is right again: what was is as long ago as ever.
+/* An hour later by the old clock, the wall clock is right again: what was is as long ago as before.
  */
 TEST(clock_set_back) {
         const struct policy policy = {.hot_value_count = 1, .hot_values = {{5 * MS_PER_MIN, 1}}};

@@ -337,7 +337,7 @@ TEST(labels) {
                 else
                         assert_string_equal(labels, rows[i].expected);
         }
-        /* One that is too long is left out, and so is one that does not fit beside the others. */
+        /* One that is too long is left out, and so is one that does not fit next to the others. */
         char more[NODE_SET_MAX_LABELS_BYTES - 200] = {0};
         memset(more, 'm', sizeof(more) - 1);
         snprintf(text, sizeof(text),

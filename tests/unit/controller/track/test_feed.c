@@ -59,7 +59,7 @@ static int tear_down(void **state) {
         return 0;
 }
 
-/* The source in use, after it was decided anew. */
+/* The source in use, after it was decided again. */
 static size_t serving(struct world *world) {
         size_t from;
 
@@ -160,7 +160,8 @@ TEST_BETWEEN(nobody_left, set_up, tear_down) {
         assert_string_equal(node_track_failure(&world->track), "refused");
 }
 
-/* One that has just failed serves until another one speaks: meanwhile the node counts as read. */
+/* One that has just failed serves until another one speaks: in the meantime the node counts as
+ * read. */
 TEST_BETWEEN(never_heard, set_up, tear_down) {
         struct world *world = *state;
 
@@ -315,7 +316,7 @@ TEST_BETWEEN(counters, set_up, tear_down) {
         assert_float_equal(value(world, CPU_AVG), 0.2, 1e-6);
 }
 
-/* With spec.idle one source may leave out of the CPU what the other counts: its means begin anew,
+/* With spec.idle one source may leave out of the CPU what the other counts: its means begin again,
  * and those of other resources go on. */
 TEST_BETWEEN(idle_cpu, set_up, tear_down) {
         struct world *world = *state;
@@ -388,7 +389,7 @@ TEST_BETWEEN(exporter, set_up, tear_down) {
         assert_float_equal(value(world, CPU_AVG), -1, 0);
 }
 
-/* The peaks of the node's annotations, whoever serves. */
+/* The peaks of the node's annotations, no matter who serves. */
 TEST_BETWEEN(peaks, set_up, tear_down) {
         struct world *world = *state;
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_max_avg_1h",

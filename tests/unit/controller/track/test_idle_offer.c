@@ -1,4 +1,4 @@
-/* What a node offers of its idle CPU: by example, and what holds for any values. */
+/* What a node offers of its idle CPU: by example, and what is true of any values. */
 #include "tests/unit/fixture/test.h"
 
 #include <math.h>

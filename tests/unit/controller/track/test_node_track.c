@@ -156,7 +156,7 @@ TEST(seeds) {
         }
 }
 
-/* Whoever writes meanwhile knows of peaks that we cannot see. */
+/* Anybody who writes in the meantime knows of peaks that we cannot see. */
 TEST(peaks_while_scrapes_fail) {
         static const char later[] = "{\"cpu_usage_max_avg_1h\":\"0.90000,2026-07-23T11:25:53Z\"}";
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = new_rules(policy_text);

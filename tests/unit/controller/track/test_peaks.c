@@ -185,7 +185,7 @@ TEST(a_peak_without_time) {
         json_decref(life.annotations);
 }
 
-/* The first seconds of a controller are no peak to whoever begins soon after it. */
+/* The first seconds of a controller are no peak to a controller that begins soon after it. */
 TEST(first_seconds_are_no_peak) {
         struct life life = new_node();
 

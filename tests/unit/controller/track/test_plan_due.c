@@ -203,7 +203,7 @@ TEST(crossing_a_limit) {
         planned_init(&p);
         all_usable(&p.policy, &p.values, 0.649);
         planned_write(&p, start_unix_ms);
-        all_usable(&p.policy, &p.values, 0.651); /* less than the dead band, but above 65 % */
+        all_usable(&p.policy, &p.values, 0.651); /* less than the dead band, but above 65% */
         struct plan_due due = planned_turn(&p, start_unix_ms + 3 * MS_PER_MIN);
         assert_int_equal(due.metrics, 9);
 }
@@ -447,7 +447,7 @@ TEST(a_late_reading) {
         assert_true(plan_due_is_empty(&due));
 }
 
-/* Beside a metric of shorter period, whose turns it shares. */
+/* Next to a metric of shorter period, whose turns it shares. */
 TEST(when_a_slow_value_is_due) {
         _cleanup_(planned_done) struct planned p;
 
@@ -481,7 +481,7 @@ TEST(when_a_value_is_overdue) {
                 int64_t at = start_unix_ms + rows[i].expected_ms;
                 assert_false(planned_is_overdue(&life, at - 1));
                 assert_true(planned_is_overdue(&life, at));
-                /* An annotation from so far ahead counts as none. */
+                /* An annotation from so far ahead is ignored. */
                 at = start_unix_ms - ANNOTATION_SKEW_MS;
                 assert_false(planned_is_overdue(&life, at));
                 assert_true(planned_is_overdue(&life, at - 1));
@@ -546,7 +546,7 @@ TEST(when_a_peak_is_new) {
         }
 }
 
-/* A peak that somebody dated into the future would stay for ever. */
+/* A peak that somebody dated into the future would stay forever. */
 TEST(a_peak_of_the_future) {
         _cleanup_(planned_done) struct planned life;
 

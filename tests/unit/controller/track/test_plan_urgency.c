@@ -77,7 +77,7 @@ TEST(order_of_patches) {
         }
 }
 
-/* With weights, what the score does not contain counts for nothing, but for its limit. */
+/* With weights, what the score does not contain counts for nothing, except for its limit. */
 TEST(weights) {
         _cleanup_(planned_done) struct planned p;
 

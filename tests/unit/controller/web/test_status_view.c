@@ -195,7 +195,7 @@ TEST(idle_cpu) {
         assert_null(json_at(idle, "usedCores", NULL));
 }
 
-/* A node of a pool has its limits beside it: those of the policy are others. */
+/* A node of a pool has its limits next to it: those of the policy are others. */
 TEST(limits_of_pools) {
         static const char text[] = "  syncPolicy:\n"
                                    "  - {name: cpu_usage_avg_5m, period: 3m}\n"

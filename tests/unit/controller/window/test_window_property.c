@@ -162,7 +162,7 @@ static double brute_max(const struct metric_query *query, int64_t now_ms, int64_
 }
 
 /* What the CPUs that are in both were busy, and what there was of them; no time when that is less
- * than 45 % of what went by. */
+ * than 45% of what went by. */
 static void brute_cpus(const struct node *before, const struct node *after, double wall_s,
                        double *ret_num, double *ret_den) {
         double num = 0, den = 0;

@@ -104,7 +104,7 @@ TEST(same_moment) {
         windows_done(&windows);
 }
 
-/* A total of any size is one, but for what is nothing as a float. */
+/* A total of any size is one, except for what is nothing as a float. */
 TEST(small_totals) {
         static const struct {
                 double den;

@@ -40,8 +40,8 @@ static struct window_store *replan(struct window_store *store, struct window_pla
         return store;
 }
 
-/* Means, peaks and quantiles read as before, whatever stands beside them in the plan; a window that
- * is new knows only what comes from now on. */
+/* Means, peaks and quantiles read as before, whatever stands next to them in the plan; a window
+ * that is new knows only what comes from now on. */
 TEST(kept_windows) {
         static const struct metric_query kept[] = {
                 {METRIC_CPU, METRIC_AVG, WINDOW_MEAN_MS}, {METRIC_CPU, METRIC_AVG, MS_PER_HOUR},
@@ -109,7 +109,7 @@ TEST(renumbered) {
         window_plan_free(next);
 }
 
-/* Channels that had no window begin with nothing, beside other channels or without. */
+/* Channels that had no window begin with nothing, with other channels or without. */
 TEST(new_channel) {
         static const struct metric_query cpu = {METRIC_CPU, METRIC_AVG, MS_PER_HOUR};
         static const struct metric_query both[] = {

@@ -296,7 +296,7 @@ TEST(switched_off) {
         end(&none);
 }
 
-/* Refusals are no trouble any more when the node carries what it shall without a patch of ours. */
+/* Refusals are no trouble any more when the node carries what it must without a patch of ours. */
 TEST(refused_and_no_longer_wanted) {
         enum { REPORTED = 4 };
         struct fixture f = {0};
@@ -361,7 +361,7 @@ TEST(not_leading) {
         end(&f);
 }
 
-/* What it shall carry is there before the patch is sent. */
+/* What it must carry is there before the patch is sent. */
 TEST(no_longer_wanted) {
         struct fixture f = {0};
 

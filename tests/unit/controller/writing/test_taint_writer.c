@@ -146,7 +146,7 @@ TEST(not_read_when_it_begins_to_lead) {
         end(&f);
 }
 
-/* A change is followed by a rest, even where the node has gone meanwhile. */
+/* A change is followed by a rest, even where the node has gone in the meantime. */
 TEST(rests) {
         static const int statuses[] = {200, 404};
 
@@ -191,7 +191,7 @@ TEST(failing) {
         end(&f);
 }
 
-/* Refusals are no trouble any more when the node carries what it shall without a patch of ours. */
+/* Refusals are no trouble any more when the node carries what it must without a patch of ours. */
 TEST(failing_and_no_longer_wanted) {
         enum { REPORTED = 4, LONGEST_MS = 60000 };
         struct fixture f = {0};
@@ -256,7 +256,7 @@ TEST(many_nodes) {
         end(&f);
 }
 
-/* A cluster of its own beside the two nodes, which are taken out: each node is read once in an
+/* A cluster of its own next to the two nodes, which are taken out: each node is read once in an
  * interval, at an instant of its own. */
 struct cluster {
         struct fixture f;
@@ -330,7 +330,7 @@ TEST(busy_all_over) {
         taint_writer_update(&c->nodes[7], &(struct plan_values){0});
         for (int64_t turn = 0; turn < TURNS; turn++)
                 cluster_turn(c, turn < TURNS / 2 ? 7 : NO_NODE, busy, turn);
-        /* All get busy in the same interval; once more, while one is not read. */
+        /* All get busy in the same interval; again, while one is not read. */
         for (int i = 0; i < 2; i++) {
                 for (size_t n = 0; n < NODES; n++)
                         taint_writer_replan(&c->nodes[n]);

@@ -375,7 +375,7 @@ TEST(pieces) {
         fixture_free(fixture);
 }
 
-/* However many there are. "busy" is rejected, or named once more: it comes between all others. */
+/* However many there are. "busy" is rejected, or named again: it comes between all others. */
 TEST(many_pieces) {
         enum { PIECES = 100 };
         struct fixture *fixture = cluster_new("");

@@ -24,7 +24,7 @@ static const char seven_metrics[] =
         "  - {match: {namespaces: [shop]}, limits: [{name: g1, maxLimitPecent: 0.9}]}\n";
 /* clang-format on */
 
-/* All metrics are @ratio, but for number @odd, which is @odd_ratio; all were read at @at. */
+/* All metrics are @ratio, except for number @odd, which is @odd_ratio; all were read at @at. */
 static void put_gauges_of(struct fixture *fixture, const char *name, const json_t *labels,
                           const char *ratio, int odd, const char *odd_ratio, const char *at) {
         json_auto_t *annotations = json_object();
@@ -215,7 +215,7 @@ TEST(lists) {
         fixture_free(fixture);
 }
 
-/* What was learned of a workload is told beside what the pod is expected to use. */
+/* What was learned of a workload is told in addition to what the pod is expected to use. */
 TEST(learned) {
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         struct estimator_expectation *expectation = &fixture->decision.ranking.expectation;

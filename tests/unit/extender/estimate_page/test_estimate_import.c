@@ -205,7 +205,7 @@ TEST(the_same_scores) {
         assert_true(reserved > (size_t)count / 4 && learned > (size_t)count / 4);
 }
 
-/* What a page says of one node, beside what it is read as. */
+/* What a page says of one node, next to what it is read as. */
 TEST(page) {
         _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
         json_auto_t *annotations = json_pack("{s:s}", CPU, "0.5,2026-07-23T09:46:00Z");

@@ -14,7 +14,7 @@
 
 enum { WINDOW_MS = 300000, GIB = 1 << 30 };
 
-/* Few distinct low bits, so that entries collide and holes are filled across the array's end. */
+/* Few distinct low bits, so that entries collide and gaps are filled across the array's end. */
 TEST(pod_table) {
         enum { IDS = 3000 };
         struct pod_table table = {0};
@@ -194,7 +194,7 @@ TEST(bound_elsewhere) {
                 estimator_node_release(estimator, nodes[i]);
 }
 
-/* Bindings and ends move the usage at once; a reading is believed but for its noise. */
+/* Bindings and ends move the usage at once; a reading is believed except for its noise. */
 TEST(usage) {
         size_t changes = 0;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);

@@ -190,7 +190,7 @@ TEST(ends) {
                 assert_true(w.changes > 0);
                 if (way <= STEPPED)
                         assert_int_equal(known_since_ms(&w), since_ms);
-                else /* pods may have come and gone meanwhile */
+                else /* pods may have come and gone in the meantime */
                         assert_in_range(known_since_ms(&w), began_ms + AWAY_MS, standing_ms + 5000);
                 read_cores(w.estimator, w.node, way <= STEPPED ? 2 : 1);
                 check_cores(&w, 1, names[way]);

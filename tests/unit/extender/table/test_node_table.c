@@ -1,4 +1,4 @@
-/* The node table: against a model that is worked out anew, and under concurrent readers. */
+/* The node table: against a model that is worked out again, and under concurrent readers. */
 #include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/policy.h"
 
@@ -152,7 +152,7 @@ static void put_in_pool(struct node_table *table, const char *name, const char *
         node_table_publish(table, NOW);
 }
 
-/* Nodes of a pool have its limits and weights; another policy's pools are learned anew. */
+/* Nodes of a pool have its limits and weights; another policy's pools are learned again. */
 TEST(pools) {
         static const char policy[] =
                 "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: x, period: 3m}]\n"
@@ -362,7 +362,7 @@ TEST(clock_set_back) {
         assert_int_equal(score(table, "a", NOW), 80);
         node_table_publish(table, NOW + MS_PER_MIN);
         assert_int_equal(score(table, "a", NOW + MS_PER_MIN), 100);
-        /* What is bound then counts, too. */
+        /* What is bound then counts as well. */
         node_table_publish(table, ahead);
         for (int i = 0; i < 2; i++)
                 node_table_bind(table, "a", ahead, ahead);

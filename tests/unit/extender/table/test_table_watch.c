@@ -234,7 +234,7 @@ static bool says(const struct health *health, bool is_ready, const char *text) {
 #define HOT "  hotValue: [{timeRange: 5m, count: 1}]\n"
 
 /* Behind its nodes a new extender waits for the pods that its policy needs, as long as they can
- * still come, but for 20 s at most. */
+ * still come, for 20 s at most. */
 TEST(waits_for_pods) {
         static const char closed[] = "[+] pods: 0 pods, but the pod watch is not open",
                           annotated[] = "[+] bindings: using node_hot_value annotations";
@@ -372,7 +372,7 @@ static double publications_of(void *table) {
         return (double)stats.publications;
 }
 
-/* A snapshot is made anew when a reading expires, and no sooner after another one than any is. */
+/* A snapshot is made again when a reading expires, and no sooner after another one than any is. */
 TEST(expiry) {
         enum { SOON_MS = 4, PAUSE_MS = 10 };
         struct fixture f = {0};

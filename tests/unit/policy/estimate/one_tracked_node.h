@@ -12,7 +12,7 @@ enum { WINDOW_MS = 300000, STEP_MS = 1000, MINUTE_MS = 60000, SYNC_MS = 3 * MINU
 
 static const double CORES = 64;
 
-/* What pods request is expected, and nothing beside them. */
+/* What pods request is expected, and nothing else. */
 static const struct cluster_load whole = {{{1, 1}}, {0}};
 
 struct fixture {

@@ -113,7 +113,7 @@ TEST(integral) {
         }
 }
 
-/* What no pod uses is the base's: pods that come beside it are not taken for larger ones. */
+/* What no pod uses is the base's: pods that come next to it are not taken for larger ones. */
 TEST(base) {
         struct fixture fixture = begin_fixture();
         int64_t now = 1000000;
@@ -252,7 +252,7 @@ TEST(pod_that_is_known_late) {
         end_fixture(&fixture);
 }
 
-/* An extender that starts anew knows since when pods run, so what its first reading holds of them:
+/* An extender that starts again knows since when pods run, so what its first reading holds of them:
  * the second one teaches what has come since. */
 TEST(second_reading_teaches) {
         struct fixture fixture = begin_fixture();
@@ -266,7 +266,7 @@ TEST(second_reading_teaches) {
         end_fixture(&fixture);
 }
 
-/* When all pods are known, the reading that was there before them is shared anew. */
+/* When all pods are known, the reading that was there before them is shared again. */
 TEST(begin_again) {
         static const struct cluster_load tenth = {{{0.1, 1}}, {0}};
         const struct pod_load request = request_of(1);

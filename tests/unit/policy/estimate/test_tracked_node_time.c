@@ -126,8 +126,8 @@ TEST(gap) {
         end_fixture(&fixture);
 }
 
-/* The watch was away: pods that ended meanwhile were in no later window, and the next reading says
- * nothing of their workload. */
+/* The watch was away: pods that ended in the meantime were in no later window, and the next reading
+ * says nothing of their workload. */
 TEST(end_that_is_known_late) {
         struct fixture fixture = begin_fixture();
         int64_t now = 1000000;

@@ -134,7 +134,7 @@ TEST(first_observation) {
         workload_set_free(workloads);
 }
 
-/* How many readings it takes until @workload, whose pods use @cores, is within 20 %, and stays
+/* How many readings it takes until @workload, whose pods use @cores, is within 20%, and stays
  * there; each shows one pod more or less on a node of @capacity. */
 static int readings_until_known(double request_cores, double cores, double capacity) {
         enum { READINGS = 2000 };

@@ -331,12 +331,12 @@ TEST(last) {
                 size_t rejected;
                 const char *scores[ARRAY_LEN(policies)];
         } rows[] = {
-                /* Whoever is worth nothing is still before those that are last. */
+                /* A node that is worth nothing is still before those that are last. */
                 {"\"idle\",\"over\",\"fuller\"", 0, {"8 0 0", "10 0 0", "10 0 0"}},
                 {"\"idle\",\"over\",\"unknown\"", 0, {"8 0 1", "10 0 1", "10 0 1"}},
                 {"\"over\",\"unknown\"", 0, {"0 1", "0 10", "0 1"}},
                 {"\"over\",\"busy\",\"over\"", 0, {"0 3 0", "0 10 0", "0 10 0"}},
-                /* All are: ranked as ever, the coolest first. */
+                /* All are: ranked as before, the coolest first. */
                 {"\"over\",\"fuller\"", 0, {"4 2", "10 0", "10 1"}},
                 {"\"over\"", 0, {"4", "10", "10"}},
                 /* One that another predicate rejects is none of the others. */

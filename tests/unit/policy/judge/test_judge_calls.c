@@ -136,7 +136,7 @@ TEST(old_readings_are_counted) {
         end();
 }
 
-/* A verdict that was published holds until the reading expires; then it is made anew. */
+/* A verdict that was published holds until the reading expires; then it is made again. */
 TEST(verdict_after_its_time) {
         static const struct judged_node nodes[] = {{"hot", "cpu=0.9"}, {"idle", "cpu=0"}, {0}};
 

@@ -1,4 +1,4 @@
-/* Which rule holds for a pod, whatever its labels are. */
+/* Which rule applies to a pod, whatever its labels are. */
 #include "tests/unit/fixture/policy.h"
 
 #include "base/mem.h"

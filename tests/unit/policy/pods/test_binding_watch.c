@@ -227,7 +227,8 @@ TEST(ceiling) {
         stop(&f);
 }
 
-/* A position that has expired: what was bound and started meanwhile is looked for, as at first. */
+/* A position that has expired: what was bound and started in the meantime is looked for, as at
+ * first. */
 TEST(expired) {
         struct fixture f = {.wanted_log = "n1 now;n2 now;"};
         static const struct pod before = {"before", "n1", 0, 0, NULL, NULL};
@@ -247,7 +248,7 @@ TEST(expired) {
         stop(&f);
 }
 
-/* What was counted before a pause is not counted again, what was bound meanwhile is. */
+/* What was counted before a pause is not counted again, what was bound in the meantime is. */
 TEST(pause) {
         struct fixture f = {.wanted_log = "n1 now;"};
         static const struct pod before = {"before", "n1", 0, 0, NULL, NULL};

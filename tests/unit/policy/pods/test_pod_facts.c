@@ -91,11 +91,11 @@ TEST(requests) {
                 {"\"containers\":[" CONTAINER("1", "1Gi") "],\"initContainers\":[" SIDECAR(
                          "2", "1Gi") "]",
                  3, 2 * GIB},
-                /* the init container beside the sidecar that was started before it: 2 + 5 */
+                /* the init container next to the sidecar that was started before it: 2 + 5 */
                 {"\"initContainers\":[" SIDECAR("2", "1Gi") "," CONTAINER(
                          "5", "1Gi") "],\"containers\":[" CONTAINER("1", "1Gi") "]",
                  7, 2 * GIB},
-                /* the sidecar that is started after it is not beside it: 1 + 2 or 5 */
+                /* the sidecar that is started after it is not next to it: 1 + 2 or 5 */
                 {"\"containers\":[" CONTAINER("1", "1Gi") "],\"initContainers\":[" CONTAINER(
                          "5", "1Gi") "," SIDECAR("2", "1Gi") "]",
                  5, 2 * GIB},
@@ -215,7 +215,7 @@ TEST(resized_requests) {
                 {own, ALLOCATED("2") "," ACTUATED("2") "," PENDING("Infeasible"), 2},
                 {own, ALLOCATED("9"), 4},
                 {own, STATUSES("{" ALLOCATED("9") "}"), 4},
-                /* devices: beside what containers request, but not beside what the pod says */
+                /* devices: in addition to what containers request, but not to what the pod says */
                 {containers,
                  CLAIMS("{\"mapping\":[{\"name\":\"cpu\",\"quantity\":\"2\"},{\"name\":"
                         "\"memory\",\"quantity\":\"1Gi\"}]}"),

@@ -284,7 +284,7 @@ TEST(once) {
         end(&f, source);
 }
 
-/* Whoever knows no POST is asked by GET from then on. */
+/* Anybody who knows no POST is asked by GET from then on. */
 TEST(no_post) {
         static const int statuses[] = {405, 501};
 

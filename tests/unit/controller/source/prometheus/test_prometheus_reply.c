@@ -191,7 +191,7 @@ TEST(nul) {
         assert_int_equal(prometheus_reply_open(text, sizeof(text) - 1, &reply, NULL), -EBADMSG);
 }
 
-/* Whoever asks on past the last series hears again that there is none. */
+/* Anybody who asks on past the last series hears again that there is none. */
 TEST(end) {
         static const char text[] = SUCCESS("vector", "[{\"metric\":{},\"value\":[1,\"2\"]}]");
         struct prometheus_reply reply;

@@ -152,7 +152,7 @@ TEST(a_page_of_another_node) {
         assert_string_equal(s.result.failure, "other_node");
         assert_non_null(strstr(s.result.detail, "\"other\""));
         assert_null(s.result.reading.step);
-        /* It is the page that the other one has, too, some time before or after. */
+        /* It is the page that the other one has as well, some time before or after. */
         take(&s, node_set_get(s.set, "other"), &s.other, 905, 99, 6e9);
         assert_null(s.result.failure);
         take(&s, s.node, &s.state, 904.98, 99, 6e9);
