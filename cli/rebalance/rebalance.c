@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
          .help = "Evict the pods of the plan. PodDisruptionBudgets decide."},
         {.name = "max-evictions-per-hour", .type = OPTION_INT, .value = &settings.evictions_max,
          .fallback = "10", .metavar = "COUNT", .min = 1, .max = 1000,
-         .help = "Evict at most COUNT pods of the cluster in any hour, by whoever runs this. One plan "
+         .help = "Evict at most COUNT pods of the cluster in any hour, in all runs together. One plan "
                  "moves at most one pod per 50 nodes."},
         {.name = "max-priority", .type = OPTION_INT, .value = &settings.priority_max,
          .fallback = "0", .metavar = "PRIORITY", .min = INT32_MIN, .max = INT32_MAX,
@@ -144,7 +144,7 @@ static bool is_document(void) {
         return output_is_document(settings.output);
 }
 
-/* With --watch, only what has changed but for the numbers. */
+/* With --watch, only changes of more than the numbers. */
 static void print_if_new(struct session *session, const struct rebalance_plan *plan,
                          const struct rebalance_pods *pods) {
         uint64_t hash = 1;

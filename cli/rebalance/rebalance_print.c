@@ -13,7 +13,7 @@ static const char *const stays[] = {
 };
 
 static const char *const keeps[REBALANCE_KEEP_COUNT] = {
-        [REBALANCE_MAY_MOVE] = "not tried", /* as many others were read in vain as a plan reads */
+        [REBALANCE_MAY_MOVE] = "not tried", /* the plan has read as many others as it may */
         [REBALANCE_KEEP_BOUND] = "not movable (DaemonSet, Job, group, static or priority)",
         [REBALANCE_KEEP_ALONE] = "without a second replica",
         [REBALANCE_KEEP_YOUNG] = "younger than 15 minutes",
