@@ -9,8 +9,8 @@
 #include "base/attributes.h"
 #include "cli/doctor/doctor_facts.h"
 
-/* From the least severe. UNKNOWN: the facts could not be read, which is not a fault. WAIT: a fault
- * that is usual while a program starts. */
+/* From the least severe. UNKNOWN: the facts could not be read, which is not a fault. WAIT: usual
+ * while a program starts. */
 enum doctor_state { DOCTOR_OK, DOCTOR_UNKNOWN, DOCTOR_WARNING, DOCTOR_FAULT, DOCTOR_WAIT };
 
 enum { DOCTOR_WHAT_MAX = 512, DOCTOR_SUBJECT_MAX = 254 /* the name of a node or a pod */ };

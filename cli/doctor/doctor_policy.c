@@ -131,7 +131,7 @@ static const struct doctor_check rows[] = {
          "kubectl describe crd dynamicschedulerpolicies.scheduler.policy.crane.io",
          check_established, .needs = DOCTOR_CRD},
         {"policy-object", "limits and weights are not those that you chose",
-         "kubectl apply -f policy/policy.yaml", check_object},
+         "kubectl apply -f policy/policy.yaml", check_object, .settles = DOCTOR_CONTROLLER},
         {"policy-file", "the programs, or you, read different policies",
          "run both programs without --policy-config-path, or with the same file, and delete the "
          "object",

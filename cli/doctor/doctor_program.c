@@ -224,6 +224,7 @@ static const struct doctor_check rows[] = {
         {"restarts", "windows are empty after a restart", "kubectl -n @NS logs --previous @IT",
          check_restarts, .needs = DOCTOR_PODS},
         {"versions", "different versions may read a policy differently", "@UP", check_skew,
+         .settles = DOCTOR_CONTROLLER,
          .apply = "-k deploy/, after you set newTag in deploy/images/kustomization.yaml"},
         {"controller-permissions", "the controller cannot do its work without them", "@UP",
          check_permissions, .apply = "-f deploy/base/rbac-controller.yaml",
