@@ -53,12 +53,15 @@ static const char *release_of(const struct doctor_facts *facts) {
         return NULL;
 }
 
-static void put_update(const struct doctor_facts *facts, const struct doctor_check *check,
+/* An object that kubectl has changed makes the next upgrade of Helm 4 fail. */
+static void put_update(const struct doctor_facts *facts, const struct doctor_finding *finding,
                        struct buf *out) {
+        const struct doctor_check *check = finding->check;
         const char *release = release_of(facts);
+        _cleanup_(freep) char *kubectl = doctor_text(facts, finding, check->kubectl);
 
         if (!release)
-                buf_printf(out, "kubectl apply %s", check->apply);
+                buf_printf(out, "kubectl %s", kubectl);
         else
                 buf_printf(out, "helm upgrade %s deploy/chart -n %s --reset-then-reuse-values%s%s",
                            release, facts->namespace, check->values ? " --set " : "",
@@ -73,7 +76,7 @@ char *doctor_text(const struct doctor_facts *facts, const struct doctor_finding 
         for (const char *there; (there = strchr(text, '@')) != NULL; text = there) {
                 buf_append(&out, text, (size_t)(there - text));
                 if (strncmp(there, "@UP", strlen("@UP")) == 0)
-                        put_update(facts, finding->check, &out);
+                        put_update(facts, finding, &out);
                 else
                         buf_puts(&out, strncmp(there, "@NS", strlen("@NS")) == 0 ? facts->namespace
                                                                                  : subject);

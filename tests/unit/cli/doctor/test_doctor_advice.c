@@ -151,6 +151,15 @@ TEST(helm) {
                 {{{"*/services/plimsoll-extender", NULL, NULL}, HELM("load")},
                  "extender-service",
                  "helm upgrade load deploy/chart -n kube-system --reset-then-reuse-values"},
+                {{{CONTROLLER, "eplicas': 2", "eplicas': 1"}},
+                 "controller-replicas",
+                 "kubectl -n kube-system get pods -l app.kubernetes.io/name=plimsoll-controller; "
+                 "kubectl -n kube-system scale deploy/plimsoll-controller --replicas=2"},
+                {{{CONTROLLER, "eplicas': 2", "eplicas': 1"}, HELM("load")},
+                 "controller-replicas",
+                 "kubectl -n kube-system get pods -l app.kubernetes.io/name=plimsoll-controller; "
+                 "helm upgrade load deploy/chart -n kube-system --reset-then-reuse-values --set "
+                 "controller.replicas=2"},
                 /* Not to be copied into a shell. */
                 {{{"*/services/plimsoll-extender", NULL, NULL}, HELM("a;b")},
                  "extender-service",
