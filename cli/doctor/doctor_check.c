@@ -53,12 +53,15 @@ static const char *release_of(const struct doctor_facts *facts) {
         return NULL;
 }
 
-static void put_update(const struct doctor_facts *facts, const struct doctor_check *check,
+/* An object that kubectl has changed makes the next upgrade of Helm 4 fail. */
+static void put_update(const struct doctor_facts *facts, const struct doctor_finding *finding,
                        struct buf *out) {
+        const struct doctor_check *check = finding->check;
         const char *release = release_of(facts);
+        _cleanup_(freep) char *kubectl = doctor_text(facts, finding, check->kubectl);
 
         if (!release)
-                buf_printf(out, "kubectl apply %s", check->apply);
+                buf_printf(out, "kubectl %s", kubectl);
         else
                 buf_printf(out, "helm upgrade %s deploy/chart -n %s --reset-then-reuse-values%s%s",
                            release, facts->namespace, check->values ? " --set " : "",
@@ -73,7 +76,7 @@ char *doctor_text(const struct doctor_facts *facts, const struct doctor_finding 
         for (const char *there; (there = strchr(text, '@')) != NULL; text = there) {
                 buf_append(&out, text, (size_t)(there - text));
                 if (strncmp(there, "@UP", strlen("@UP")) == 0)
-                        put_update(facts, finding->check, &out);
+                        put_update(facts, finding, &out);
                 else
                         buf_puts(&out, strncmp(there, "@NS", strlen("@NS")) == 0 ? facts->namespace
                                                                                  : subject);
@@ -196,12 +199,34 @@ static int64_t age_ms(const struct doctor_facts *facts, const char *program) {
         return facts->now_unix_ms - oldest_unix_ms;
 }
 
-static void find_start(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        bool is_controller = finding->check->settles == DOCTOR_CONTROLLER;
-        const char *program = is_controller ? PROGRAM_CONTROLLER : PROGRAM_EXTENDER;
-        int64_t created_ms = age_ms(facts, program);
+/* The program that a check asks; 0: none. */
+static enum doctor_object program_of(const struct doctor_check *check) {
+        bool needs_program = check->needs == DOCTOR_CONTROLLER || check->needs == DOCTOR_EXTENDER;
 
-        if (created_ms > STARTING_MAX_MS || created_ms < -STARTING_MAX_MS)
+        return check->settles      ? check->settles
+               : check->needs_page ? check->needs_page
+               : needs_program     ? check->needs
+                                   : 0;
+}
+
+/* Until a replica is ready, a program cannot be asked. After that, what is unknown stays so, and
+ * warnings are about something that waiting does not change, such as too few replicas. */
+static bool is_usual(const struct doctor_finding *finding, bool is_ready) {
+        if (finding->state == DOCTOR_UNKNOWN)
+                return !is_ready;
+        return finding->check->settles && (finding->state == DOCTOR_FAULT || !is_ready);
+}
+
+static void find_start(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        enum doctor_object deployment = program_of(finding->check);
+        const char *program = deployment == DOCTOR_CONTROLLER ? PROGRAM_CONTROLLER
+                                                              : PROGRAM_EXTENDER;
+        int64_t created_ms = age_ms(facts, program);
+        long long ready = json_int_at(0, facts->objects[deployment].json, "status", "readyReplicas",
+                                      NULL);
+
+        if (deployment == 0 || created_ms > STARTING_MAX_MS || created_ms < -STARTING_MAX_MS ||
+            !is_usual(finding, ready > 0))
                 return;
         doctor_find(finding, DOCTOR_WAIT, "%s is starting: its pods were created %lld s ago",
                     program, (long long)(created_ms > 0 ? created_ms / MS_PER_S : 0));
@@ -215,6 +240,6 @@ void doctor_check_run(const struct doctor_check *check, const struct doctor_fact
             (!check->needs_page || doctor_needs_page(facts, check->needs_page, ret)) &&
             (!check->needs_entry || doctor_needs_entry(facts, ret)))
                 check->fn(facts, ret);
-        if (ret->state == DOCTOR_FAULT && check->settles)
+        if (ret->state != DOCTOR_OK)
                 find_start(facts, ret);
 }

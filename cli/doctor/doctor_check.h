@@ -9,8 +9,8 @@
 #include "base/attributes.h"
 #include "cli/doctor/doctor_facts.h"
 
-/* From the least severe. UNKNOWN: the facts could not be read, which is not a fault. WAIT: a fault
- * that is usual while a program starts. */
+/* From the least severe. UNKNOWN: the facts could not be read, which is not a fault. WAIT: usual
+ * while a program starts. */
 enum doctor_state { DOCTOR_OK, DOCTOR_UNKNOWN, DOCTOR_WARNING, DOCTOR_FAULT, DOCTOR_WAIT };
 
 enum { DOCTOR_WHAT_MAX = 512, DOCTOR_SUBJECT_MAX = 254 /* the name of a node or a pod */ };
@@ -37,8 +37,8 @@ struct doctor_check {
         /* DOCTOR_CONTROLLER or DOCTOR_EXTENDER: its faults are usual while that program starts */
         enum doctor_object settles;
         /* For @UP in the fix. */
-        const char *apply;  /* the arguments of `kubectl apply` */
-        const char *values; /* with Helm: those of --set; NULL: none */
+        const char *kubectl; /* its arguments */
+        const char *values;  /* with Helm: those of --set; NULL: none */
         /* For functions that several rows share: what to look at, and the finding. */
         enum doctor_object object;
         enum doctor_account account;
@@ -101,6 +101,6 @@ bool doctor_needs_flags(const struct doctor_flags *flags, struct doctor_finding 
 unsigned doctor_minor(const struct doctor_facts *facts);
 
 /** doctor_text() - replace @NS by the namespace, @IT by the finding's subject, and @UP by the
- * command that applies the manifests or the chart again; owned by the caller */
+ * row's command for kubectl, or for Helm if that installed Plimsoll; owned by the caller */
 char *doctor_text(const struct doctor_facts *facts, const struct doctor_finding *finding,
                   const char *text);

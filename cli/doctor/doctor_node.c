@@ -190,7 +190,7 @@ static const struct doctor_check rows[] = {
         {"idle-left", "nothing lowers the offer when these nodes get busy",
          "@UP, until the controller has removed the offers; without a controller, kubectl apply -k "
          "deploy/cleanup",
-         check_offers, .apply = "-k deploy/idle", .values = "idle.enabled=true",
+         check_offers, .kubectl = "apply -k deploy/idle", .values = "idle.enabled=true",
          .needs = DOCTOR_POLICY, .set = DOCTOR_OFFER_LEFT, .state = DOCTOR_WARNING,
          .what = "still offer idle CPU, although the policy has no spec.idle"},
         {"idle-pods", "these pods count twice, and get CPU before other batch pods do",

@@ -125,13 +125,13 @@ static void check_priorities(const struct doctor_facts *facts, struct doctor_fin
 
 static const struct doctor_check rows[] = {
         {"policy-definition", "you cannot change the policy with an object in the cluster",
-         "@UP; kubectl apply -f policy/policy.yaml", check_definition, .apply = "-k deploy/",
-         .values = "crds.enabled=true"},
+         "@UP; kubectl apply -f policy/policy.yaml", check_definition,
+         .kubectl = "apply -k deploy/", .values = "crds.enabled=true"},
         {"policy-established", "the API server accepts no policies until then",
          "kubectl describe crd dynamicschedulerpolicies.scheduler.policy.crane.io",
          check_established, .needs = DOCTOR_CRD},
         {"policy-object", "limits and weights are not those that you chose",
-         "kubectl apply -f policy/policy.yaml", check_object},
+         "kubectl apply -f policy/policy.yaml", check_object, .settles = DOCTOR_CONTROLLER},
         {"policy-file", "the programs, or you, read different policies",
          "run both programs without --policy-config-path, or with the same file, and delete the "
          "object",

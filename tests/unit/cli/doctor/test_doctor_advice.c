@@ -98,6 +98,26 @@ TEST(start_is_one_row) {
         assert_string_equal(text, expected);
 }
 
+/* Before the programs can be asked, nothing but the scheduler's configuration is known to be wrong;
+ * what is not known once they are ready is unknown. */
+TEST(start_without_pages) {
+        static const struct paper_change silent[] = {CREATED("2026-03-01T11:59:35Z", ""),
+                                                     {"*/proxy/*", NULL, "503"}};
+
+        for (int i = 0; i < 2; i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                paper_reset(*state, PAPER_NODES);
+                for (size_t j = 0; i == 0 && j < 2; j++)
+                        paper_change(*state, &nothing_yet[j]);
+                paper_collect_changed(*state, silent, ARRAY_LEN(silent), &facts);
+                _cleanup_(freep) struct doctor_report *report = doctor_report_new(&facts);
+                assert_int_equal(report->counts[DOCTOR_FAULT], 0);
+                assert_int_equal(report->counts[DOCTOR_WARNING], i);
+                assert_int_equal(report->counts[DOCTOR_UNKNOWN] == 0, i == 0);
+                assert_int_equal(report->counts[DOCTOR_WAIT] > 0, i == 0);
+        }
+}
+
 /* Waiting does not help. */
 TEST(not_because_of_a_start) {
         static const struct paper_change created[] = {CREATED("2026-03-01T11:59:35Z", "")};
@@ -131,6 +151,15 @@ TEST(helm) {
                 {{{"*/services/plimsoll-extender", NULL, NULL}, HELM("load")},
                  "extender-service",
                  "helm upgrade load deploy/chart -n kube-system --reset-then-reuse-values"},
+                {{{CONTROLLER, "eplicas': 2", "eplicas': 1"}},
+                 "controller-replicas",
+                 "kubectl -n kube-system get pods -l app.kubernetes.io/name=plimsoll-controller; "
+                 "kubectl -n kube-system scale deploy/plimsoll-controller --replicas=2"},
+                {{{CONTROLLER, "eplicas': 2", "eplicas': 1"}, HELM("load")},
+                 "controller-replicas",
+                 "kubectl -n kube-system get pods -l app.kubernetes.io/name=plimsoll-controller; "
+                 "helm upgrade load deploy/chart -n kube-system --reset-then-reuse-values --set "
+                 "controller.replicas=2"},
                 /* Not to be copied into a shell. */
                 {{{"*/services/plimsoll-extender", NULL, NULL}, HELM("a;b")},
                  "extender-service",
