@@ -11,6 +11,8 @@
 #include "policy/estimate/pod_load.h"
 #include "usage.h"
 
+enum { MAX_PODS_OF_NODE = 110, MOST_EVICTED = 20 };
+
 static const double DAY_S = 86400, BYTES_PER_GIB = 1u << 30;
 
 static struct pod_request rounded(const struct pod_load *load) {
@@ -41,9 +43,9 @@ static void gather_gangs(struct world *world) {
 }
 
 /* Each time that nodes leave, a pod or the one that took its place may be evicted; an evictor may
- * evict as many. */
+ * evict MOST_EVICTED times as many. */
 static size_t most_renewed(const struct world *world) {
-        size_t times = 1;
+        size_t times = MOST_EVICTED;
 
         for (size_t i = 0; i < world->scenario->shape_count; i++)
                 times += world->scenario->shapes[i].leaves_s > 0;
@@ -189,7 +191,7 @@ static void renew(struct world *world, const struct pod *evicted) {
 
 bool world_evict(struct world *world, struct pod *pod) {
         assert(pod->gang == 0);
-        if (world->evicted == world->pod_count)
+        if (world->evicted == MOST_EVICTED * world->pod_count)
                 return false;
         world->evicted++;
         end_pod(world, pod);
@@ -258,6 +260,16 @@ bool world_has_node(const struct world *world, size_t at) {
 
         return world->now_s >= node->joins_s &&
                (node->leaves_s == 0 || world->now_s < node->leaves_s);
+}
+
+bool world_has_room(const struct world *world, size_t at, const struct pod_request *request) {
+        const struct node *node = &world->nodes[at];
+
+        return world_has_node(world, at) && node->pod_count < MAX_PODS_OF_NODE &&
+               (request->milli_cores == 0 || node->requested.milli_cores + request->milli_cores <=
+                                                     node->allocatable.milli_cores) &&
+               (request->bytes == 0 ||
+                node->requested.bytes + request->bytes <= node->allocatable.bytes);
 }
 
 bool world_loses_exporter(const struct world *world, size_t at) {

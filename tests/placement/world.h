@@ -55,7 +55,7 @@ struct world {
         struct pod *pods; /* in order of arrival */
         size_t pod_count, arrived;
         size_t renewed; /* in place of evicted ones: they stand behind the pod_count others */
-        size_t evicted; /* by world_evict(); at most pod_count */
+        size_t evicted; /* by world_evict() */
         size_t workload_count, set_count;
         /* Pods to look at in a second, by their time: an ending or another load. */
         struct agenda agenda;
@@ -78,6 +78,8 @@ bool world_evict(struct world *world, struct pod *pod);
 bool world_is_running(const struct world *world, const struct pod *pod);
 /** world_has_node() - it has joined and not left */
 bool world_has_node(const struct world *world, size_t node);
+/** world_has_room() - a node that is there, for what a pod requests */
+bool world_has_room(const struct world *world, size_t node, const struct pod_request *request);
 /** world_has_exporter() - it can be scraped */
 bool world_has_exporter(const struct world *world, size_t node);
 /** world_base_ratio() - what runs on a node beside the pods, of its CPUs */
