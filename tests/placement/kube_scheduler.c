@@ -126,11 +126,15 @@ static int64_t free_percent(int64_t allocatable, int64_t requested) {
         return requested > allocatable ? 0 : (allocatable - requested) * SCORE_BEST / allocatable;
 }
 
-static int64_t least_allocated(const struct node *node, const struct pod_request *counted) {
-        int64_t cpu = free_percent(node->allocatable.milli_cores,
-                                   node->counted.milli_cores + counted->milli_cores);
-        int64_t memory = free_percent(node->allocatable.bytes,
-                                      node->counted.bytes + counted->bytes);
+static int64_t taken_percent(int64_t allocatable, int64_t requested) {
+        return requested > allocatable ? SCORE_BEST : requested * SCORE_BEST / allocatable;
+}
+
+static int64_t fit(const struct node *node, const struct pod_request *counted, bool is_packing) {
+        int64_t (*percent)(int64_t, int64_t) = is_packing ? taken_percent : free_percent;
+        int64_t cpu = percent(node->allocatable.milli_cores,
+                              node->counted.milli_cores + counted->milli_cores);
+        int64_t memory = percent(node->allocatable.bytes, node->counted.bytes + counted->bytes);
 
         return (cpu + memory) / 2;
 }
@@ -229,7 +233,7 @@ static int64_t own_score(const struct kube_scheduler *scheduler, const struct al
 
         if (algorithm->is_instead_of_fit)
                 return 0;
-        return least_allocated(node, counted) + balanced_allocation(node, request);
+        return fit(node, counted, algorithm->is_packing) + balanced_allocation(node, request);
 }
 
 size_t kube_scheduler_choose(struct kube_scheduler *scheduler, const struct algorithm *algorithm,
