@@ -282,6 +282,33 @@ TEST(evicted_again_and_again) {
         assert_true(world_is_running(world, &world->pods[3]));
 }
 
+/* Two pods that want a node's only core for a minute. */
+TEST(a_throttled_pod_takes_longer_where_its_work_is_cpu_time) {
+        for (int is_of_cpu = 0; is_of_cpu < 2; is_of_cpu++) {
+                char stream[256];
+                (void)snprintf(stream, sizeof(stream),
+                               "{kind: burst, workloads: 1, requests: [0.5], life: {from: 60s, to: "
+                               "60s%s}, "
+                               "usage: {share: 2}, noise: {sigma: 0}, burst: {pods: 2}}",
+                               is_of_cpu ? ", ofCpu: true" : "");
+                const struct scenario scenario = paper_scenario(1, 1, stream);
+                struct heard heard = {0};
+                _cleanup_(world_freep) struct world *world = listen_to(&scenario, &heard);
+                pass(world, 1);
+                for (size_t i = 0; i < 2; i++) {
+                        world->pods[i].cores = 1;
+                        world->pods[i].start_s = 2;
+                        world_place(world, &world->pods[i], 0);
+                }
+                pass(world, 1 + 2 + 61);
+                assert_int_equal(heard.ended, is_of_cpu ? 0 : 2);
+                pass(world, 1 + 2 + 119);
+                assert_int_equal(heard.ended, is_of_cpu ? 0 : 2);
+                pass(world, 1 + 2 + 123);
+                assert_int_equal(heard.ended, 2);
+        }
+}
+
 TEST(absences) {
         const struct scenario scenario = {.warm_up_s = 1000};
         const struct absence never = {0}, once = {10, 900};

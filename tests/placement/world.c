@@ -219,8 +219,19 @@ static bool is_any_leaving(const struct world *world) {
         return false;
 }
 
+/* It ends when it has had the CPU time. */
+static void prolong(const struct world *world, struct pod *pod) {
+        double lost_s = world->nodes[pod->node].lost_s;
+
+        if (world->now_s == pod->starts_s)
+                pod->lost_before_s = lost_s;
+        if (pod->stream->is_life_of_cpu)
+                pod->ends_s = pod->starts_s + pod->life_s + (int64_t)(lost_s - pod->lost_before_s);
+}
+
 /* It starts, uses something else from now on, or ends. */
 static void change(struct world *world, struct pod *pod) {
+        prolong(world, pod);
         if (!world_is_running(world, pod)) {
                 end_pod(world, pod);
                 return;
@@ -232,9 +243,17 @@ static void change(struct world *world, struct pod *pod) {
                 hear(world->listener.on_started, world, pod);
 }
 
+static void throttle(const struct world *world) {
+        for (size_t n = 0; n < world->node_count; n++) {
+                double demand = world_demand_ratio(world, n);
+                world->nodes[n].lost_s += demand > 1 ? 1 - 1 / demand : 0;
+        }
+}
+
 void world_step(struct world *world) {
         struct pod *pod;
 
+        throttle(world);
         world->now_s++;
         while ((pod = agenda_take(&world->agenda, world->now_s)) != NULL)
                 if (!pod->has_ended)

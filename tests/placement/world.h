@@ -27,6 +27,8 @@ struct node {
         struct pod_request allocatable, requested, counted;
         uint32_t pod_count;
         double demand_cores, mean_cores, used_bytes, mean_bytes;
+        double lost_s; /* by how much pods that were there all the time are behind: it throttled
+                          them */
         size_t zone;
         bool is_exporter_dead;
 };
