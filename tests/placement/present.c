@@ -1,6 +1,5 @@
 #include "present.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -53,7 +52,6 @@ double present_used_cores(const struct present *present, const struct pod *pod, 
         for (int64_t at_s = world->now_s; at_s > world->now_s - window_s && at_s >= pod->starts_s;
              at_s -= SAMPLE_S, samples++)
                 sum += usage_cores_at(pod, at_s);
-        return samples > 0 ? sum / samples / node->speed /
-                                     fmax(1, world_demand_ratio(world, (size_t)pod->node))
+        return samples > 0 ? sum / samples / node->speed / world_slowdown(world, (size_t)pod->node)
                            : 0;
 }

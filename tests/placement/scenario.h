@@ -28,11 +28,12 @@ struct scenario {
         struct {
                 size_t count;
                 double cores;
-                double speed;      /* a pod's load is divided by it; 0: 1 */
-                double joins_s;    /* from the beginning of the warm-up */
-                double leaves_s;   /* likewise; its pods are evicted; 0: never */
-                double exporter_s; /* from joining until its exporter answers */
-                double busy_ratio; /* used beside the pods, for so long after joining */
+                double speed;        /* a pod's load is divided by it; 0: 1 */
+                double shared_ratio; /* by how much its CPUs are slower when all are busy */
+                double joins_s;      /* from the beginning of the warm-up */
+                double leaves_s;     /* likewise; its pods are evicted; 0: never */
+                double exporter_s;   /* from joining until its exporter answers */
+                double busy_ratio;   /* used beside the pods, for so long after joining */
                 double busy_s;
                 size_t zone; /* below WORLD_MAX_ZONES */
         } shapes[WORLD_MAX_SHAPES];

@@ -70,6 +70,7 @@ struct world *world_new(const struct scenario *scenario, uint64_t seed) {
                                                                        : 1,
                                 .joins_s = (int64_t)scenario->shapes[i].joins_s,
                                 .leaves_s = (int64_t)scenario->shapes[i].leaves_s,
+                                .shared_ratio = scenario->shapes[i].shared_ratio,
                                 .bytes = scenario->shapes[i].cores * BYTES_PER_NODE_CORE,
                                 .allocatable = rounded(&(struct pod_load){
                                         {scenario->shapes[i].cores,
@@ -305,14 +306,39 @@ double world_base_ratio(const struct world *world, size_t at) {
         return busy + node->base_ratio * (1 + wave);
 }
 
+/* What pods want, if each had its CPUs to itself. */
+static double wanted_ratio(const struct world *world, size_t at, double cores) {
+        return world_base_ratio(world, at) + cores / world->nodes[at].cores;
+}
+
+/* CPUs that are busy by the ratio u do (1 - shared u) of the work of as many that are alone. */
+static double busy_ratio(const struct node *node, double wanted) {
+        double shared = node->shared_ratio;
+
+        if (shared <= 0)
+                return wanted;
+        if (wanted >= 1 - shared)
+                return wanted / (1 - shared);
+        return (1 - sqrt(1 - 4 * shared * wanted)) / (2 * shared);
+}
+
 double world_demand_ratio(const struct world *world, size_t at) {
         const struct node *node = &world->nodes[at];
 
-        return world_base_ratio(world, at) + node->demand_cores / node->cores;
+        return busy_ratio(node, wanted_ratio(world, at, node->demand_cores));
+}
+
+double world_slowdown(const struct world *world, size_t at) {
+        const struct node *node = &world->nodes[at];
+        double demand = world_demand_ratio(world, at);
+
+        return fmax(demand, 1) * (1 - node->shared_ratio * fmin(demand, 1));
 }
 
 double world_mean_ratio(const struct world *world, size_t at) {
-        return world_base_ratio(world, at) + world->nodes[at].mean_cores / world->nodes[at].cores;
+        const struct node *node = &world->nodes[at];
+
+        return busy_ratio(node, wanted_ratio(world, at, node->mean_cores));
 }
 
 double world_usage_ratio(const struct world *world, size_t at) {

@@ -19,7 +19,7 @@ struct pod_request pod_request_counted(const struct pod *pod);
 
 struct node {
         char name[16];
-        double cores, bytes, speed;
+        double cores, bytes, speed, shared_ratio;
         int64_t joins_s, leaves_s; /* leaves_s 0: never */
         int64_t exporter_s;        /* when its exporter begins to answer */
         int64_t busy_until_s;
@@ -88,6 +88,8 @@ bool world_has_exporter(const struct world *world, size_t node);
 double world_base_ratio(const struct world *world, size_t node);
 /** world_demand_ratio() - of the CPUs; above 1 pods are throttled */
 double world_demand_ratio(const struct world *world, size_t node);
+/** world_slowdown() - what pods want for each second of CPU that they use */
+double world_slowdown(const struct world *world, size_t node);
 /** world_mean_ratio() - what its base and the pods that are bound to it use on average, of the CPUs
  */
 double world_mean_ratio(const struct world *world, size_t node);
