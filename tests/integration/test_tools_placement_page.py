@@ -117,6 +117,24 @@ def test_every_situation_has_a_family_that_is_described():
     assert families == set(tables.FAMILIES)
 
 
+def test_evictions_are_of_the_median_situation_and_of_the_worst():
+    groups = {}
+    for label, hot, rates in (("a", [2, 2], [1, 3]), ("b", [4, 4], [4, 4]), ("c", [6, 6], [9, 9])):
+        rows = left(label, default=[8, 8], x=hot).rows
+        rows["x"] |= {"evictionsPer1000PodHours": rates, "repeatedEvictionsRatio": [0, 0.6]}
+        groups[label] = rows | {"x+y": rows["x"]}
+    measured = {"seeds": [1, 2], "algorithms": [], "families": {}, "groups": {"evictions": groups}}
+    row = tables.eviction_row(tables.Results(measured), "x+y")
+    assert row[:1] + row[2:5] == ["x + y", "1.00 ± 0.00", "4.0", "9 (`c`)"]
+    assert row[5] == f"{100 * 0.3 * (3 + 4 + 9) / (2 + 4 + 9):.0f}%"
+
+
+def test_evictions_are_where_pods_live_long():
+    assert experiments.lives_long(experiments.path_of("noon"))
+    for scenario in ("steady", "burst100", "leaks"):  # short lives, short, by memory
+        assert not experiments.lives_long(experiments.path_of(scenario))
+
+
 def test_factor_beyond_chance():
     lefts = [left(default=[10, 10], estimate=[1, 1], crane=[2, 2])]
     factor = ratios.factor(lefts, "crane", "estimate")

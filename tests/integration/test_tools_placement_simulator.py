@@ -109,6 +109,22 @@ def test_error_of_the_estimate(example):
     assert 0 < estimate["estimateErrorPercent"]["mean"] < worse["estimateErrorPercent"]["mean"]
 
 
+def test_an_evictor_runs_beside_a_scheduler(example):
+    """Only kubectl plimsoll rebalance needs the estimate."""
+    names = ("default", "default+descheduler-ms", "default+low-node-load", "estimate+rebalance")
+    wanted = [f"--algorithm={name}" for name in names]
+    done = simulate("--scenario", example, "--seeds=1", "-o", "json", *wanted)
+    alone, *rows = json.loads(done.stdout)
+    assert "evictionsPer1000PodHours" not in alone
+    assert [row["algorithm"] for row in rows] == list(names[1:])
+    for row in rows:
+        assert row["evictionsPer1000PodHours"]["mean"] > 0
+        assert 0 <= row["repeatedEvictionsRatio"]["mean"] < 1
+    for name in ("default+rebalance", "default+x", "x+rebalance"):
+        refused = simulate("--scenario", example, "--algorithm", name)
+        assert refused.returncode == 2 and f"{name}: not a value" in refused.stderr
+
+
 @pytest.fixture(name="replay")
 def replay_fixture(tmp_path):
     """Arguments for the replay that the README shows, of the trace that traces.md shows."""

@@ -36,6 +36,7 @@ struct algorithm {
         int weight;             /* of its scores */
         bool is_filter;         /* a plugin that rejects: the search for nodes goes on for others */
         bool is_instead_of_fit; /* NodeResourcesFit and -BalancedAllocation are switched off */
+        bool is_packing;        /* NodeResourcesFit's strategy is MostAllocated */
         const void *options;    /* its own */
         /* What the others get as `self`; NULL: the situation. */
         void *(*new)(const struct situation *situation);
@@ -60,10 +61,10 @@ struct algorithm {
 };
 
 extern const struct algorithm algorithm_default, algorithm_crane, algorithm_koordinator,
-        algorithm_koordinator_0, algorithm_koordinator_p95, algorithm_koordinator_3,
-        algorithm_koordinator_p95_3, algorithm_tlp, algorithm_tlp_tuned, algorithm_tlp_prometheus,
-        algorithm_lvrb, algorithm_estimate, algorithm_workloads, algorithm_oracle,
-        algorithm_estimate_rebalance;
+        algorithm_most_allocated, algorithm_koordinator_0, algorithm_koordinator_p95,
+        algorithm_koordinator_3, algorithm_koordinator_p95_3, algorithm_tlp, algorithm_tlp_tuned,
+        algorithm_tlp_prometheus, algorithm_lvrb, algorithm_estimate, algorithm_workloads,
+        algorithm_oracle;
 /* The estimate without one of its parts, see algorithm_estimate.c. */
 extern const struct algorithm algorithm_estimate_parts[];
 extern const size_t algorithm_estimate_part_count;

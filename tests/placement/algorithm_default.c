@@ -1,4 +1,5 @@
-/* kube-scheduler alone. */
+/* kube-scheduler alone, with its default strategy for NodeResourcesFit and with the one that packs.
+ */
 #include "algorithm.h"
 
 static void decide(void *self, const struct pod *pod, const uint32_t *candidates, size_t count,
@@ -11,5 +12,12 @@ static void decide(void *self, const struct pod *pod, const uint32_t *candidates
 const struct algorithm algorithm_default = {
         .name = "default",
         .about = "kube-scheduler alone",
+        .decide = decide,
+};
+
+const struct algorithm algorithm_most_allocated = {
+        .name = "most-allocated",
+        .about = "kube-scheduler alone, packing nodes by requests (scoringStrategy: MostAllocated)",
+        .is_packing = true,
         .decide = decide,
 };

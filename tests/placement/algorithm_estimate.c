@@ -12,7 +12,6 @@
 #include "algorithm_estimate.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "evictor.h"
 
 /* Parts that are left out, or other than in the product. */
 struct parts {
@@ -323,15 +322,14 @@ static double estimated_ratio(const void *self, uint32_t node) {
         return extender_estimated_ratio(estimate->answered, node);
 }
 
-#define ESTIMATE(name_, about_, ...) ESTIMATE_WITH(NULL, name_, about_, __VA_ARGS__)
-#define ESTIMATE_WITH(evictor_, name_, about_, ...)                                                \
+#define ESTIMATE(name_, about_, ...)                                                               \
         {                                                                                          \
                 .name = (name_), .about = (about_), .needs = ALGORITHM_NEEDS_MEANS,                \
                 .is_fed_by_ours = true, .weight = 3,                                               \
                 .options = &(const struct parts){__VA_ARGS__}, .new = new, .free = free_estimate,  \
                 .on_written = on_written, .on_bound = on_bound, .on_started = on_bound,            \
                 .on_ended = on_ended, .on_second = on_second, .decide = decide,                    \
-                .estimated_ratio = estimated_ratio, .evictor = (evictor_),                         \
+                .estimated_ratio = estimated_ratio,                                                \
         }
 
 const struct algorithm algorithm_estimate = ESTIMATE("estimate", "Plimsoll's recommended policy",
@@ -340,10 +338,6 @@ const struct algorithm algorithm_estimate = ESTIMATE("estimate", "Plimsoll's rec
 const struct algorithm algorithm_workloads = ESTIMATE(
         "workloads", "the estimate, told the true mean load of each workload to begin with",
         .has_true_means = true);
-
-const struct algorithm algorithm_estimate_rebalance = ESTIMATE_WITH(
-        &evictor_rebalance, "rebalance", "the estimate, and kubectl plimsoll rebalance beside it",
-        .own_load = 0);
 
 const struct algorithm algorithm_estimate_parts[] = {
         ESTIMATE("no-compensation", "readings alone: no pod counts on its node",

@@ -120,11 +120,10 @@ static void on_ended(void *self, const struct pod *pod) {
 /* koordlet measures pods, too: the mean since they run. */
 static void measure(const struct world *world, struct koordinator_recent *recent) {
         const struct pod *pod = recent->pod;
-        double demand = world_demand_ratio(world, (size_t)pod->node);
 
         if (world->now_s <= pod->starts_s || !world_is_running(world, pod))
                 return;
-        recent->used.of[METER_CPU] += pod->now_cores / fmax(demand, 1);
+        recent->used.of[METER_CPU] += pod->now_cores / world_slowdown(world, (size_t)pod->node);
         recent->used.of[METER_MEM] += pod->now_bytes;
         recent->seconds++;
 }

@@ -31,6 +31,7 @@ struct pod {
         struct pod *next_of_gang;
         int64_t bound_s; /* -1: not yet, though it may have its node: its gang is not complete */
         int64_t starts_s, ends_s;
+        double lost_before_s; /* its node's lost_s when it started */
         bool has_ended;
         bool is_renewed;             /* it takes the place of one that was evicted */
         double now_cores, now_bytes; /* in its node's demand at present */

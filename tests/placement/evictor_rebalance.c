@@ -121,4 +121,10 @@ static size_t choose(const struct situation *situation, void *self,
         return count;
 }
 
-const struct evictor evictor_rebalance = {.every_s = 60, .choose = choose};
+const struct evictor evictor_rebalance = {
+        .name = "rebalance",
+        .about = "kubectl plimsoll rebalance, once a minute",
+        .needs = ALGORITHM_NEEDS_MEANS,
+        .every_s = 60,
+        .choose = choose,
+};

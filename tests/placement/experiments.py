@@ -41,6 +41,14 @@ PERIOD_SCENARIOS = (
     *("steadyP", "rollout", "burst-hetero", "bursts", "clumps", "batch", "loop", "noon"),
     *("noreq", "autoscaling", "stale", "hetero", "replay-planetlab", "replay-azure"),
 )
+# An algorithm and who evicts pods next to it.
+EVICTING = (
+    *("default+descheduler-65", "default+descheduler-ms", "default+low-node-load"),
+    *("koordinator-3+low-node-load", "tlp-ms+descheduler-ms", "estimate+descheduler"),
+    *("estimate+descheduler-65", "estimate+descheduler-ms", "estimate+low-node-load"),
+    "estimate+rebalance",
+)
+EVICTING_SEEDS, LONG_S = 6, 3600
 # What plays them in clusters.
 CLOSED = (runs.BASELINE, "crane", runs.OURS)
 # Crane's arithmetic as tests/e2e/test_closed_loop.py plays it: without maxima.
@@ -83,6 +91,26 @@ def of_parts(seeds):
     """The estimate and the default scheduler are in the situations."""
     for scenario in PART_SCENARIOS:
         yield Experiment("parts", scenario, runs.Run(path_of(scenario), seeds, PARTS))
+
+
+def seconds(duration):
+    parts = re.findall(r"([\d.]+)([hms])", duration)
+    return sum(float(number) * {"h": 3600, "m": 60, "s": 1}[unit] for number, unit in parts)
+
+
+def lives_long(path):
+    """Whether evictions may be worth it there: some pods live for an hour on average, and it is measured for as
+    long, by hot minutes."""
+    text = path.read_text(encoding="utf-8")
+    lives = re.findall(r"life: \{mean: (\w+)", text)
+    (measured,) = re.findall(r"^measured: (\w+)$", text, re.M)
+    is_measured = path.stem not in runs.METRICS and seconds(measured) >= LONG_S
+    return is_measured and any(seconds(life) >= LONG_S for life in lives)
+
+
+def of_evictions(seeds):
+    for path in filter(lives_long, runs.scenarios()):
+        yield Experiment("evictions", path.stem, runs.Run(path, seeds, EVICTING))
 
 
 def of_loads(seeds, folder):
@@ -157,7 +185,8 @@ def beside_situations(groups):
     """Variants, with what they are variants of and the default scheduler: of the same seeds."""
     for rows in groups["periods"].values():
         rows[OTHER_PERIOD] = rows.pop(runs.OURS)
-    for group, count in (("parts", PART_SEEDS), ("periods", PERIOD_SEEDS)):
+    counts = {"parts": PART_SEEDS, "periods": PERIOD_SEEDS, "evictions": EVICTING_SEEDS}
+    for group, count in counts.items():
         for label, rows in groups[group].items():
             beside = first_seeds(groups["situations"][label.partition(",")[0]], count)
             groups[group][label] = {**beside, **rows}
@@ -170,6 +199,7 @@ def measure(build, seeds):
     experiments = [
         *of_situations(build, seeds),
         *of_parts(seeds[:PART_SEEDS]),
+        *of_evictions(seeds[:EVICTING_SEEDS]),
         *of_loads(seeds[:LOAD_SEEDS], folder),
         *of_periods(seeds[:PERIOD_SEEDS], folder),
         *of_lags(seeds[:PART_SEEDS]),

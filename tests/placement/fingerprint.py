@@ -1,12 +1,12 @@
 """Whether docs/placement.md is of today's code: one draw of each scenario, simulated again.
 
 page.py writes fingerprint.txt from what it measured: of the page's first seed, what the default
-scheduler and the estimate come to in each scenario, and in a few quick ones every peer and every part.
+scheduler and the estimate come to in each scenario, and in a few quick ones every peer, every part and everybody who evicts.
 The check simulates just these, and compares exactly. So a refactoring passes, and whatever changes a
 placement, a load or a figure does not.
 
 A line is a scenario, an algorithm, its hot node-minutes, and a digest of all its figures. The line
-`page` has a digest of what is made on the page and its appendix, so that no table is edited by hand. The line `libm`
+`page` has a digest of what is made on the page and its appendix, so that no table is mended by hand. The line `libm`
 tells how this machine's mathematical functions round: on another one the last digit of a load may
 differ, and with it everything that follows. Recorded load is left out, since a recording may come in
 one form or another.
@@ -22,6 +22,7 @@ PATH = runs.HERE / "fingerprint.txt"
 PAGES = [experiments.TOP / "docs" / f"{name}.md" for name in ("placement", "placement-appendix")]
 QUICK = ("loop", "stale")  # every peer
 QUICK_PARTS = ("loop", "stale", "clumps")
+QUICK_EVICTING = ("steps",)
 STALE = "docs/placement.md is stale: run `make placement`, which writes it again"
 OTHER_LIBM = "this machine's libm rounds otherwise than the one that wrote fingerprint.txt"
 # Without that of idle.py, which is written by itself.
@@ -41,7 +42,8 @@ def wanted(build):
             continue
         names = peers if path.stem in QUICK else [runs.BASELINE, runs.OURS]
         parts = experiments.PARTS if path.stem in QUICK_PARTS else ()
-        yield path, tuple([*names, *parts])
+        evicting = experiments.EVICTING if path.stem in QUICK_EVICTING else ()
+        yield path, tuple([*names, *parts, *evicting])
 
 
 def line_of(scenario, algorithm, row):
@@ -56,7 +58,7 @@ def write(build, measured):
     lines = [f"libm {measured['libm']}", f"page {page_digest()}"]
     for path, names in wanted(build):
         rows = {}
-        for group in ("situations", "parts"):
+        for group in ("situations", "parts", "evictions"):
             rows.update(groups[group].get(path.stem, {}))
         lines += [line_of(path.stem, name, rows[name]) for name in names]
     PATH.write_text("\n".join([*lines, ""]), encoding="utf-8")

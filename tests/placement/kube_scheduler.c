@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "chance.h"
 
-enum { MAX_PODS_OF_NODE = 110, HOST_SKEW = 3, ZONE_SKEW = 5, SPREAD_WEIGHT = 2 };
+enum { HOST_SKEW = 3, ZONE_SKEW = 5, SPREAD_WEIGHT = 2 };
 
 struct kube_scheduler {
         const struct world *world;
@@ -76,14 +76,6 @@ static size_t nodes_to_find(const struct world *world) {
         return wanted < count ? wanted : count;
 }
 
-static bool has_room(const struct node *node, const struct pod_request *request) {
-        return node->pod_count < MAX_PODS_OF_NODE &&
-               (request->milli_cores == 0 || node->requested.milli_cores + request->milli_cores <=
-                                                     node->allocatable.milli_cores) &&
-               (request->bytes == 0 ||
-                node->requested.bytes + request->bytes <= node->allocatable.bytes);
-}
-
 /* PodTopologySpread's filter: the most pods of the workload that a zone may have before one more;
  * https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/ */
 static uint32_t most_in_zone(const struct kube_scheduler *scheduler, const struct pod *pod) {
@@ -106,10 +98,10 @@ size_t kube_scheduler_filter(struct kube_scheduler *scheduler, const struct pod 
         uint32_t most = most_in_zone(scheduler, pod);
         size_t count = 0, wanted = is_whole ? world->node_count : nodes_to_find(world), seen = 0;
 
+        assert(world->node_count > 0);
         for (; seen < world->node_count && count < wanted; seen++) {
                 size_t n = (scheduler->searched + seen) % world->node_count;
-                if (world_has_node(world, n) && in_zone[world->nodes[n].zone] <= most &&
-                    has_room(&world->nodes[n], &request))
+                if (in_zone[world->nodes[n].zone] <= most && world_has_room(world, n, &request))
                         ret_candidates[count++] = (uint32_t)n;
         }
         scheduler->searched = (scheduler->searched + seen) % world->node_count;
@@ -134,11 +126,15 @@ static int64_t free_percent(int64_t allocatable, int64_t requested) {
         return requested > allocatable ? 0 : (allocatable - requested) * SCORE_BEST / allocatable;
 }
 
-static int64_t least_allocated(const struct node *node, const struct pod_request *counted) {
-        int64_t cpu = free_percent(node->allocatable.milli_cores,
-                                   node->counted.milli_cores + counted->milli_cores);
-        int64_t memory = free_percent(node->allocatable.bytes,
-                                      node->counted.bytes + counted->bytes);
+static int64_t taken_percent(int64_t allocatable, int64_t requested) {
+        return requested > allocatable ? SCORE_BEST : requested * SCORE_BEST / allocatable;
+}
+
+static int64_t fit(const struct node *node, const struct pod_request *counted, bool is_packing) {
+        int64_t (*percent)(int64_t, int64_t) = is_packing ? taken_percent : free_percent;
+        int64_t cpu = percent(node->allocatable.milli_cores,
+                              node->counted.milli_cores + counted->milli_cores);
+        int64_t memory = percent(node->allocatable.bytes, node->counted.bytes + counted->bytes);
 
         return (cpu + memory) / 2;
 }
@@ -237,7 +233,7 @@ static int64_t own_score(const struct kube_scheduler *scheduler, const struct al
 
         if (algorithm->is_instead_of_fit)
                 return 0;
-        return least_allocated(node, counted) + balanced_allocation(node, request);
+        return fit(node, counted, algorithm->is_packing) + balanced_allocation(node, request);
 }
 
 size_t kube_scheduler_choose(struct kube_scheduler *scheduler, const struct algorithm *algorithm,

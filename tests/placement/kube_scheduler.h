@@ -11,7 +11,7 @@
  *     scores    apis/config/v1/default_plugins.go:
  *               1 x NodeResourcesFit, LeastAllocated: framework/plugins/noderesources/
  *                 least_allocated.go; what requests nothing counts 100m and 200Mi (util/
- *                 pod_resources.go)
+ *                 pod_resources.go). With is_packing most_allocated.go
  *               1 x NodeResourcesBalancedAllocation: framework/plugins/noderesources/
  *                 balanced_allocation.go: by how much the pod betters the balance
  *               2 x PodTopologySpread: framework/plugins/podtopologyspread/scoring.go, by its

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "evictor.h"
 #include "report.h"
 #include "scenario.h"
 
@@ -24,18 +25,26 @@ static const struct algorithm *const peers[] = {
 };
 /* Other settings of peers. */
 static const struct algorithm *const variants[] = {
-        &algorithm_koordinator_3,
-        &algorithm_koordinator_p95,
-        &algorithm_koordinator_p95_3,
-        &algorithm_tlp_prometheus,
+        &algorithm_koordinator_3,  &algorithm_koordinator_p95, &algorithm_koordinator_p95_3,
+        &algorithm_tlp_prometheus, &algorithm_most_allocated,
 };
-/* With somebody who evicts pods. */
-static const struct algorithm *const evicting[] = {&algorithm_estimate_rebalance};
+/* Who evicts pods, next to an algorithm. */
+static const struct evictor *const evictors[] = {
+        &evictor_rebalance,      &evictor_descheduler,   &evictor_descheduler_65,
+        &evictor_descheduler_ms, &evictor_low_node_load,
+};
+
+/* An algorithm with an evictor next to it. */
+struct combination {
+        char name[64];
+        struct algorithm algorithm;
+};
 
 struct job {
         const char *scenarios[MAX_SCENARIOS];
         size_t scenario_count;
         const struct algorithm *algorithms[MAX_ALGORITHMS];
+        struct combination combinations[MAX_ALGORITHMS]; /* of those, where they have an evictor */
         size_t algorithm_count;
         const char *policy_file, *crane_policy_file, *traces;
         struct policy *policies[ALGORITHM_NEEDS_KINDS];
@@ -44,8 +53,8 @@ struct job {
         bool is_json, is_idle, is_world, is_list, is_help;
 };
 
-static void print_algorithm(const struct algorithm *algorithm) {
-        (void)printf("  %-18s %s\n", algorithm->name, algorithm->about);
+static void print_row(const char *name, const char *about) {
+        (void)printf("  %-18s %s\n", name, about);
 }
 
 static void print_help(void) {
@@ -54,7 +63,7 @@ static void print_help(void) {
                 "Simulates which nodes get the pods, and how hot that makes them.\n\n"
                 "  --scenario FILE    a cluster and its pods, see tests/placement/README.md;\n"
                 "                     repeatable\n"
-                "  --algorithm NAME   repeatable; default: every peer\n"
+                "  --algorithm NAME   repeatable; or NAME+EVICTOR; default: every peer\n"
                 "  --policy FILE      of the estimate, with scoring: estimate (default: the\n"
                 "                     built-in one)\n"
                 "  --crane-policy FILE  crane's (default: policy/crane.yaml)\n"
@@ -72,32 +81,33 @@ static void print_help(void) {
                 "  --help\n\nPeers:\n",
                 REPORT_MAX_SEEDS, MAX_LAG_S);
         for (size_t i = 0; i < ARRAY_LEN(peers); i++)
-                print_algorithm(peers[i]);
+                print_row(peers[i]->name, peers[i]->about);
         (void)printf("\nPeers with other settings:\n");
         for (size_t i = 0; i < ARRAY_LEN(variants); i++)
-                print_algorithm(variants[i]);
-        (void)printf("\nWith evictions:\n");
-        for (size_t i = 0; i < ARRAY_LEN(evicting); i++)
-                print_algorithm(evicting[i]);
+                print_row(variants[i]->name, variants[i]->about);
+        (void)printf("\nEvictors, beside one of them, such as estimate+rebalance:\n");
+        for (size_t i = 0; i < ARRAY_LEN(evictors); i++)
+                print_row(evictors[i]->name, evictors[i]->about);
         (void)printf("\nThe estimate without a part of it:\n");
         for (size_t i = 0; i < algorithm_estimate_part_count; i++)
-                print_algorithm(&algorithm_estimate_parts[i]);
+                print_row(algorithm_estimate_parts[i].name, algorithm_estimate_parts[i].about);
 }
 
-static void list_algorithm(const struct algorithm *algorithm, const char *kind) {
+static void list_row(const char *name, const char *about, const char *kind) {
         (void)printf("%s{\"name\": \"%s\", \"about\": \"%s\", \"kind\": \"%s\"}",
-                     algorithm == peers[0] ? "[" : ",\n", algorithm->name, algorithm->about, kind);
+                     name == peers[0]->name ? "[" : ",\n", name, about, kind);
 }
 
 static void list_algorithms(void) {
         for (size_t i = 0; i < ARRAY_LEN(peers); i++)
-                list_algorithm(peers[i], "peer");
+                list_row(peers[i]->name, peers[i]->about, "peer");
         for (size_t i = 0; i < ARRAY_LEN(variants); i++)
-                list_algorithm(variants[i], "variant");
-        for (size_t i = 0; i < ARRAY_LEN(evicting); i++)
-                list_algorithm(evicting[i], "evicting");
+                list_row(variants[i]->name, variants[i]->about, "variant");
+        for (size_t i = 0; i < ARRAY_LEN(evictors); i++)
+                list_row(evictors[i]->name, evictors[i]->about, "evictor");
         for (size_t i = 0; i < algorithm_estimate_part_count; i++)
-                list_algorithm(&algorithm_estimate_parts[i], "part");
+                list_row(algorithm_estimate_parts[i].name, algorithm_estimate_parts[i].about,
+                         "part");
         (void)printf("]\n");
 }
 
@@ -108,13 +118,37 @@ static const struct algorithm *find_algorithm(const char *name) {
         for (size_t i = 0; i < ARRAY_LEN(variants); i++)
                 if (strcmp(variants[i]->name, name) == 0)
                         return variants[i];
-        for (size_t i = 0; i < ARRAY_LEN(evicting); i++)
-                if (strcmp(evicting[i]->name, name) == 0)
-                        return evicting[i];
         for (size_t i = 0; i < algorithm_estimate_part_count; i++)
                 if (strcmp(algorithm_estimate_parts[i].name, name) == 0)
                         return &algorithm_estimate_parts[i];
         return NULL;
+}
+
+static const struct evictor *find_evictor(const char *name) {
+        for (size_t i = 0; i < ARRAY_LEN(evictors); i++)
+                if (strcmp(evictors[i]->name, name) == 0)
+                        return evictors[i];
+        return NULL;
+}
+
+/* Return: an algorithm, or "ALGORITHM+EVICTOR" in @combination; NULL: there is none such */
+static const struct algorithm *find_combination(struct combination *combination, const char *name) {
+        const char *plus = strchr(name, '+');
+
+        if (!plus)
+                return find_algorithm(name);
+        (void)snprintf(combination->name, sizeof(combination->name), "%.*s", (int)(plus - name),
+                       name);
+        const struct algorithm *algorithm = find_algorithm(combination->name);
+        const struct evictor *evictor = find_evictor(plus + 1);
+        if (!algorithm || !evictor ||
+            (evictor->needs != ALGORITHM_NEEDS_NOTHING && evictor->needs != algorithm->needs))
+                return NULL;
+        (void)snprintf(combination->name, sizeof(combination->name), "%s", name);
+        combination->algorithm = *algorithm;
+        combination->algorithm.name = combination->name;
+        combination->algorithm.evictor = evictor;
+        return &combination->algorithm;
 }
 
 static bool parse_number(const char *text, double min, double max, double *ret) {
@@ -131,8 +165,10 @@ static bool take_option(struct job *job, int option, const char *text) {
                 job->scenarios[job->scenario_count++] = text;
                 return true;
         case 'a':
-                algorithm = find_algorithm(text);
-                if (!algorithm || job->algorithm_count == MAX_ALGORITHMS)
+                if (job->algorithm_count == MAX_ALGORITHMS)
+                        return false;
+                algorithm = find_combination(&job->combinations[job->algorithm_count], text);
+                if (!algorithm)
                         return false;
                 job->algorithms[job->algorithm_count++] = algorithm;
                 return true;
@@ -309,7 +345,7 @@ static int check_idle(const struct scenario *scenario, struct error *err) {
 
 int main(int argc, char **argv) {
         static struct scenario scenarios[MAX_SCENARIOS];
-        struct job job = {.first_seed = 1, .seeds = 3, .scale = 1, .lag_s = -1};
+        static struct job job = {.first_seed = 1, .seeds = 3, .scale = 1, .lag_s = -1};
         struct error err = ERROR_NULL;
 
         int r = parse_arguments(argc, argv, &job, &err);

@@ -65,7 +65,7 @@ bool report_relative(const struct result *result, const struct result *base, enu
 }
 
 void report_table_head(void) {
-        (void)printf("%-14s %-16s %-12s", "scenario", "algorithm", "hot, rel.");
+        (void)printf("%-14s %-26s %-12s", "scenario", "algorithm", "hot, rel.");
         for (size_t m = 0; m < METRIC_KINDS; m++)
                 (void)printf(" %9s", metrics[m].head);
         (void)printf("\n");
@@ -84,7 +84,7 @@ void report_table_row(const struct result *result, const struct result *base) {
 
         if (base && report_relative(result, base, HOT_NODE_MINUTES, &relative))
                 (void)snprintf(text, sizeof(text), "%.2f +- %.2f", relative.mean, relative.error);
-        (void)printf("%-14s %-16s %-12s", result->scenario, result->algorithm, text);
+        (void)printf("%-14s %-26s %-12s", result->scenario, result->algorithm, text);
         for (size_t m = 0; m < METRIC_KINDS; m++)
                 report_cell(report_mean(result, (enum metric)m).mean, metrics[m].decimals);
         (void)printf("\n");

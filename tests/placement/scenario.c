@@ -119,6 +119,7 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
                 };
                 const struct field shape[] = {
                         {"speed", FIELD_NUMBER, &ret->shapes[i].speed, 0},
+                        {"shared", FIELD_NUMBER, &ret->shapes[i].shared_ratio, 0},
                         {"joins", FIELD_SECONDS, &ret->shapes[i].joins_s, 0},
                         {"leaves", FIELD_SECONDS, &ret->shapes[i].leaves_s, 0},
                         {"exporter", FIELD_SECONDS, &ret->shapes[i].exporter_s, 0},
@@ -130,6 +131,8 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
                 r = fields_read(&nodes->items[i], "nodes", shape, ARRAY_LEN(shape), err);
                 if (r == 0 && (ret->shapes[i].count == 0 || ret->shapes[i].cores <= 0))
                         r = fields_refuse(&nodes->items[i], "nodes", "count and cores", err);
+                if (r == 0 && ret->shapes[i].shared_ratio >= 0.5)
+                        r = fields_refuse(&nodes->items[i], "shared", "below 0.5", err);
                 if (r == 0 && ret->shapes[i].zone >= WORLD_MAX_ZONES)
                         r = fields_refuse(&nodes->items[i], "zone", "0 to 3", err);
                 ret->has_zones |= tree_get(&nodes->items[i], "zone") != NULL;

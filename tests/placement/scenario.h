@@ -28,17 +28,18 @@ struct scenario {
         struct {
                 size_t count;
                 double cores;
-                double speed;      /* a pod's load is divided by it; 0: 1 */
-                double joins_s;    /* from the beginning of the warm-up */
-                double leaves_s;   /* likewise; its pods are evicted; 0: never */
-                double exporter_s; /* from joining until its exporter answers */
-                double busy_ratio; /* used next to the pods, for so long after joining */
+                double speed;        /* a pod's load is divided by it; 0: 1 */
+                double shared_ratio; /* by how much its CPUs are slower when all are busy */
+                double joins_s;      /* from the beginning of the warm-up */
+                double leaves_s;     /* likewise; its pods are evicted; 0: never */
+                double exporter_s;   /* from joining until its exporter answers */
+                double busy_ratio;   /* used next to the pods, for so long after joining */
                 double busy_s;
                 size_t zone; /* below WORLD_MAX_ZONES */
         } shapes[WORLD_MAX_SHAPES];
         size_t shape_count;
         bool has_zones;            /* nodes have a label that says theirs */
-        double base_from, base_to; /* of each node: what runs next to the pods, of its CPUs */
+        double base_from, base_to; /* of each node: what runs beside the pods, of its CPUs */
         double base_gib;           /* of memory, of each node */
         double base_wave;          /* amplitude of a day's wave in four groups of nodes; 0: none */
         struct stream streams[WORLD_MAX_STREAMS];
@@ -49,7 +50,7 @@ struct scenario {
         double scored_ratio; /* percentageOfNodesToScore / 100; 0: kube-scheduler's own choice */
         size_t zone_skew;  /* hard topology spread of workloads over the zones: maxSkew; 0: none */
         size_t replicas;   /* extenders of the estimate, which answer in turn; 0: 1 */
-        double restarts_s; /* from the warm-up's end; the last of them starts again; -1: never */
+        double restarts_s; /* from the warm-up's end; the last of them starts anew; -1: never */
         struct absence watch_away; /* of their watch of pods */
         struct absence controller_away;
 };

@@ -8,7 +8,7 @@
 #include "evictor.h"
 #include "kube_scheduler.h"
 
-enum { PODS_PER_S = 50, RETRY_S = 30 };
+enum { PODS_PER_S = 50, RETRY_S = 30, REPEATED_S = 7200 };
 
 static const double HOT_RATIO = 0.65, VERY_HOT_RATIO = 0.8, FULL_RATIO = 0.9;
 
@@ -24,7 +24,7 @@ struct simulation {
         struct published *published;
         struct kube_scheduler *scheduler;
         const struct algorithm *algorithm;
-        void *self;
+        void *self, *evictor_self;
         const struct situation *situation;
         struct demand *demand; /* NULL: not recorded */
         double clock_s;        /* within the second */
@@ -245,14 +245,19 @@ static void evict(struct simulation *s) {
         const struct evictor *evictor = s->algorithm->evictor;
         struct pod *pods[EVICTOR_MAX];
 
-        if (!evictor || s->world->now_s % evictor->every_s != 0)
+        if (!evictor)
                 return;
-        size_t count = evictor->choose(s->situation, s->self, pods);
+        if (evictor->on_second)
+                evictor->on_second(s->evictor_self);
+        if (s->world->now_s % evictor->every_s != 0)
+                return;
+        size_t count = evictor->choose(s->situation, s->evictor_self, pods);
         for (size_t i = 0; i < count; i++) {
                 if (!world_evict(s->world, pods[i]))
                         return;
                 s->evictions++;
-                s->repeats += pods[i]->is_renewed;
+                s->repeats += pods[i]->is_renewed &&
+                              s->world->now_s - pods[i]->arrives_s < REPEATED_S;
         }
 }
 
@@ -295,6 +300,7 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
         struct outcome outcome = {0};
         struct simulation s = {
                 .algorithm = algorithm, .world = world_new(scenario, seed), .demand = demand};
+        const struct evictor *evictor = algorithm->evictor;
         size_t nodes = s.world->node_count;
 
         s.world->listener = (struct world_listener){on_bound, on_started, on_ended, on_load, &s};
@@ -303,11 +309,14 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
         struct situation situation = {algorithm, s.world, s.published, policy};
         s.situation = &situation;
         s.self = algorithm->new ? algorithm->new (&situation) : &situation;
+        s.evictor_self = evictor && evictor->new ? evictor->new (evictor, s.world) : s.self;
         s.candidates = xcalloc(nodes, sizeof(*s.candidates));
         s.scores = xcalloc(nodes, sizeof(*s.scores));
         s.scheduler = kube_scheduler_new(s.world);
         s.busiest = xcalloc((size_t)scenario->measured_s, sizeof(*s.busiest));
         run(&s, &outcome);
+        if (evictor && evictor->free)
+                evictor->free(s.evictor_self);
         if (algorithm->free)
                 algorithm->free(s.self);
         published_free(s.published);

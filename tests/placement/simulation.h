@@ -25,7 +25,7 @@ enum metric {
          * misleads nobody. Far less noisy than hot minutes. */
         ESTIMATE_ERROR_PERCENT,
         EVICTIONS_PER_1000_POD_HOURS, /* by an evictor */
-        REPEATED_EVICTIONS_RATIO,     /* of those: of pods that took the place of an evicted one */
+        REPEATED_EVICTIONS_RATIO, /* of them: of pods that replaced one evicted in the last 2 h */
         METRIC_KINDS,
 };
 

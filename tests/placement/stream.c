@@ -219,6 +219,7 @@ static int read_drawn(const struct tree_node *pods, struct stream *ret, struct e
                 {"mean", FIELD_SECONDS, &ret->life_mean_s, 0},
                 {"from", FIELD_SECONDS, &ret->life_from_s, 0},
                 {"to", FIELD_SECONDS, &ret->life_to_s, 0},
+                {"ofCpu", FIELD_BOOL, &ret->is_life_of_cpu, 0},
         };
         struct field memory[] = {
                 {"share", FIELD_NUMBER, &ret->memory_ratio, 0},

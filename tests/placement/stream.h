@@ -44,6 +44,7 @@ struct stream {
         int64_t start_from_s, start_to_s; /* from being bound until it runs; uniform */
         double life_mean_s;               /* exponential */
         double life_from_s, life_to_s;    /* uniform, in place of a mean; 0: not used */
+        bool is_life_of_cpu;              /* a pod that is throttled lives longer */
         double spike_factor, spike_s;     /* while it starts; 1: none */
         /* Memory as a share of the request; of every `grown_every`th workload it grows within
          * `grows_s` to `grown_ratio`. */

@@ -3,6 +3,7 @@
 Figures stand in tables and in sentences that are made here, so that none of them grows old.
 """
 
+import statistics
 import textwrap
 
 import experiments
@@ -56,6 +57,7 @@ class Results:
         self.about = {row["name"]: row["about"] for row in listed_by}
         self.peers = [row["name"] for row in listed_by if row["kind"] == "peer"]
         self.variants = [row["name"] for row in listed_by if row["kind"] == "variant"]
+        self.evictors = [row["name"] for row in listed_by if row["kind"] == "evictor"]
         self.rivals = [
             name for name in self.peers if name not in (runs.BASELINE, runs.OURS, *runs.IDEALS)
         ]
@@ -276,6 +278,53 @@ def load_rule(results):
     return paragraph(text.strip())
 
 
+def evictions(left, name):
+    """Of each seed, and how many of those are repeated."""
+    row = left.rows[name]
+    rates = row["evictionsPer1000PodHours"]
+    again = zip(rates, row["repeatedEvictionsRatio"], strict=True)
+    return ratios.mean(rates), ratios.mean([rate * ratio for rate, ratio in again])
+
+
+def eviction_row(results, name):
+    lefts = results.of("evictions")
+    placer, _, evictor = name.partition("+")
+    found = {left.scenario: evictions(left, name) for left in lefts}
+    rates = {scenario: rate for scenario, (rate, _) in found.items()}
+    worst = max(rates, key=rates.get)
+    again = sum(repeated for _, repeated in found.values())
+    return [
+        f"{placer} + {evictor}",
+        str(ratios.geometric(lefts, name)),
+        str(ratios.factor(lefts, name, placer)),
+        f"{statistics.median(rates.values()):.1f}",
+        f"{rates[worst]:.0f} (`{worst}`)",
+        f"{100 * again / (sum(rates.values()) or 1):.0f}%",
+    ]
+
+
+def eviction_table(results):
+    """Schedulers by themselves, and with a descheduler."""
+    lefts = results.of("evictions")
+    placers = dict.fromkeys(name.partition("+")[0] for name in experiments.EVICTING)
+    alone = [[name, str(ratios.geometric(lefts, name)), "", "", "", ""] for name in placers]
+    rows = [eviction_row(results, name) for name in experiments.EVICTING]
+    heads = ["scheduler", "hot minutes", "relative to the scheduler alone"]
+    heads += ["evictions per 1,000 pod-hours, median", "worst", "repeated"]
+    return table(heads, [*alone, *rows])
+
+
+def eviction_note(results):
+    names = listed([left.scenario for left in results.of("evictions")])
+    text = (
+        f"These are geometric means over the {len(results.of('evictions'))} situations that are measured for an hour or "
+        f"more, by hot minutes, and have pods that live for an hour or more on average: {names}. Each is drawn "
+        f"{experiments.EVICTING_SEEDS} times."
+    )
+    about = [[name, results.about[name]] for name in results.evictors]
+    return paragraph(text) + "\n" + table(["evictions by", "what it is"], about)
+
+
 def at_period(results, period):
     return [results.lefts["periods"][f"{name}, {period}"] for name in experiments.PERIOD_SCENARIOS]
 
@@ -328,7 +377,8 @@ def method(results):
         f"{ratios.LEVEL_ERRORS} standard errors of their difference, are called level. A figure is "
         "**bold** only where it is better than that of every other scheduler that one could use, by "
         f"more than both. Runs without a part, of lags and of windows have the first {experiments.PART_SEEDS} draws, "
-        f"runs of other periods {experiments.PERIOD_SEEDS}, and of other loads {experiments.LOAD_SEEDS}."
+        f"runs of other periods {experiments.PERIOD_SEEDS}, of other loads {experiments.LOAD_SEEDS}, and with evictions "
+        f"{experiments.EVICTING_SEEDS}."
     )
 
 
@@ -508,6 +558,8 @@ PAGE_PLACES = {
     "measures": measure_table,
     "standings": standing_table,
     "periods": period_table,
+    "evictions": eviction_table,
+    "evictions-of": eviction_note,
 }
 APPENDIX_PLACES = {
     "method": method,

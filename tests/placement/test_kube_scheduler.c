@@ -3,7 +3,8 @@
 
 #include "kube_scheduler.h"
 
-static const struct algorithm alone = {.name = "alone"};
+static const struct algorithm alone = {.name = "alone"},
+                              packing = {.name = "packing", .is_packing = true};
 
 static const char *const of_sets =
         "{kind: burst, workloads: 1, requests: [1], life: {mean: 1h}, usage: {share: 1}, burst: "
@@ -16,13 +17,14 @@ static void put(struct kube_scheduler *scheduler, struct world *world, struct po
 }
 
 /* Return: the node for @pod, where nobody else has a say */
-static size_t place_of(struct kube_scheduler *scheduler, const struct pod *pod) {
+static size_t place_of(struct kube_scheduler *scheduler, const struct algorithm *algorithm,
+                       const struct pod *pod) {
         uint32_t candidates[16];
         const int scores[16] = {0};
         size_t count = kube_scheduler_filter(scheduler, pod, false, candidates);
 
         assert_true(count <= ARRAY_LEN(candidates));
-        return kube_scheduler_choose(scheduler, &alone, pod, candidates, count, scores);
+        return kube_scheduler_choose(scheduler, algorithm, pod, candidates, count, scores);
 }
 
 /*
@@ -44,9 +46,10 @@ TEST(sets_are_spread) {
         other->request_bytes = 0x1p30 * 28;
         put(scheduler, world, other, 0);
         put(scheduler, world, first, 1);
-        assert_int_equal(place_of(scheduler, pod), 0);
+        assert_int_equal(place_of(scheduler, &alone, pod), 0);
         pod->set = POD_HAS_NO_SET; /* of a Job */
-        assert_int_equal(place_of(scheduler, pod), 1);
+        assert_int_equal(place_of(scheduler, &alone, pod), 1);
+        assert_int_equal(place_of(scheduler, &packing, pod), 0);
 }
 
 /* With a pod on node 0 and two on node 1, and node 2 rejected, the fewest are one. */

@@ -282,6 +282,57 @@ TEST(evicted_again_and_again) {
         assert_true(world_is_running(world, &world->pods[3]));
 }
 
+/* Of 4 CPUs that do 1 - 0.4 u of the work when they are busy by the ratio u. */
+TEST(shared_cpus_slow_each_other_down) {
+        static const struct {
+                double wanted_cores, demand, slowdown;
+        } rows[] = {
+                {0, 0, 1},
+                {1.6, 0.5, 0.8}, /* 0.5 * 0.8 = 0.4 */
+                {2.4, 1, 0.6},
+                {4.8, 2, 1.2},
+        };
+        struct scenario scenario = paper_scenario(
+                1, 4,
+                "{kind: burst, workloads: 1, requests: [1], life: "
+                "{mean: 1h}, usage: {share: 1}, burst: {pods: 1}}");
+
+        scenario.shapes[0].shared_ratio = 0.4;
+        _cleanup_(world_freep) struct world *world = world_new(&scenario, 1);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                world->nodes[0].demand_cores = rows[i].wanted_cores;
+                assert_true(fabs(world_demand_ratio(world, 0) - rows[i].demand) < 1e-9);
+                assert_true(fabs(world_slowdown(world, 0) - rows[i].slowdown) < 1e-9);
+        }
+}
+
+/* Two pods that want a node's only core for a minute. */
+TEST(a_throttled_pod_takes_longer_where_its_work_is_cpu_time) {
+        for (int is_of_cpu = 0; is_of_cpu < 2; is_of_cpu++) {
+                char stream[256];
+                (void)snprintf(stream, sizeof(stream),
+                               "{kind: burst, workloads: 1, requests: [0.5], life: {from: 60s, to: "
+                               "60s%s}, "
+                               "usage: {share: 2}, noise: {sigma: 0}, burst: {pods: 2}}",
+                               is_of_cpu ? ", ofCpu: true" : "");
+                const struct scenario scenario = paper_scenario(1, 1, stream);
+                struct heard heard = {0};
+                _cleanup_(world_freep) struct world *world = listen_to(&scenario, &heard);
+                pass(world, 1);
+                for (size_t i = 0; i < 2; i++) {
+                        world->pods[i].cores = 1;
+                        world->pods[i].start_s = 2;
+                        world_place(world, &world->pods[i], 0);
+                }
+                pass(world, 1 + 2 + 61);
+                assert_int_equal(heard.ended, is_of_cpu ? 0 : 2);
+                pass(world, 1 + 2 + 119);
+                assert_int_equal(heard.ended, is_of_cpu ? 0 : 2);
+                pass(world, 1 + 2 + 123);
+                assert_int_equal(heard.ended, 2);
+        }
+}
+
 TEST(absences) {
         const struct scenario scenario = {.warm_up_s = 1000};
         const struct absence never = {0}, once = {10, 900};

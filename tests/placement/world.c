@@ -11,6 +11,8 @@
 #include "policy/estimate/pod_load.h"
 #include "usage.h"
 
+enum { MAX_PODS_OF_NODE = 110, MOST_EVICTED = 20 };
+
 static const double DAY_S = 86400, BYTES_PER_GIB = 1u << 30;
 
 static struct pod_request rounded(const struct pod_load *load) {
@@ -41,9 +43,9 @@ static void gather_gangs(struct world *world) {
 }
 
 /* Each time that nodes leave, a pod or the one that took its place may be evicted; an evictor may
- * evict as many. */
+ * evict MOST_EVICTED times as many. */
 static size_t most_renewed(const struct world *world) {
-        size_t times = 1;
+        size_t times = MOST_EVICTED;
 
         for (size_t i = 0; i < world->scenario->shape_count; i++)
                 times += world->scenario->shapes[i].leaves_s > 0;
@@ -68,6 +70,7 @@ struct world *world_new(const struct scenario *scenario, uint64_t seed) {
                                                                        : 1,
                                 .joins_s = (int64_t)scenario->shapes[i].joins_s,
                                 .leaves_s = (int64_t)scenario->shapes[i].leaves_s,
+                                .shared_ratio = scenario->shapes[i].shared_ratio,
                                 .bytes = scenario->shapes[i].cores * BYTES_PER_NODE_CORE,
                                 .allocatable = rounded(&(struct pod_load){
                                         {scenario->shapes[i].cores,
@@ -189,7 +192,7 @@ static void renew(struct world *world, const struct pod *evicted) {
 
 bool world_evict(struct world *world, struct pod *pod) {
         assert(pod->gang == 0);
-        if (world->evicted == world->pod_count)
+        if (world->evicted == MOST_EVICTED * world->pod_count)
                 return false;
         world->evicted++;
         end_pod(world, pod);
@@ -217,8 +220,19 @@ static bool is_any_leaving(const struct world *world) {
         return false;
 }
 
+/* It ends when it has had the CPU time. */
+static void prolong(const struct world *world, struct pod *pod) {
+        double lost_s = world->nodes[pod->node].lost_s;
+
+        if (world->now_s == pod->starts_s)
+                pod->lost_before_s = lost_s;
+        if (pod->stream->is_life_of_cpu)
+                pod->ends_s = pod->starts_s + pod->life_s + (int64_t)(lost_s - pod->lost_before_s);
+}
+
 /* It starts, uses something else from now on, or ends. */
 static void change(struct world *world, struct pod *pod) {
+        prolong(world, pod);
         if (!world_is_running(world, pod)) {
                 end_pod(world, pod);
                 return;
@@ -230,9 +244,17 @@ static void change(struct world *world, struct pod *pod) {
                 hear(world->listener.on_started, world, pod);
 }
 
+static void throttle(const struct world *world) {
+        for (size_t n = 0; n < world->node_count; n++) {
+                double demand = world_demand_ratio(world, n);
+                world->nodes[n].lost_s += demand > 1 ? 1 - 1 / demand : 0;
+        }
+}
+
 void world_step(struct world *world) {
         struct pod *pod;
 
+        throttle(world);
         world->now_s++;
         while ((pod = agenda_take(&world->agenda, world->now_s)) != NULL)
                 if (!pod->has_ended)
@@ -260,6 +282,16 @@ bool world_has_node(const struct world *world, size_t at) {
                (node->leaves_s == 0 || world->now_s < node->leaves_s);
 }
 
+bool world_has_room(const struct world *world, size_t at, const struct pod_request *request) {
+        const struct node *node = &world->nodes[at];
+
+        return world_has_node(world, at) && node->pod_count < MAX_PODS_OF_NODE &&
+               (request->milli_cores == 0 || node->requested.milli_cores + request->milli_cores <=
+                                                     node->allocatable.milli_cores) &&
+               (request->bytes == 0 ||
+                node->requested.bytes + request->bytes <= node->allocatable.bytes);
+}
+
 bool world_loses_exporter(const struct world *world, size_t at) {
         return chance_uniform(world->seed, 6000000 + at) < world->scenario->dead_exporters;
 }
@@ -274,14 +306,39 @@ double world_base_ratio(const struct world *world, size_t at) {
         return busy + node->base_ratio * (1 + wave);
 }
 
+/* What pods want, if each had its CPUs to itself. */
+static double wanted_ratio(const struct world *world, size_t at, double cores) {
+        return world_base_ratio(world, at) + cores / world->nodes[at].cores;
+}
+
+/* CPUs that are busy by the ratio u do (1 - shared u) of the work of as many that are alone. */
+static double busy_ratio(const struct node *node, double wanted) {
+        double shared = node->shared_ratio;
+
+        if (shared <= 0)
+                return wanted;
+        if (wanted >= 1 - shared)
+                return wanted / (1 - shared);
+        return (1 - sqrt(1 - 4 * shared * wanted)) / (2 * shared);
+}
+
 double world_demand_ratio(const struct world *world, size_t at) {
         const struct node *node = &world->nodes[at];
 
-        return world_base_ratio(world, at) + node->demand_cores / node->cores;
+        return busy_ratio(node, wanted_ratio(world, at, node->demand_cores));
+}
+
+double world_slowdown(const struct world *world, size_t at) {
+        const struct node *node = &world->nodes[at];
+        double demand = world_demand_ratio(world, at);
+
+        return fmax(demand, 1) * (1 - node->shared_ratio * fmin(demand, 1));
 }
 
 double world_mean_ratio(const struct world *world, size_t at) {
-        return world_base_ratio(world, at) + world->nodes[at].mean_cores / world->nodes[at].cores;
+        const struct node *node = &world->nodes[at];
+
+        return busy_ratio(node, wanted_ratio(world, at, node->mean_cores));
 }
 
 double world_usage_ratio(const struct world *world, size_t at) {

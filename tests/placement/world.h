@@ -19,7 +19,7 @@ struct pod_request pod_request_counted(const struct pod *pod);
 
 struct node {
         char name[16];
-        double cores, bytes, speed;
+        double cores, bytes, speed, shared_ratio;
         int64_t joins_s, leaves_s; /* leaves_s 0: never */
         int64_t exporter_s;        /* when its exporter begins to answer */
         int64_t busy_until_s;
@@ -27,6 +27,8 @@ struct node {
         struct pod_request allocatable, requested, counted;
         uint32_t pod_count;
         double demand_cores, mean_cores, used_bytes, mean_bytes;
+        double lost_s; /* by how much pods that were there all the time are behind: it throttled
+                          them */
         size_t zone;
         bool is_exporter_dead;
 };
@@ -55,7 +57,7 @@ struct world {
         struct pod *pods; /* in order of arrival */
         size_t pod_count, arrived;
         size_t renewed; /* in place of evicted ones: they stand behind the pod_count others */
-        size_t evicted; /* by world_evict(); at most pod_count */
+        size_t evicted; /* by world_evict() */
         size_t workload_count, set_count;
         /* Pods to look at in a second, by their time: an ending or another load. */
         struct agenda agenda;
@@ -78,12 +80,16 @@ bool world_evict(struct world *world, struct pod *pod);
 bool world_is_running(const struct world *world, const struct pod *pod);
 /** world_has_node() - it has joined and not left */
 bool world_has_node(const struct world *world, size_t node);
+/** world_has_room() - a node that is there, for what a pod requests */
+bool world_has_room(const struct world *world, size_t node, const struct pod_request *request);
 /** world_has_exporter() - it can be scraped */
 bool world_has_exporter(const struct world *world, size_t node);
 /** world_base_ratio() - what runs on a node next to the pods, of its CPUs */
 double world_base_ratio(const struct world *world, size_t node);
 /** world_demand_ratio() - of the CPUs; above 1 pods are throttled */
 double world_demand_ratio(const struct world *world, size_t node);
+/** world_slowdown() - what pods want for each second of CPU that they use */
+double world_slowdown(const struct world *world, size_t node);
 /** world_mean_ratio() - what its base and the pods that are bound to it use on average, of the CPUs
  */
 double world_mean_ratio(const struct world *world, size_t node);
