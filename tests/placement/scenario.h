@@ -39,7 +39,7 @@ struct scenario {
         } shapes[WORLD_MAX_SHAPES];
         size_t shape_count;
         bool has_zones;            /* nodes have a label that says theirs */
-        double base_from, base_to; /* of each node: what runs beside the pods, of its CPUs */
+        double base_from, base_to; /* of each node: what runs next to the pods, of its CPUs */
         double base_gib;           /* of memory, of each node */
         double base_wave;          /* amplitude of a day's wave in four groups of nodes; 0: none */
         struct stream streams[WORLD_MAX_STREAMS];
@@ -50,7 +50,7 @@ struct scenario {
         double scored_ratio; /* percentageOfNodesToScore / 100; 0: kube-scheduler's own choice */
         size_t zone_skew;  /* hard topology spread of workloads over the zones: maxSkew; 0: none */
         size_t replicas;   /* extenders of the estimate, which answer in turn; 0: 1 */
-        double restarts_s; /* from the warm-up's end; the last of them starts anew; -1: never */
+        double restarts_s; /* from the warm-up's end; the last of them starts again; -1: never */
         struct absence watch_away; /* of their watch of pods */
         struct absence controller_away;
 };
