@@ -4,9 +4,11 @@
 #include "program/table.h"
 
 static const char *const stays[] = {
-        [REBALANCE_MOVES] = "moves",           [REBALANCE_UNREAD] = "readingExpired",
-        [REBALANCE_PASSING] = "meanBelowLine", [REBALANCE_NO_POD] = "noPod",
-        [REBALANCE_NO_TARGET] = "noTarget",    [REBALANCE_PLAN_IS_FULL] = "planIsFull",
+        [REBALANCE_MOVES] = "moves",
+        [REBALANCE_UNREAD] = "readingExpired",
+        [REBALANCE_NO_POD] = "noPod",
+        [REBALANCE_NO_TARGET] = "noTarget",
+        [REBALANCE_PLAN_IS_FULL] = "planIsFull",
 };
 
 static const struct {
@@ -63,9 +65,6 @@ static char *stay_text(const struct rebalance_node *node, const struct rebalance
         switch (node->stay) {
         case REBALANCE_UNREAD:
                 return xstrdup("its readings have expired");
-        case REBALANCE_PASSING:
-                return xasprintf("its 5-minute mean is still below %.0f%%",
-                                 100 * REBALANCE_HOT_RATIO);
         case REBALANCE_NO_TARGET:
                 return xasprintf("no node would stay below %.0f%%", 100 * REBALANCE_TARGET_RATIO);
         case REBALANCE_PLAN_IS_FULL:
