@@ -18,7 +18,7 @@ static const struct {
         [REBALANCE_KEEP_BOUND] = {"notMovable",
                                   "not movable (DaemonSet, Job, group, static or priority)"},
         [REBALANCE_KEEP_ALONE] = {"singleReplica", "the only replica"},
-        [REBALANCE_KEEP_YOUNG] = {"young", "younger than 15 minutes"},
+        [REBALANCE_KEEP_YOUNG] = {"young", "younger than an hour"},
         [REBALANCE_KEEP_SMALL] = {"small", "below 5% of the node"},
         [REBALANCE_KEEP_BUSY] = {"workloadMoves", "of a workload that is changing"},
         [REBALANCE_KEEP_REFUSED] = {"refused", "protected"},
@@ -39,7 +39,7 @@ static size_t next_refused(const struct rebalance_node *node, const struct rebal
         return i;
 }
 
-/* "no pod to move: 3 younger than 15 minutes, 2 protected (shop/web-0: it has storage)"; owned by
+/* "no pod to move: 3 younger than an hour, 2 protected (shop/web-0: it has storage)"; owned by
  * the caller */
 static char *kept_text(const struct rebalance_node *node, const struct rebalance_pods *pods) {
         size_t refused = next_refused(node, pods, 0);

@@ -28,7 +28,8 @@
 #define REBALANCE_NODE_SHARE 0.02
 
 enum {
-        REBALANCE_AGE_MS = 900000, /* a younger pod stays: it may not have shown what it uses */
+        /* A younger pod stays: it may soon end, or have moved a moment ago. */
+        REBALANCE_AGE_MS = 3600000,
         REBALANCE_READ_MAX = 8,
 };
 

@@ -21,7 +21,7 @@ ESTIMATE = f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/estimate"
 DECISIONS = [f"{SYSTEM}/pods/{name}:8010/proxy/decisions" for name in EXTENDERS]
 
 
-def pod_of(name, node=HOT, cpu="1500m", owner="web-7d9", started=3600):
+def pod_of(name, node=HOT, cpu="1500m", owner="web-7d9", started=7200):
     pod = copy.deepcopy(POD)
     pod["metadata"].update(name=name, namespace="shop", uid=f"uid-{name}", annotations={})
     pod["metadata"]["ownerReferences"][0]["name"] = owner
