@@ -7,16 +7,18 @@
 enum { TEXT_MAX_BYTES = 2048 };
 
 static const char *const stays[] = {
-        [REBALANCE_MOVES] = "moves",           [REBALANCE_UNREAD] = "readingExpired",
-        [REBALANCE_PASSING] = "meanBelowLine", [REBALANCE_NO_POD] = "noPod",
-        [REBALANCE_NO_TARGET] = "noTarget",    [REBALANCE_PLAN_IS_FULL] = "planIsFull",
+        [REBALANCE_MOVES] = "moves",
+        [REBALANCE_UNREAD] = "readingExpired",
+        [REBALANCE_NO_POD] = "noPod",
+        [REBALANCE_NO_TARGET] = "noTarget",
+        [REBALANCE_PLAN_IS_FULL] = "planIsFull",
 };
 
 static const char *const keeps[REBALANCE_KEEP_COUNT] = {
         [REBALANCE_MAY_MOVE] = "not tried", /* the plan has read as many others as it may */
         [REBALANCE_KEEP_BOUND] = "not movable (DaemonSet, Job, group, static or priority)",
         [REBALANCE_KEEP_ALONE] = "without a second replica",
-        [REBALANCE_KEEP_YOUNG] = "younger than 15 minutes",
+        [REBALANCE_KEEP_YOUNG] = "younger than an hour",
         [REBALANCE_KEEP_SMALL] = "below 5% of the node",
         [REBALANCE_KEEP_BUSY] = "of a workload that is changing",
         [REBALANCE_KEEP_REFUSED] = "protected",
@@ -26,7 +28,7 @@ static const char *node_name(const struct rebalance_pods *pods, uint32_t row) {
         return node_table_name(pods->explained->table, row);
 }
 
-/* "no pod to move: 3 younger than 15 minutes, 2 protected (shop/web-0: it has storage)" */
+/* "no pod to move: 3 younger than an hour, 2 protected (shop/web-0: it has storage)" */
 static void put_kept(const struct rebalance_node *node, const struct rebalance_pods *pods,
                      struct buf *out) {
         const char *before = ": ";
@@ -56,10 +58,6 @@ static char *stay_text(const struct rebalance_node *node, const struct rebalance
                 return NULL;
         case REBALANCE_UNREAD:
                 buf_puts(&out, "its readings have expired");
-                break;
-        case REBALANCE_PASSING:
-                buf_printf(&out, "its 5-minute mean is still below %.0f%%",
-                           100 * REBALANCE_HOT_RATIO);
                 break;
         case REBALANCE_NO_POD:
                 put_kept(node, pods, &out);

@@ -2,7 +2,7 @@
  * The plan: what a node carries, its present values, its turns, and the text of a patch. plan_due.h
  * decides what is due. Pure: the values and the wall clock are arguments.
  *
- * Every node has *turns*, one in each shortest period of the policy (3 minutes by default). Their
+ * Every node has *turns*, one in each shortest period of the policy (7 minutes by default). Their
  * times depend only on the node's name, so they are the same after a restart, on every replica, and
  * whatever is written in between. A turn is taken with the node's next reading.
  */

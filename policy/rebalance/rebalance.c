@@ -49,9 +49,8 @@ static void find_hot(const struct planner *planner) {
                 plan->nodes[plan->node_count++] = (struct rebalance_node){
                         .row = row,
                         .usage_ratio = usage_ratio,
-                        .stay = input->nodes->columns.is_estimate_old[row]   ? REBALANCE_UNREAD
-                                : usage.reading_ratio <= REBALANCE_HOT_RATIO ? REBALANCE_PASSING
-                                                                             : REBALANCE_NO_POD,
+                        .stay = input->nodes->columns.is_estimate_old[row] ? REBALANCE_UNREAD
+                                                                           : REBALANCE_NO_POD,
                 };
         }
         if (plan->node_count > 1)

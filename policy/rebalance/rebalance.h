@@ -1,7 +1,7 @@
 /*
  * Which running pods to move off hot nodes, and where the scheduler would place each of them.
  *
- *     hottest node first     5-minute mean and estimate are both above REBALANCE_HOT_RATIO
+ *     hottest node first     its estimate is above REBALANCE_HOT_RATIO
  *     one pod of it          the smallest that brings the node down to REBALANCE_COOLED_RATIO,
  *                            else the largest
  *     the judge's best node  moves the pod only if that node stays at or below
@@ -28,7 +28,8 @@
 #define REBALANCE_NODE_SHARE 0.02
 
 enum {
-        REBALANCE_AGE_MS = 900000, /* a younger pod stays: it may not have shown what it uses */
+        /* A younger pod stays: it may soon end, or have moved a moment ago. */
+        REBALANCE_AGE_MS = 3600000,
         REBALANCE_READ_MAX = 8,
 };
 
@@ -63,7 +64,6 @@ enum rebalance_keep {
 enum rebalance_stay {
         REBALANCE_MOVES,        /* one of them moves */
         REBALANCE_UNREAD,       /* a reading is missing or has expired */
-        REBALANCE_PASSING,      /* only the estimate is above REBALANCE_HOT_RATIO */
         REBALANCE_NO_POD,       /* no pod that may move is large enough */
         REBALANCE_NO_TARGET,    /* no other node would stay below REBALANCE_TARGET_RATIO */
         REBALANCE_PLAN_IS_FULL, /* hotter nodes have used up what one plan may move */

@@ -32,7 +32,7 @@ def policy(pace, scoring=None):
     Without maxima: those are of means of five minutes, which nothing makes shorter.
     """
     cpu, mem = (f"{name}_usage_avg_{300 // pace}s" for name in ("cpu", "mem"))
-    limit, period = 0.8 if scoring else 0.65, f"{180 // pace}s"
+    limit, period = (0.8, f"{420 // pace}s") if scoring else (0.65, f"{180 // pace}s")
     hot = {f"{300 // pace}s": 5, f"{60 // pace}s": 2}
     extender = {"scoring": scoring} if scoring else None
     metrics, limits, weights = ({cpu: value, mem: value} for value in (period, limit, 1))

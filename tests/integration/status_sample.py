@@ -18,7 +18,7 @@ FAILURES = (
 
 def metric(resource, window, **more):
     name = f"{resource}_usage_{window}"
-    period = 900 if window == "max_avg_1h" else 180
+    period = 900 if window == "max_avg_1h" else 420
     return {"name": name, "resource": resource, "periodSeconds": period, "weight": 0, **more}
 
 

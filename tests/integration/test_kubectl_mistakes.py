@@ -410,8 +410,8 @@ AT_THE_START = {
     "the controller's kubeconfig is for another cluster": controller_kubeconfig,
     "the controller may not patch nodes": no_right_to_patch,
     "the exporters' port is closed": exporters_closed,
-    "the controller's clock is ten minutes ahead": clock_off(600),
-    "the controller's clock is ten minutes behind": clock_off(-600),
+    "the controller's clock is fifteen minutes ahead": clock_off(900),
+    "the controller's clock is fifteen minutes behind": clock_off(-900),
 }
 
 

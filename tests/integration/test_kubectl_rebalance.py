@@ -43,7 +43,7 @@ def counted(cluster):
     return len(json.loads(cluster.objects[LEASE]["metadata"]["annotations"][EVICTIONS]))
 
 
-def pod_of(name, node=HOT, cpu="1500m", owner="web-7d9", started=3600):
+def pod_of(name, node=HOT, cpu="1500m", owner="web-7d9", started=7200):
     pod = copy.deepcopy(POD)
     pod["metadata"].update(name=name, namespace="shop", uid=f"uid-{name}", annotations={})
     pod["metadata"]["ownerReferences"][0]["name"] = owner

@@ -28,7 +28,7 @@ LAG_SCENARIOS, LAGS_S = ("clumps", "burst100", "loop"), ("0", "0.2", "1")
 LAG_VARIANTS = ("no-reservations", "two-replicas")
 WINDOW_SCENARIOS = ("batch", "loop", "steady")
 # Windows and period of the CPU means, as in a policy.
-WINDOWS = ((("5m", "2m"), "3m"), (("5m",), "3m"), (("2m",), "3m"), (("5m", "2m"), "1m"))
+WINDOWS = ((("5m", "2m"), "7m"), (("5m",), "7m"), (("2m",), "7m"), (("5m", "2m"), "1m"))
 # Recorded load scaled to other means of the cluster: what the scenario's own is, as a share of its CPUs.
 # (replay-bitbrains would need more than the 110 pods that a node may have.)
 LOAD_OF = {"replay-planetlab": 0.444, "replay-bitbrains-august": 0.693, "replay-azure": 0.45}
@@ -36,7 +36,7 @@ LOADS, LOAD_SEEDS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75), 6
 LOAD_ALGORITHMS = (runs.BASELINE, "tlp-ms", runs.OURS, "oracle")
 # How often annotations are written, by the period of all means.
 OTHER_PERIOD = "other-period"
-PERIODS, PERIOD_SEEDS = ("1m", "2m", "3m", "5m", "8m"), 8
+PERIODS, PERIOD_SEEDS = ("1m", "2m", "3m", "5m", "7m", "10m"), 8
 PERIOD_SCENARIOS = (
     *("steadyP", "rollout", "burst-hetero", "bursts", "clumps", "batch", "loop", "noon"),
     *("noreq", "autoscaling", "stale", "hetero", "replay-planetlab", "replay-azure"),
@@ -141,7 +141,7 @@ def policy_with(windows, period):
     text = (TOP / "policy" / "policy.yaml").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if windows[1:] or "cpu_usage_avg_2m" not in line]
     text = "\n".join([*lines, ""]).replace("cpu_usage_avg_5m", f"cpu_usage_avg_{windows[0]}")
-    return text.replace("period: 3m", f"period: {period}")
+    return text.replace("period: 7m", f"period: {period}")
 
 
 def of_windows(seeds, folder):

@@ -57,12 +57,12 @@ static void assert_metrics(const struct policy *policy, const struct metric_row 
 
 TEST(default) {
         static const struct metric_row rows[] = {
-                {"cpu_usage_avg_5m", METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.8,
+                {"cpu_usage_avg_5m", METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN, 7 * MS_PER_MIN, 0.8,
                  1},
-                {"cpu_usage_avg_2m", METRIC_CPU, METRIC_AVG, 2 * MS_PER_MIN, 3 * MS_PER_MIN, 0, 0},
+                {"cpu_usage_avg_2m", METRIC_CPU, METRIC_AVG, 2 * MS_PER_MIN, 7 * MS_PER_MIN, 0, 0},
                 {"cpu_usage_max_avg_1h", METRIC_CPU, METRIC_MAX_AVG, MS_PER_HOUR, 15 * MS_PER_MIN,
                  0, 0},
-                {"mem_usage_avg_5m", METRIC_MEM, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.8,
+                {"mem_usage_avg_5m", METRIC_MEM, METRIC_AVG, 5 * MS_PER_MIN, 7 * MS_PER_MIN, 0.8,
                  1},
                 {"mem_usage_max_avg_1h", METRIC_MEM, METRIC_MAX_AVG, MS_PER_HOUR, 15 * MS_PER_MIN,
                  0, 0},
