@@ -28,7 +28,7 @@ def write_loads(fleet, loads, seconds_ago=0):
         fleet.annotate(name, {CPU: f"{load:.5f},{stamp}", MEM: f"0.20000,{stamp}"})
 
 
-def make_older(namespace, hours=1):
+def make_older(namespace, hours=2):
     """As if the pods had been running for so long."""
     started = datetime.now(timezone.utc) - timedelta(hours=hours)
     for pod in namespace.pods():
@@ -89,7 +89,7 @@ def test_rebalance(shop, plane, extender, verb, namespace, figure):
 
     def young():
         node = plan()
-        assert node["state"] == "noPod" and "younger than 15 minutes" in node["why"]
+        assert node["state"] == "noPod" and "younger than an hour" in node["why"]
         return node
 
     wait_until(young, 60, "a plan that leaves young pods alone")
