@@ -26,5 +26,5 @@ struct evictor {
 };
 
 /* kubectl plimsoll rebalance, and the deschedulers of others. */
-extern const struct evictor evictor_rebalance, evictor_descheduler, evictor_descheduler_65,
-        evictor_descheduler_ms, evictor_low_node_load;
+extern const struct evictor evictor_rebalance, evictor_rebalance_ms, evictor_descheduler,
+        evictor_descheduler_65, evictor_descheduler_ms, evictor_low_node_load;

@@ -5,49 +5,31 @@
 #include "base/mem.h"
 #include "evictor.h"
 #include "policy/rebalance/rebalance.h"
+#include "present.h"
+
+enum {
+        WINDOW_S = 30, /* of metrics-server */
+        HOUR_S = 3600,
+        MOST_AN_HOUR = 10, /* --max-evictions-per-hour */
+};
 
 /* All that a plan is made from. */
 struct view {
         const struct situation *situation;
         void *self;
         struct extender *extender;
+        struct present present;
+        bool is_measured;
         struct rebalance_workload *workloads; /* [workload] */
-        struct rebalance_pod *pods;
-        struct pod **of; /* [pod]: whose it is */
-        size_t pod_count;
-        struct pod_load *free;  /* [row] */
-        const char **closed_by; /* [row] */
+        struct rebalance_pod *pods;           /* [present] */
+        struct pod_load *free;                /* [row] */
+        const char **closed_by;               /* [row] */
 };
 
-static size_t pods_of(const struct world *world) {
-        return world->pod_count + world->renewed;
-}
-
-static bool has_arrived(const struct world *world, size_t i) {
-        return i >= world->pod_count || i < world->arrived;
-}
-
-static void count_workloads(const struct view *view) {
-        const struct world *world = view->situation->world;
-
-        for (size_t i = 0; i < pods_of(world); i++) {
-                const struct pod *pod = &world->pods[i];
-                struct rebalance_workload *workload = &view->workloads[pod->workload];
-                if (!has_arrived(world, i) || pod->has_ended)
-                        continue;
-                if (pod->bound_s >= 0 && pod->starts_s <= world->now_s)
-                        workload->running_count++;
-                else
-                        workload->pending_count++;
-        }
-}
-
-static void add_pod(struct view *view, struct pod *pod) {
+static struct rebalance_pod pod_of(const struct view *view, const struct pod *pod) {
         const struct pod_facts facts = estimate_facts(view->self, pod);
-        int64_t now_s = view->situation->world->now_s;
-
-        view->of[view->pod_count] = pod;
-        view->pods[view->pod_count++] = (struct rebalance_pod){
+        bool runs = pod->starts_s <= view->situation->world->now_s;
+        struct rebalance_pod found = {
                 .row = extender_row(view->extender, (size_t)pod->node),
                 .workload = pod->is_bare || pod->gang > 0 || pod->set == POD_HAS_NO_SET
                                     ? NULL
@@ -56,14 +38,30 @@ static void add_pod(struct view *view, struct pod *pod) {
                                          facts.workload_len, &facts.request)
                                 .load,
                 .request = facts.request,
-                .runs_unix_ms = pod->starts_s > now_s ? TRACKED_NEVER : pod->starts_s * MS_PER_S,
+                .runs_unix_ms = runs ? pod->starts_s * MS_PER_S : TRACKED_NEVER,
         };
+
+        if (view->is_measured && runs)
+                found.used.of[ESTIMATE_CPU] = present_used_cores(&view->present, pod, WINDOW_S);
+        return found;
+}
+
+static void add_pods(const struct view *view) {
+        const struct present *present = &view->present;
+
+        for (size_t i = 0; i < view->situation->world->workload_count; i++)
+                view->workloads[i] = (struct rebalance_workload){
+                        .running_count = present->workloads[i].running,
+                        .pending_count = present->workloads[i].waiting,
+                };
+        for (size_t i = 0; i < present->count; i++)
+                view->pods[i] = pod_of(view, present->pods[i]);
 }
 
 static bool read_pod(void *userdata, size_t pod, struct pod_facts *ret) {
         const struct view *view = userdata;
 
-        *ret = estimate_facts(view->self, view->of[pod]);
+        *ret = estimate_facts(view->self, view->present.pods[pod]);
         return true;
 }
 
@@ -83,48 +81,74 @@ static void add_nodes(const struct view *view) {
         }
 }
 
-static size_t choose(const struct situation *situation, void *self,
-                     struct pod *ret[static EVICTOR_MAX]) {
+/* As many as the limit per hour leaves. */
+static size_t most_now(const struct world *world) {
+        size_t recent = 0;
+
+        for (size_t i = 0; i < world->renewed; i++)
+                recent += world->pods[world->pod_count + i].arrives_s > world->now_s - HOUR_S;
+        return recent < MOST_AN_HOUR ? MOST_AN_HOUR - recent : 0;
+}
+
+static size_t choose_by(const struct situation *situation, void *self, bool is_measured,
+                        struct pod *ret[static EVICTOR_MAX]) {
         const struct world *world = situation->world;
-        size_t nodes = world->node_count, count = 0;
+        _cleanup_(present_done) struct present present = present_list(world);
         _cleanup_(freep) struct rebalance_workload *workloads = xcalloc(world->workload_count,
                                                                         sizeof(*workloads));
-        _cleanup_(freep) struct rebalance_pod *pods = xcalloc(pods_of(world) + 1, sizeof(*pods));
-        _cleanup_(freep) struct pod **of = xcalloc(pods_of(world) + 1, sizeof(struct pod *));
-        _cleanup_(freep) struct pod_load *free_loads = xcalloc(nodes, sizeof(*free_loads));
-        _cleanup_(freep) const char **closed_by = xcalloc(nodes, sizeof(const char *));
-        struct view view = {situation,  self,     estimate_extender(self), workloads, pods, of, 0,
-                            free_loads, closed_by};
+        _cleanup_(freep) struct rebalance_pod *pods = xcalloc(present.count + 1, sizeof(*pods));
+        _cleanup_(freep) struct pod_load *free_loads = xcalloc(world->node_count,
+                                                               sizeof(*free_loads));
+        _cleanup_(freep) const char **closed_by = xcalloc(world->node_count, sizeof(const char *));
+        struct view view = {situation, self,        estimate_extender(self),
+                            present,   is_measured, workloads,
+                            pods,      free_loads,  closed_by};
         struct rebalance_plan plan;
+        size_t count = 0;
 
         struct rebalance_input input = {
                 .nodes = extender_nodes(view.extender),
                 .free = free_loads,
                 .closed_by = closed_by,
                 .pods = pods,
+                .pod_count = present.count,
                 .now_unix_ms = world->now_s * MS_PER_S,
-                .move_max = EVICTOR_MAX,
+                .move_max = most_now(world),
                 .read_pod = read_pod,
                 .userdata = &view,
         };
-        count_workloads(&view);
         add_nodes(&view);
-        for (size_t i = 0; i < pods_of(world); i++)
-                if (has_arrived(world, i) && world_is_running(world, &world->pods[i]))
-                        add_pod(&view, &world->pods[i]);
-        input.pod_count = view.pod_count;
+        add_pods(&view);
         rebalance_plan(&input, &plan);
         for (size_t i = 0; i < plan.node_count; i++)
                 if (plan.nodes[i].stay == REBALANCE_MOVES)
-                        ret[count++] = of[plan.nodes[i].pod];
+                        ret[count++] = present.pods[plan.nodes[i].pod];
         rebalance_plan_done(&plan);
         return count;
 }
 
+static size_t choose(const struct situation *situation, void *self,
+                     struct pod *ret[static EVICTOR_MAX]) {
+        return choose_by(situation, self, false, ret);
+}
+
+static size_t choose_measured(const struct situation *situation, void *self,
+                              struct pod *ret[static EVICTOR_MAX]) {
+        return choose_by(situation, self, true, ret);
+}
+
 const struct evictor evictor_rebalance = {
         .name = "rebalance",
-        .about = "kubectl plimsoll rebalance, once a minute",
+        .about = "kubectl plimsoll rebalance --apply --watch, without a metrics-server",
         .needs = ALGORITHM_NEEDS_MEANS,
         .every_s = 60,
         .choose = choose,
+};
+
+const struct evictor evictor_rebalance_ms = {
+        .name = "rebalance-ms",
+        .about = "the same with a metrics-server, which measures what each pod uses",
+        .needs = ALGORITHM_NEEDS_MEANS,
+        .every_s = 60,
+        .choose = choose_measured,
 };

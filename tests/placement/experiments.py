@@ -46,7 +46,7 @@ EVICTING = (
     *("default+descheduler-65", "default+descheduler-ms", "default+low-node-load"),
     *("koordinator-3+low-node-load", "tlp-ms+descheduler-ms", "estimate+descheduler"),
     *("estimate+descheduler-65", "estimate+descheduler-ms", "estimate+low-node-load"),
-    "estimate+rebalance",
+    *("estimate+rebalance", "estimate+rebalance-ms"),
 )
 EVICTING_SEEDS, LONG_S = 6, 3600
 # What plays them in clusters.

@@ -30,8 +30,8 @@ static const struct algorithm *const variants[] = {
 };
 /* Who evicts pods, next to an algorithm. */
 static const struct evictor *const evictors[] = {
-        &evictor_rebalance,      &evictor_descheduler,   &evictor_descheduler_65,
-        &evictor_descheduler_ms, &evictor_low_node_load,
+        &evictor_rebalance,      &evictor_rebalance_ms,   &evictor_descheduler,
+        &evictor_descheduler_65, &evictor_descheduler_ms, &evictor_low_node_load,
 };
 
 /* An algorithm with an evictor next to it. */
