@@ -310,7 +310,7 @@ def test_a_start(cluster, doctor):
     count = len(json.loads(doctor("-o", "json").stdout)["checks"])
     last = f"{count} checks: {count - 4} ok, 0 unknown, 0 warnings, 0 errors, 4 wait\n"
     assert said == block("docs/kubectl/doctor.md", "doctor-start") + last
-    assert "waiting for another" in doctor("--fail-on=error", "--wait=100ms", status=2).stderr
+    assert "waiting for another" in doctor("--fail-on=error", "--wait=5s", status=2).stderr
 
 
 def test_flags_are_the_programs():
