@@ -345,7 +345,7 @@ def tell_burst(demo, best, style):
     demo.say(
         "\nEach pod counts from the moment when it is placed: EXPECTED is the share of its"
         f"\nCPU that a node should soon use. By readings alone all {BURST} would have gone to"
-        f"\n{best.node}, which should then use {everything} % of its CPU.\n"
+        f"\n{best.node}, which should then use {everything}% of its CPU.\n"
     )
 
 
