@@ -1,5 +1,6 @@
 #include "policy/rebalance/rebalance.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -225,7 +226,8 @@ static void plan_node(struct planner *planner, struct rebalance_node *node) {
                 return;
         node->stay = REBALANCE_MOVES;
         node->pod = chosen;
-        node->after_ratio = node->usage_ratio - pod->used.of[ESTIMATE_CPU] / usage.capacity;
+        node->after_ratio = fmax(0,
+                                 node->usage_ratio - pod->used.of[ESTIMATE_CPU] / usage.capacity);
         planner->plan->move_count++;
 }
 

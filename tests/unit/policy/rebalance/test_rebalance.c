@@ -30,20 +30,25 @@ struct world {
         struct rebalance_plan plan;
 };
 
-static void put(struct world *world, size_t node, double cpu, int64_t at_unix_ms) {
+static void put_sized(struct world *world, size_t node, double cpu, int64_t at_unix_ms,
+                      const char *cores) {
         char name[8], text[64], at[TIMESTAMP_MAX];
 
         timestamp_format_s(at_unix_ms, at, sizeof(at));
         (void)snprintf(name, sizeof(name), "n%zu", node);
         (void)snprintf(text, sizeof(text), "%.5f,%s", cpu, at);
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", text);
-        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
+        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", cores, "memory", "100Gi");
         node_table_put(world->fixture->table,
                        &(struct node_update){
                                .name = name, .annotations = annotations, .capacity = capacity},
                        NOW);
         publish(world->fixture);
         world->input.nodes = &world->fixture->snapshot->nodes;
+}
+
+static void put(struct world *world, size_t node, double cpu, int64_t at_unix_ms) {
+        put_sized(world, node, cpu, at_unix_ms, "10");
 }
 
 static bool read_pod(void *userdata, size_t pod, struct pod_facts *ret) {
@@ -143,6 +148,18 @@ TEST(largest_if_none_is_enough) {
         struct world *world = world_with((const double[]){0.95, 0.30, 0.20, 0.40});
 
         expect_move(world, "2>2");
+        world_free(world);
+}
+
+/* What pods use is measured over less time than what nodes use. */
+TEST(pod_that_uses_more_than_its_node) {
+        struct world *world = world_new();
+
+        put_sized(world, 2, 0.10, NOW, "100");
+        world->pods[1].is_kept = true;
+        world->pods[2].used.of[ESTIMATE_CPU] = 0.8 * CORES;
+        expect_move(world, "2>2");
+        assert_true(world->plan.nodes->after_ratio == 0);
         world_free(world);
 }
 
