@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "cli/cluster/cluster_extenders.h"
@@ -19,10 +20,7 @@
 #include "codec/json.h"
 #include "extender/table/annotation_style.h"
 
-enum {
-        SKEW_MS = MS_PER_MIN,  /* between clocks of machines */
-        HASH_FACTOR = 1000003, /* a prime */
-};
+enum { SKEW_MS = MS_PER_MIN /* between clocks of machines */ };
 
 static struct {
         struct cluster_options cluster;
@@ -147,11 +145,12 @@ static bool is_document(void) {
 /* With --watch, only changes of more than the numbers. */
 static void print_if_new(struct session *session, const struct rebalance_plan *plan,
                          const struct rebalance_pods *pods) {
-        uint64_t hash = 1;
+        uint64_t hash = HASH_FNV1A_INIT;
 
-        for (size_t i = 0; i < plan->node_count; i++)
-                hash = (hash * HASH_FACTOR + plan->nodes[i].row) * HASH_FACTOR +
-                       plan->nodes[i].stay;
+        for (size_t i = 0; i < plan->node_count; i++) {
+                const uint32_t state[] = {plan->nodes[i].row, plan->nodes[i].stay};
+                hash = hash_fnv1a(hash, (const char *)state, sizeof(state));
+        }
         if (hash == session->shown)
                 return;
         session->shown = hash;

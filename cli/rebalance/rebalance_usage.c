@@ -8,9 +8,8 @@
 #include "base/timestamp.h"
 #include "codec/json.h"
 #include "codec/quantity.h"
+#include "kube/kube_path.h"
 #include "policy/estimate/pod_load.h"
-
-#define PATH "/apis/metrics.k8s.io/v1beta1/pods"
 
 enum {
         AGE_MAX_MS = 2 * MS_PER_MIN, /* of a sample; metrics-server takes one every 15 s */
@@ -59,7 +58,7 @@ void rebalance_usage_list(struct cluster *cluster, int64_t now_unix_ms, struct s
         *ret = STRMAP_NULL;
         cluster_call(cluster,
                      &(struct kube_request){.method = "GET",
-                                            .path = PATH,
+                                            .path = KUBE_METRICS "/pods",
                                             .wants_gzip = true,
                                             .max_body_bytes = MAX_BYTES},
                      &answer);

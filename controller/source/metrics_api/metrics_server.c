@@ -7,6 +7,7 @@
 #include "base/strmap.h"
 #include "controller/source/metrics_api/metrics_api_list.h"
 #include "controller/source/metrics_api/metrics_api_sample.h"
+#include "kube/kube_path.h"
 
 enum {
         INTERVAL_MS = 15000,
@@ -15,7 +16,7 @@ enum {
         MAX_BODY_BYTES = 64 << 20,
 };
 
-#define LIST_PATH "/apis/metrics.k8s.io/v1beta1/nodes"
+#define LIST_PATH KUBE_METRICS "/nodes"
 #define RESOURCE "nodes.metrics.k8s.io"
 #define APISERVICE "kubectl get apiservice v1beta1.metrics.k8s.io"
 #define RBAC_RULE "apiGroups [metrics.k8s.io], resources [nodes], verbs [list]"
