@@ -148,8 +148,10 @@ static void print_if_new(struct session *session, const struct rebalance_plan *p
         uint64_t hash = HASH_FNV1A_INIT;
 
         for (size_t i = 0; i < plan->node_count; i++) {
-                const uint32_t state[] = {plan->nodes[i].row, plan->nodes[i].stay};
-                hash = hash_fnv1a(hash, (const char *)state, sizeof(state));
+                char state[32];
+                int len = snprintf(state, sizeof(state), "%" PRIu32 " %d\n", plan->nodes[i].row,
+                                   (int)plan->nodes[i].stay);
+                hash = hash_fnv1a(hash, state, (size_t)len);
         }
         if (hash == session->shown)
                 return;
