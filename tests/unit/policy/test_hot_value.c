@@ -93,22 +93,6 @@ TEST(edges) {
         binding_ring_done(&ring);
 }
 
-TEST(flood) {
-        struct binding_ring ring = {0};
-
-        for (int i = 0; i < 3 * BINDING_RING_MAX; i++)
-                binding_ring_add(&ring, NOW_UNIX_MS + i, MS_PER_HOUR);
-        int64_t newest_ms = NOW_UNIX_MS + 3 * BINDING_RING_MAX - 1;
-        assert_int_equal(ring.len, BINDING_RING_MAX);
-        assert_int_equal(ring.cap, BINDING_RING_MAX);
-        /* Kept are the newest. */
-        assert_int_equal(binding_ring_count(&ring, newest_ms, BINDING_RING_MAX), BINDING_RING_MAX);
-        /* One that is older than all of them changes nothing in a full ring. */
-        binding_ring_add(&ring, NOW_UNIX_MS, MS_PER_HOUR);
-        assert_int_equal(binding_ring_count(&ring, newest_ms, BINDING_RING_MAX), BINDING_RING_MAX);
-        binding_ring_done(&ring);
-}
-
 /* What the ring should say, from all bindings ever added. */
 static size_t brute_count(const int64_t *at_unix_ms, size_t len, int64_t now_unix_ms,
                           int64_t range_ms) {
