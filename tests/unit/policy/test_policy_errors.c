@@ -34,10 +34,13 @@ static char *read_text(const char *name, size_t *ret_len) {
 
 /* @old once in @base replaced by @new. */
 static char *changed(const char *base, const char *old, const char *new) {
-        const char *at = *old ? strstr(base, old) : base + strlen(base);
-        if (!at || (*old && strstr(at + 1, old)))
-                fail_msg("'%s' is not in base.yaml once", old);
-        return xasprintf("%.*s%s%s", (int)(at - base), base, new, at + strlen(old));
+        const char *found = *old ? strstr(base, old) : base + strlen(base);
+        if (!found)
+                fail_msg("'%s' is not in base.yaml", old);
+        size_t at = (size_t)(found - base), end = at + strlen(old);
+        if (*old && strstr(base + end, old))
+                fail_msg("'%s' is in base.yaml twice", old);
+        return xasprintf("%.*s%s%s", (int)at, base, new, base + end);
 }
 
 static void assert_refused(const char *name, const char *text, size_t len, const char *expected) {
@@ -50,6 +53,18 @@ static void assert_refused(const char *name, const char *text, size_t len, const
         assert_true(err.code < 0);
         if (strcmp(err.msg, expected) != 0)
                 fail_msg("%s\n  got      %s\n  expected %s", name, err.msg, expected);
+}
+
+static void check_row(const struct rows *rows, const char *base) {
+        bool is_file = rows->cell_count == 2;
+        char *const *cells = rows->cells;
+        size_t len = 0;
+
+        assert_true(is_file || rows->cell_count == 4);
+        _cleanup_(freep) char *text = is_file ? read_text(cells[0], &len)
+                                              : changed(base, rows_unescape(cells[1]),
+                                                        rows_unescape(cells[2]));
+        assert_refused(cells[0], text, is_file ? len : strlen(text), cells[rows->cell_count - 1]);
 }
 
 /* Next to the table and the base. */
@@ -66,21 +81,17 @@ static size_t count_files(void) {
 
 TEST(table) {
         size_t len, rows_read = 0, files = 0;
-        _cleanup_(freep) char *base = read_text("base.yaml", &len);
+        _cleanup_(freep) char *base = NULL;
         struct policy *policy = NULL;
 
+        assert_int_equal(file_read(BAD_POLICIES "/base.yaml", FILE_MAX_BYTES, &base, &len, NULL),
+                         0);
         assert_int_equal(policy_parse(base, strlen(base), true, &policy, NULL), 0);
         policy_free(policy);
         for (struct rows rows = rows_open("bad-policies/table.tsv"); rows_next(&rows);
              rows_read++) {
-                bool is_file = rows.cell_count == 2;
-                assert_true(is_file || rows.cell_count == 4);
-                files += is_file;
-                _cleanup_(freep) char *text = is_file ? read_text(rows.cells[0], &len)
-                                                      : changed(base, rows_unescape(rows.cells[1]),
-                                                                rows_unescape(rows.cells[2]));
-                assert_refused(rows.cells[0], text, is_file ? len : strlen(text),
-                               rows.cells[rows.cell_count - 1]);
+                files += rows.cell_count == 2;
+                check_row(&rows, base);
         }
         assert_int_equal(files, count_files()); /* none is left out */
         assert_true(rows_read >= ROWS_MIN);
