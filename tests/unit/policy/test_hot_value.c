@@ -42,7 +42,7 @@ TEST(examples) {
 
         assert_true(hot_value_keep_ms(policy) == 5 * MS_PER_MIN);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct binding_ring ring = {0};
+                _cleanup_(binding_ring_done) struct binding_ring ring = {0};
                 for (int b = 0; b < rows[i].older; b++)
                         binding_ring_add(&ring, NOW_UNIX_MS - 2 * MS_PER_MIN, 5 * MS_PER_MIN);
                 for (int b = 0; b < rows[i].recent; b++)
@@ -51,7 +51,6 @@ TEST(examples) {
                 if (hot != rows[i].hot)
                         fail_msg("%d + %d bindings gave %lld", rows[i].recent, rows[i].older,
                                  (long long)hot);
-                binding_ring_done(&ring);
         }
 }
 
@@ -132,7 +131,7 @@ TEST(brute_force) {
                 _cleanup_(freep) struct policy *policy = policy_with(hot_values, hot_value_count);
                 int64_t keep_ms = hot_value_keep_ms(policy);
 
-                struct binding_ring ring = {0};
+                _cleanup_(binding_ring_done) struct binding_ring ring = {0};
                 int64_t all[BINDINGS];
                 int64_t now_ms = NOW_UNIX_MS;
                 for (size_t b = 0; b < BINDINGS; b++) {
@@ -155,6 +154,5 @@ TEST(brute_force) {
                         assert_true(hot_value(policy, &ring, change_ms) ==
                                     brute_hot(policy, all, b + 1, change_ms));
                 }
-                binding_ring_done(&ring);
         }
 }

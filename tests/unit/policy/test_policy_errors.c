@@ -166,7 +166,7 @@ TEST(generated) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct buf text = BUF_INIT(4 << 20);
+                _cleanup_(buf_done) struct buf text = BUF_INIT(4 << 20);
                 struct policy *policy = NULL;
                 struct error err = ERROR_NULL;
                 rows[i].make(&text);
@@ -175,7 +175,6 @@ TEST(generated) {
                     strncmp(err.msg, rows[i].message, strlen(rows[i].message)) != 0)
                         fail_msg("%s gave %d: %s", rows[i].name, r, err.msg);
                 assert_null(policy);
-                buf_done(&text);
         }
 }
 

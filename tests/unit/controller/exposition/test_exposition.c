@@ -112,18 +112,17 @@ TEST(lines) {
                 {"node_load1 x\nnode_load1 1\n", "load1 1; bad 1"},
                 {"node_load1 1\ngarbage\nnode_load15 2\n", "load1 1; load15 2; bad 0"},
         };
-        struct buf out = BUF_INIT(1 << 16);
+        _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 16);
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 skim_text(rows[i].page, strlen(rows[i].page), true, &out);
                 if (strcmp(out.data, rows[i].expected) != 0)
                         fail_msg("'%s' gave '%s'", rows[i].page, out.data);
         }
-        buf_done(&out);
 }
 
 TEST(last_line_needs_trust) {
-        struct buf out = BUF_INIT(1 << 16);
+        _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 16);
 
         skim_text("node_load1 1\nnode_load15 12", 27, true, &out);
         assert_string_equal(out.data, "load1 1; load15 12; bad 0");
@@ -131,12 +130,11 @@ TEST(last_line_needs_trust) {
         assert_string_equal(out.data, "load1 1; bad 0");
         skim_text("node_load1 1\nnode_load15 12\n", 28, false, &out);
         assert_string_equal(out.data, "load1 1; load15 12; bad 0");
-        buf_done(&out);
 }
 
 TEST(nul_bytes) {
         static const char page[] = "node_load1\0 1\nnode_load1 \0001\nnode_load1{a=\"\0\"} 3\n";
-        struct buf out = BUF_INIT(1 << 16);
+        _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 16);
         struct exposition_sample sample;
         struct exposition skim;
         char text[8] = "x";
@@ -148,7 +146,6 @@ TEST(nul_bytes) {
         assert_false(exposition_label_value(&sample.labels[0], text, sizeof(text)));
         assert_string_equal(text, "");
         assert_false(exposition_next(&skim, &sample));
-        buf_done(&out);
 }
 
 TEST(label_values) {
@@ -312,10 +309,9 @@ TEST(numbers) {
         assert_false(exposition_number(text, EXPOSITION_MAX_NUMBER + 1, &value));
         _cleanup_(freep) char *page = xasprintf("node_load1 %.*s\n", EXPOSITION_MAX_NUMBER + 1,
                                                 text);
-        struct buf out = BUF_INIT(1 << 10);
+        _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 10);
         skim_text(page, strlen(page), true, &out);
         assert_string_equal(out.data, "bad 1");
-        buf_done(&out);
 }
 
 /* -1: none that can be used. */

@@ -139,7 +139,7 @@ TEST(which_devices) {
                 {"eth7", 0, {ETH0}, 0, none},
                 {"eth*", 0, {ETH0, {"eth1", 1, 2, 0, 3, 3, 1, 0}}, 1, NULL},
         };
-        struct buf page = BUF_INIT(1 << 16);
+        _cleanup_(buf_done) struct buf page = BUF_INIT(1 << 16);
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct node_network_options rules = {.speed_bytes = rows[i].speed_bytes};
@@ -164,7 +164,6 @@ TEST(which_devices) {
                                 fail_msg("row %zu: %u because %s", i, r, reading->why[r]);
                 }
         }
-        buf_done(&page);
 }
 
 TEST(network_trust) {
@@ -231,8 +230,8 @@ TEST(network_steps) {
                 {{{"eth0", 970, 1e9, 1e-9, 2, 2, 1, 1}}, -1, -1}, /* absurd */
                 {{{"eth1", 980, 1e9, 100, 2, 2, 1, 1}}, -1, -1},  /* another one in its place */
         };
-        struct node_state before = NODE_STATE_NULL;
-        struct buf page = BUF_INIT(1 << 16);
+        _cleanup_(node_state_done) struct node_state before = NODE_STATE_NULL;
+        _cleanup_(buf_done) struct buf page = BUF_INIT(1 << 16);
         struct node_wants wants;
         struct window_step step;
 
@@ -258,8 +257,6 @@ TEST(network_steps) {
                 assert_true(step.num[METRIC_NET] ==
                             fmax(step.num[METRIC_NET_RX], step.num[METRIC_NET_TX]));
         }
-        node_state_done(&before);
-        buf_done(&page);
 }
 
 TEST(speeds) {
@@ -518,7 +515,7 @@ TEST(many_labels) {
         node_wants_init(&wants, &(struct node_wants_options){
                                         .resources = OWN(0), .own = own, .own_count = 1});
         for (unsigned labels = 40; labels < 1000; labels += 88) {
-                struct buf page = BUF_INIT(1 << 16);
+                _cleanup_(buf_done) struct buf page = BUF_INIT(1 << 16);
 
                 buf_puts(&page, "depth{");
                 for (unsigned i = 0; i < labels; i++)
@@ -532,7 +529,6 @@ TEST(many_labels) {
                         assert_string_equal(reading->why[METRIC_RESOURCE_COUNT],
                                             "a value on the page is invalid, or a series has more "
                                             "than 128 labels");
-                buf_done(&page);
         }
 }
 
@@ -629,7 +625,7 @@ TEST(new_label_sets) {
                                                       .type = POLICY_COUNTER,
                                                       .reduce = POLICY_REDUCE_SUM,
                                                       .capacity = 1000}};
-        struct node_state before = NODE_STATE_NULL;
+        _cleanup_(node_state_done) struct node_state before = NODE_STATE_NULL;
         struct node_wants wants;
         struct window_step step;
 
@@ -641,7 +637,6 @@ TEST(new_label_sets) {
                 assert_int_equal(step.counters, i == 0 ? 0 : OWN(0));
                 assert_true(i == 0 || fabs(step.num[METRIC_RESOURCE_COUNT] - 0.5) < 1e-9);
         }
-        node_state_done(&before);
 }
 
 TEST(collectors) {
@@ -658,7 +653,7 @@ TEST(collectors) {
 /* More devices than there can be, and every one of them wanted: bounded, and unusable. */
 TEST(floods) {
         static const struct policy_resource own[] = {{.series = "s", .capacity = 1}};
-        struct buf page = BUF_INIT(4 << 20);
+        _cleanup_(buf_done) struct buf page = BUF_INIT(4 << 20);
         struct node_wants wants;
 
         for (unsigned i = 0; !page.overflow; i++)
@@ -678,7 +673,6 @@ TEST(floods) {
                             strcmp(reading->why[r], "the page has more than 1024 such series") ==
                                     0);
         assert_true(reading->unusable > NODE_MAX_DEVICES);
-        buf_done(&page);
 }
 
 TEST_GROUP(set_up, tear_down)

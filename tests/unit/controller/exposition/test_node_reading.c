@@ -82,7 +82,7 @@ static void parse(const char *page, bool is_complete) {
 
 TEST(whole_page) {
         struct machine machine = {2, 1000, 60, 8e9, 6e9};
-        struct buf page = BUF_INIT(1 << 16);
+        _cleanup_(buf_done) struct buf page = BUF_INIT(1 << 16);
 
         write_page(&machine, &page);
         for (int again = 0; again < 2; again++) { /* nothing is left of the page before */
@@ -113,7 +113,6 @@ TEST(whole_page) {
         parse(page.data, false);
         assert_int_equal(reading->usable & (BIT(MEM) | BIT(PSI_CPU)), BIT(MEM) | BIT(PSI_CPU));
         assert_int_equal(reading->usable & (BIT(CPU) | BIT(DISK) | BIT(NET) | BIT(FS)), 0);
-        buf_done(&page);
 }
 
 #define CPU0 "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 5\n"
@@ -310,8 +309,8 @@ TEST(cpu_steps) {
                 {{1, 54, 35, 8e9, 6e9}, 0},           /* busy, as iowait does */
                 {{1, 69, 1e14, 8e9, 6e9}, -1},        /* absurd */
         };
-        struct node_state before = NODE_STATE_NULL;
-        struct buf page = BUF_INIT(1 << 16);
+        _cleanup_(node_state_done) struct node_state before = NODE_STATE_NULL;
+        _cleanup_(buf_done) struct buf page = BUF_INIT(1 << 16);
         uint32_t dropped = 0;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -321,13 +320,11 @@ TEST(cpu_steps) {
                         fail_msg("row %zu: %g", i, ratio);
                 assert_int_equal(dropped & BIT(CPU), i > 0 && ratio < 0 ? BIT(CPU) : 0);
         }
-        node_state_done(&before);
-        buf_done(&page);
 }
 
 /* A mode that vanishes and returns would count a whole uptime in one interval. */
 TEST(mode_set_changes) {
-        struct node_state before = NODE_STATE_NULL;
+        _cleanup_(node_state_done) struct node_state before = NODE_STATE_NULL;
         uint32_t dropped = 0;
 
         step_cpu(&before, CPU0 CPU0_USER, 0, &dropped);
@@ -343,7 +340,6 @@ TEST(mode_set_changes) {
         assert_int_equal(dropped, 0); /* there was nothing to compare with */
         assert_true(step_cpu(&before, CPU0 "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 17\n",
                              75000, &dropped) == 1);
-        node_state_done(&before);
 }
 
 static void write_cpu(struct buf *page, unsigned cpu, double idle_s, double busy_s) {
@@ -355,8 +351,8 @@ static void write_cpu(struct buf *page, unsigned cpu, double idle_s, double busy
 
 /* Every second another CPU's idle time is two ticks less than it was; all CPUs are busy. */
 TEST(idle_time_goes_back) {
-        struct node_state before = NODE_STATE_NULL;
-        struct buf page = BUF_INIT(1 << 12);
+        _cleanup_(node_state_done) struct node_state before = NODE_STATE_NULL;
+        _cleanup_(buf_done) struct buf page = BUF_INIT(1 << 12);
         uint32_t dropped = 0;
 
         for (unsigned second = 0; second < 5; second++) {
@@ -367,14 +363,12 @@ TEST(idle_time_goes_back) {
                 double ratio = step_cpu(&before, page.data, 1000 * (int64_t)second, &dropped);
                 assert_true(second == 0 ? ratio == -1 : ratio > 0.98);
         }
-        node_state_done(&before);
-        buf_done(&page);
 }
 
 /* CPUs of other ids and modes than before are left out, and one that was reset. */
 TEST(odd_cpus) {
-        struct node_state before = NODE_STATE_NULL;
-        struct buf page = BUF_INIT(1 << 12);
+        _cleanup_(node_state_done) struct node_state before = NODE_STATE_NULL;
+        _cleanup_(buf_done) struct buf page = BUF_INIT(1 << 12);
         uint32_t dropped = 0;
 
         for (unsigned cpu = 0; cpu < 7; cpu++)
@@ -386,14 +380,12 @@ TEST(odd_cpus) {
         buf_puts(&page, "node_cpu_seconds_total{cpu=\"3\",mode=\"guest\"} 7777\n");
         write_cpu(&page, 9, 5555, 1);
         assert_true(fabs(step_cpu(&before, page.data, 10000, &dropped) - 0.4) < 1e-9);
-        node_state_done(&before);
-        buf_done(&page);
 }
 
 /* As in a container with lxcfs: the idle time stands still, and 2% of the time is busy. */
 TEST(missing_time) {
-        struct node_state before = NODE_STATE_NULL;
-        struct buf page = BUF_INIT(1 << 12);
+        _cleanup_(node_state_done) struct node_state before = NODE_STATE_NULL;
+        _cleanup_(buf_done) struct buf page = BUF_INIT(1 << 12);
         uint32_t dropped = 0;
 
         for (unsigned second = 0; second < 3; second++) {
@@ -404,8 +396,6 @@ TEST(missing_time) {
                 const char *why = reading->why[METRIC_CPU];
                 assert_true(second == 0 ? !why : why && strstr(why, "does not add up"));
         }
-        node_state_done(&before);
-        buf_done(&page);
 }
 
 /* Whether the CPUs of a page stand still, and whether they may be those of the same machine after
@@ -465,7 +455,7 @@ TEST(wall_counters) {
                                     "node_disk_io_time_seconds_total{device=\"b\"} 1\n"
                                     "node_disk_io_time_seconds_total{device=\"a\"} 5\n"
                                     "node_disk_io_time_seconds_total{device=\"c\"} 500\n";
-        struct node_state before = NODE_STATE_NULL;
+        _cleanup_(node_state_done) struct node_state before = NODE_STATE_NULL;
         struct window_step step;
 
         parse(first, true);
@@ -490,12 +480,11 @@ TEST(wall_counters) {
         assert_int_equal(step.counters, 0);
         assert_string_equal(reading->why[METRIC_DISK],
                             "its counters are new or were reset since the last scrape");
-        node_state_done(&before);
 }
 
 /* 16 MiB of wanted series that are all different, or all the same: bounded in time and memory. */
 TEST(floods) {
-        struct buf page = BUF_INIT(EXPOSITION_MAX_BYTES);
+        _cleanup_(buf_done) struct buf page = BUF_INIT(EXPOSITION_MAX_BYTES);
 
         for (unsigned i = 0; !page.overflow; i++)
                 buf_printf(&page,
@@ -512,7 +501,6 @@ TEST(floods) {
         node_reading_parse(reading, &wants, page.data, page.len, true);
         assert_int_equal(reading->usable, BIT(CPU));
         assert_int_equal(reading->cpu_count, 1);
-        buf_done(&page);
 }
 
 TEST_GROUP(set_up, tear_down)

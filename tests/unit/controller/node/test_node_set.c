@@ -64,7 +64,7 @@ TEST(pools) {
                 "  pools: [{nodeSelector: {a: b}}, {nodeSelector: {c: d}}]\n");
         _cleanup_(policy_freep) struct policy *other = policy_of("  pools: []\n");
         struct seen seen;
-        struct node_set *set = new_set(&seen, "InternalIP");
+        _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
         char longer[NODE_SET_MAX_LABELS_BYTES * 2];
 
         assert_true(node_set_set_policy(set, policy));
@@ -79,7 +79,6 @@ TEST(pools) {
         assert_int_equal(node->pool, 1);
         assert_true(node_set_set_policy(set, other));
         assert_int_equal(node->pool, 0);
-        node_set_free(set);
 }
 
 static bool has_fact(const struct node *node, char *fact) {
@@ -152,17 +151,17 @@ TEST(no_labels) {
         struct seen seen = {0};
         const struct node_set_options options = {.address_types = {"InternalIP"},
                                                  .address_type_count = 1};
-        struct node_set *set = node_set_new(&options, &(struct node_set_events){
-                                                              .on_added = on_added,
-                                                              .on_seen = on_seen,
-                                                              .on_removed = on_removed,
-                                                              .userdata = &seen,
-                                                      });
+        _cleanup_(node_set_freep) struct node_set *set = node_set_new(
+                &options, &(struct node_set_events){
+                                  .on_added = on_added,
+                                  .on_seen = on_seen,
+                                  .on_removed = on_removed,
+                                  .userdata = &seen,
+                          });
         static const char node[] = "{\"metadata\":{\"name\":\"n\",\"labels\":{\"c\":\"d\"}}}";
 
         apply(set, REFLECTOR_PRESENT, node);
         assert_null(node_set_get(set, "n")->labels_json);
-        node_set_free(set);
 }
 
 #define NODE(name, address)                                                                        \

@@ -21,7 +21,7 @@ TEST(labels) {
                 {"{\"a\":}", false},
                 {"{\"tier\":\"bat", false},
         };
-        struct policy *policy = policy_of(
+        _cleanup_(policy_freep) struct policy *policy = policy_of(
                 "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                 "  rules: [{match: {labels: {tier: batch}}, exempt: true}]\n");
 
@@ -33,7 +33,6 @@ TEST(labels) {
                 pod.is_daemonset = true;
                 assert_null(pod_rule_find(policy, &pod));
         }
-        policy_free(policy);
 }
 
 TEST(all_labels) {
@@ -46,7 +45,7 @@ TEST(all_labels) {
                 {"{\"tier\":\"web\",\"team\":\"a\"}", false},
                 {"{\"tier\":\"batch\"}", false},
         };
-        struct policy *policy = policy_of(
+        _cleanup_(policy_freep) struct policy *policy = policy_of(
                 "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                 "  rules: [{match: {labels: {tier: batch, team: a}}, exempt: true}]\n");
 
@@ -55,5 +54,4 @@ TEST(all_labels) {
                 if ((pod_rule_find(policy, &pod) != NULL) != rows[i].holds)
                         fail_msg("row %zu: %s", i, rows[i].labels);
         }
-        policy_free(policy);
 }

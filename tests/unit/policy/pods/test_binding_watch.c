@@ -99,7 +99,8 @@ static struct binding_watch *watch_pods(struct fixture *f) {
 
 /* A DaemonSet has its pods on every node: they say nothing about what a scheduler gave to it. */
 TEST(bindings) {
-        struct fixture f = {.wanted_log = "n1 2m;n2 now;n3 now;n5 2m;" NAME_253 " now;n6 now;"};
+        _cleanup_(stop) struct fixture f = {.wanted_log = "n1 2m;n2 now;n3 now;n5 2m;" NAME_253
+                                                          " now;n6 now;"};
         static const struct pod listed[] = {
                 {"running", "n1", 2 * MS_PER_MIN, MS_PER_DAY, NULL, NULL},
                 {"long-bound", "n1", 6 * MS_PER_MIN, MS_PER_DAY, NULL, NULL},
@@ -133,7 +134,6 @@ TEST(bindings) {
         assert_true(metrics_value(metrics_counter(f.rig.metrics, "plimsoll_bindings_total", "",
                                                   NULL)) == 6);
         binding_watch_free(watch);
-        stop(&f);
 }
 
 /* Logs the nodes with other names than "n". */
@@ -175,7 +175,7 @@ static void add_numbered(struct fixture *f, int begin, int end, const char *next
 /* So many are remembered that only the one counted first is counted again. */
 TEST(ceiling) {
         enum { REMEMBERED = 200000, PAGE = REMEMBERED / 2 };
-        struct fixture f = {.wanted_log = "first;first;"};
+        _cleanup_(stop) struct fixture f = {.wanted_log = "first;first;"};
         _cleanup_(buf_done) struct buf events = BUF_INIT(4096);
 
         for (int i = 1; i >= 0; i--) {
@@ -194,12 +194,11 @@ TEST(ceiling) {
         assert_true(metrics_value(metrics_counter(f.rig.metrics, "plimsoll_bindings_total", "",
                                                   NULL)) == REMEMBERED + 2);
         binding_watch_free(watch);
-        stop(&f);
 }
 
 /* What was counted before a pause is not counted again, what was bound in the meantime is. */
 TEST(pause) {
-        struct fixture f = {.wanted_log = "n1 now;"};
+        _cleanup_(stop) struct fixture f = {.wanted_log = "n1 now;"};
         static const struct pod before = {"before", "n1", 0, 0, NULL, NULL};
         static const struct pod listed[] = {
                 {"before", "n1", 0, 0, NULL, NULL},
@@ -221,5 +220,4 @@ TEST(pause) {
         run(&f);
         assert_true(binding_watch_is_live(watch));
         binding_watch_free(watch);
-        stop(&f);
 }
