@@ -134,7 +134,6 @@ TEST(last_line_needs_trust) {
 
 TEST(nul_bytes) {
         static const char page[] = "node_load1\0 1\nnode_load1 \0001\nnode_load1{a=\"\0\"} 3\n";
-        _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 16);
         struct exposition_sample sample;
         struct exposition skim;
         char text[8] = "x";

@@ -639,17 +639,6 @@ TEST(new_label_sets) {
         }
 }
 
-TEST(collectors) {
-        const char *names[NODE_MAX_COLLECTORS];
-        struct node_wants wants;
-
-        node_wants_init(&wants, &(struct node_wants_options){.resources = BIT(NET_RX) | BIT(FS)});
-        assert_int_equal(node_wants_collectors(&wants, names), 3);
-        assert_string_equal(names[0], "netdev");
-        assert_string_equal(names[1], "netclass");
-        assert_string_equal(names[2], "filesystem");
-}
-
 /* More devices than there can be, and every one of them wanted: bounded, and unusable. */
 TEST(floods) {
         static const struct policy_resource own[] = {{.series = "s", .capacity = 1}};

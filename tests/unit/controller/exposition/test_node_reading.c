@@ -226,6 +226,11 @@ TEST(collectors) {
                                                                          BIT(PSI_CPU)});
         assert_int_equal(node_wants_collectors(&some, names), 3);
         assert_string_equal(names[2], "pressure");
+        node_wants_init(&some, &(struct node_wants_options){.resources = BIT(NET_RX) | BIT(FS)});
+        assert_int_equal(node_wants_collectors(&some, names), 3);
+        assert_string_equal(names[0], "netdev");
+        assert_string_equal(names[1], "netclass");
+        assert_string_equal(names[2], "filesystem");
         node_wants_init(&some, &(struct node_wants_options){
                                        .resources = BIT(CPU), .ready = ready, .ready_count = 1});
         assert_int_equal(node_wants_collectors(&some, names), 0);

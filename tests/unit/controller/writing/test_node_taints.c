@@ -97,8 +97,3 @@ TEST(patch_that_does_not_fit) {
         assert_non_null(strstr(whole.data, "[{\"op\":\"test\",\"path\":\"/metadata/uid\","
                                            "\"value\":\"0-1\"},{"));
 }
-
-TEST(count) {
-        assert_int_equal(node_taints_count(&(struct node_taints){.count = 7}), 0);
-        assert_int_equal(node_taints_count(&(struct node_taints){.at = {1, 0, 9}}), 2);
-}
