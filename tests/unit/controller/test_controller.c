@@ -113,14 +113,18 @@ TEST(once_timed_out) {
         }
 }
 
-static void answer_nodes(struct fixture *f, const char *const *names, size_t count) {
+/* @names: with blanks between them */
+static void answer_nodes(struct fixture *f, const char *names) {
         _cleanup_(buf_done) struct buf list = BUF_INIT(64 << 10);
+        _cleanup_(freep) char *text = xmemdup0(names, strlen(names));
+        const char *separator = "";
+        char *rest = text, *name;
 
         buf_puts(&list,
                  "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[");
-        for (size_t i = 0; i < count; i++)
-                buf_printf(&list, "%s{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"}}",
-                           i > 0 ? "," : "", names[i], names[i]);
+        for (; (name = strsep(&rest, " ")); separator = ",")
+                buf_printf(&list, "%s{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"}}", separator,
+                           name, name);
         buf_puts(&list, "]}");
         scripted_add_usual(
                 &f->api.rig.server,
@@ -164,10 +168,9 @@ TEST(once_with_a_slow_list) {
 
 /* Nodes that are read do not make up for bindings that are not listed. */
 TEST(once_without_bindings) {
-        static const char *const names[] = {"a"};
         _cleanup_(end) struct fixture f = {.api.pace_ms = 200};
 
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "a");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         api_answer_usually(&f.api, 403, "{\"message\":\"not you\"}", PODS);
         begin(&f, policy_of(MEMORY HOT), NULL, true);
@@ -181,13 +184,13 @@ TEST(once_without_bindings) {
 
 /* What is limited is the time in which nothing comes, not that of all patches. */
 TEST(once_with_many_patches) {
-        static const char *const names[] = {"a", "b", "c"};
         _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .patches_per_s = 0.02};
 
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "a b c");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
-        for (size_t i = 0; i < ARRAY_LEN(names); i++)
-                api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, names[i]);
+        api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, "a");
+        api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, "b");
+        api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, "c");
         begin(&f, policy_of(MEMORY), NULL, true);
         api_run(&f.api, api_is_never, NULL);
         assert_true(api_passed_ms(&f.api) > 80000); /* reading may take 75 s */
@@ -196,12 +199,9 @@ TEST(once_with_many_patches) {
 
 /* Half a minute in which no patch is accepted is enough. */
 TEST(once_refused) {
-        static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
-                                            "j", "k", "l", "m", "n", "o", "p", "q", "r",
-                                            "s", "t", "u", "v", "w", "x", "y", "z"};
         _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
 
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "a b c d e f g h i j k l m n o p q r s t u v w x y z");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         api_answer_usually(&f.api, 403, "{\"message\":\"not you\"}", PATCH);
         begin(&f, policy_of(MEMORY), NULL, true);
@@ -215,10 +215,9 @@ TEST(once_refused) {
 
 /* A page that stands still is no second reading. The others are written all the same. */
 TEST(once_with_a_page_that_stands_still) {
-        static const char *const names[] = {"still", "well"};
         _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
 
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "still well");
         api_answer_usually(&f.api, 200, CPU_PAGE, "GET /still");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "GET /well");
         api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH "well", NULL);
@@ -232,11 +231,10 @@ TEST(once_with_a_page_that_stands_still) {
 
 /* Anybody who ends it, before or while it writes, is not told that all went well. */
 TEST(once_stopped) {
-        static const char *const names[] = {"a", "b"};
 
         for (int has_read = 0; has_read < 2; has_read++) {
                 _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .patches_per_s = 0.02};
-                answer_nodes(&f, names, ARRAY_LEN(names));
+                answer_nodes(&f, "a b");
                 api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
                 if (has_read)
                         api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, NULL);
@@ -268,11 +266,10 @@ static double stale_nodes(const struct fixture *f) {
 
 /* Nothing is asked of nodes of which the policy wants nothing. */
 TEST(no_metrics) {
-        static const char *const names[] = {"a", "b"};
 
         for (int is_once = 0; is_once < 2; is_once++) {
                 _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
-                answer_nodes(&f, names, ARRAY_LEN(names));
+                answer_nodes(&f, "a b");
                 begin(&f, policy_of("  syncPolicy: []\n"), NULL, is_once);
                 api_run(&f.api, is_once ? api_is_never : is_three_minutes_later, &f);
                 assert_true(has_status(&f, "the policy has no metrics"));
@@ -283,10 +280,9 @@ TEST(no_metrics) {
 
 /* Who waits for the Lease writes nothing, and says so. */
 TEST(standby) {
-        static const char *const names[] = {"a"};
         _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .is_elected = true};
 
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "a");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         api_answer_usually(&f.api, 500, "{}", "/leases");
         begin(&f, policy_of(MEMORY), NULL, false);
@@ -298,10 +294,9 @@ TEST(standby) {
 /* A second signal does not put off the end. */
 TEST(shut_down_twice) {
         enum { SHUTDOWN_MS = 5000 };
-        static const char *const names[] = {"a"};
         _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
 
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "a");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         scripted_add(
                 &f.api.rig.server,
@@ -320,16 +315,14 @@ TEST(shut_down_twice) {
 
 /* Of nodes that are read from another source together, some lines are logged, and how many more. */
 TEST(many_nodes_switch) {
-        static const char *const names[] = {"a", "b", "c", "d", "e", "f",
-                                            "g", "h", "i", "j", "k", "l"};
-        enum { LINES = 10 };
+        enum { NODES_COUNT = 12, LINES = 10 };
         struct source_kind measured = constant_kind;
         _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .behind = &measured};
-        _cleanup_(freep) char *rest = xasprintf("in the last minute\" nodes=%zu\n",
-                                                ARRAY_LEN(names) - LINES);
+        _cleanup_(freep) char *rest = xasprintf("in the last minute\" nodes=%d\n",
+                                                NODES_COUNT - LINES);
 
         measured.measure = "what is always so";
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "a b c d e f g h i j k l");
         api_answer_usually(&f.api, 500, "", "collect");
         api_answer_usually(&f.api, 200, "{\"metadata\":{}}", PATCH);
         begin(&f, policy_of(MEMORY), NULL, false);
@@ -342,14 +335,13 @@ TEST(many_nodes_switch) {
 /* A source needs its folder, here a header, and its row: what it says is written. */
 TEST(a_new_kind_of_source) {
         static const struct source_kind *const kinds[] = {&constant_kind, NULL};
-        static const char *const names[] = {"a", "b"};
         _cleanup_(source_list_freep) struct source_list *sources = NULL;
         struct error err = ERROR_NULL;
 
         assert_int_equal(source_list_order("constant", kinds, &sources, &err), 0);
         _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .sources = sources};
-        answer_nodes(&f, names, ARRAY_LEN(names));
-        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        answer_nodes(&f, "a b");
+        for (size_t i = 0; i < 2; i++)
                 api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH,
                            "mem_usage_avg_5m\":\"0.25000,");
         begin(&f, policy_of(MEMORY), NULL, true);
@@ -365,13 +357,12 @@ static bool is_served_by_constant(void *userdata) {
 /* Sources that go, and others that come; of what has been shut down, nothing begins again. */
 TEST(other_sources) {
         static const struct source_kind *const kinds[] = {&constant_kind, NULL};
-        static const char *const names[] = {"a", "b"};
         _cleanup_(source_list_freep) struct source_list *sources = NULL;
         _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
         struct error err = ERROR_NULL;
 
         assert_int_equal(source_list_order("constant", kinds, &sources, &err), 0);
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "a b");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         api_answer_usually(&f.api, 200, "{\"metadata\":{}}", PATCH);
         begin(&f, policy_of(MEMORY), NULL, false);
@@ -396,9 +387,8 @@ static bool has_pools(void *userdata) {
  * pools of the policy in force. */
 TEST(policies_with_other_pools) {
         _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
-        static const char *const names[] = {"n"};
 
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "n");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         begin(&f, policy_of(POLICY), NULL, false);
         controller_set_policy(f.controller, policy_of(POOLS("0.5")));
@@ -424,13 +414,12 @@ static bool has_gone_node(void *userdata) {
 /* The pools of the nodes that are left. */
 TEST(pools_after_a_node_has_gone) {
         _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
-        static const char *const names[] = {"left"};
 
         api_answer(&f.api, 200,
                    "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":["
                    "{\"metadata\":{\"name\":\"gone\"}},{\"metadata\":{\"name\":\"left\"}}]}",
                    NODES, NULL);
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "left");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         begin(&f, policy_of(POLICY), NULL, false);
         api_run(&f.api, has_gone_node, &f);
