@@ -83,7 +83,7 @@ static void end(struct fixture *f) {
 }
 
 TEST(once_without_nodes) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200,
                    "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}",
@@ -93,13 +93,12 @@ TEST(once_without_nodes) {
         api_run(&f.api, api_is_never, NULL);
         assert_int_equal(api_logged(&f.api, "msg=\"no nodes found\" selector=\"pool=none\""), 1);
         assert_int_equal(controller_exit_code(f.controller), 1);
-        end(&f);
 }
 
 /* Half a minute without progress. */
 TEST(once_timed_out) {
         for (int has_hot = 0; has_hot < 2; has_hot++) {
-                struct fixture f = {.api.pace_ms = 200};
+                _cleanup_(end) struct fixture f = {.api.pace_ms = 200};
                 api_answer_usually(&f.api, 500, "{\"message\":\"not today\"}", NODES);
                 api_answer_usually(&f.api, 403, "{\"message\":\"not you\"}", PODS);
                 begin(&f, policy_of(has_hot ? POLICY HOT : POLICY), NULL, true);
@@ -111,24 +110,26 @@ TEST(once_timed_out) {
                 assert_non_null(strstr(told, has_hot ? "binding_watch=\"list: 403 not you\""
                                                      : "binding_watch=\"\""));
                 assert_int_equal(controller_exit_code(f.controller), 1);
-                end(&f);
         }
 }
 
-static void answer_nodes(struct fixture *f, const char *const *names, size_t count) {
-        struct buf list = BUF_INIT(64 << 10);
+/* @names: with blanks between them */
+static void answer_nodes(struct fixture *f, const char *names) {
+        _cleanup_(buf_done) struct buf list = BUF_INIT(64 << 10);
+        _cleanup_(freep) char *text = xmemdup0(names, strlen(names));
+        const char *separator = "";
+        char *rest = text, *name;
 
         buf_puts(&list,
                  "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[");
-        for (size_t i = 0; i < count; i++)
-                buf_printf(&list, "%s{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"}}",
-                           i > 0 ? "," : "", names[i], names[i]);
+        for (; (name = strsep(&rest, " ")); separator = ",")
+                buf_printf(&list, "%s{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"}}", separator,
+                           name, name);
         buf_puts(&list, "]}");
         scripted_add_usual(
                 &f->api.rig.server,
                 (struct scripted_reply){.expect = {"watch=true"}, .response = scripted_stream("")});
         api_answer_usually(&f->api, 200, list.data, NODES);
-        buf_done(&list);
 }
 
 #define MEMORY_PAGE "node_memory_MemAvailable_bytes 6e9\nnode_memory_MemTotal_bytes 8e9\n"
@@ -142,7 +143,7 @@ static void pass_20_s(void *userdata) {
 
 /* A list may take longer than all that follows, as long as it makes progress. */
 TEST(once_with_a_slow_list) {
-        struct fixture f = {.api.pace_ms = 30};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
 
         for (int i = 0; i < 5; i++) {
                 _cleanup_(freep) char *page = xasprintf(
@@ -163,15 +164,13 @@ TEST(once_with_a_slow_list) {
         api_run(&f.api, api_is_never, NULL);
         assert_int_equal(controller_exit_code(f.controller), 0);
         assert_int_equal(api_logged(&f.api, "timed out"), 0);
-        end(&f);
 }
 
 /* Nodes that are read do not make up for bindings that are not listed. */
 TEST(once_without_bindings) {
-        static const char *const names[] = {"a"};
-        struct fixture f = {.api.pace_ms = 200};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 200};
 
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "a");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         api_answer_usually(&f.api, 403, "{\"message\":\"not you\"}", PODS);
         begin(&f, policy_of(MEMORY HOT), NULL, true);
@@ -181,33 +180,28 @@ TEST(once_without_bindings) {
         assert_non_null(told);
         assert_non_null(strstr(told, "binding_watch=\"list: 403 not you\""));
         assert_int_equal(controller_exit_code(f.controller), 1);
-        end(&f);
 }
 
 /* What is limited is the time in which nothing comes, not that of all patches. */
 TEST(once_with_many_patches) {
-        static const char *const names[] = {"a", "b", "c"};
-        struct fixture f = {.api.pace_ms = 30, .patches_per_s = 0.02};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .patches_per_s = 0.02};
 
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "a b c");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
-        for (size_t i = 0; i < ARRAY_LEN(names); i++)
-                api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, names[i]);
+        api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, "a");
+        api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, "b");
+        api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, "c");
         begin(&f, policy_of(MEMORY), NULL, true);
         api_run(&f.api, api_is_never, NULL);
         assert_true(api_passed_ms(&f.api) > 80000); /* reading may take 75 s */
         assert_int_equal(controller_exit_code(f.controller), 0);
-        end(&f);
 }
 
 /* Half a minute in which no patch is accepted is enough. */
 TEST(once_refused) {
-        static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
-                                            "j", "k", "l", "m", "n", "o", "p", "q", "r",
-                                            "s", "t", "u", "v", "w", "x", "y", "z"};
-        struct fixture f = {.api.pace_ms = 30};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
 
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "a b c d e f g h i j k l m n o p q r s t u v w x y z");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         api_answer_usually(&f.api, 403, "{\"message\":\"not you\"}", PATCH);
         begin(&f, policy_of(MEMORY), NULL, true);
@@ -217,15 +211,13 @@ TEST(once_refused) {
         assert_non_null(told);
         assert_non_null(strstr(told, "not you"));
         assert_int_equal(controller_exit_code(f.controller), 1);
-        end(&f);
 }
 
 /* A page that stands still is no second reading. The others are written all the same. */
 TEST(once_with_a_page_that_stands_still) {
-        static const char *const names[] = {"still", "well"};
-        struct fixture f = {.api.pace_ms = 30};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
 
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "still well");
         api_answer_usually(&f.api, 200, CPU_PAGE, "GET /still");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "GET /well");
         api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH "well", NULL);
@@ -235,16 +227,14 @@ TEST(once_with_a_page_that_stands_still) {
         assert_non_null(told);
         assert_non_null(strstr(told, "node=still"));
         assert_int_equal(controller_exit_code(f.controller), 1);
-        end(&f);
 }
 
 /* Anybody who ends it, before or while it writes, is not told that all went well. */
 TEST(once_stopped) {
-        static const char *const names[] = {"a", "b"};
 
         for (int has_read = 0; has_read < 2; has_read++) {
-                struct fixture f = {.api.pace_ms = 30, .patches_per_s = 0.02};
-                answer_nodes(&f, names, ARRAY_LEN(names));
+                _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .patches_per_s = 0.02};
+                answer_nodes(&f, "a b");
                 api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
                 if (has_read)
                         api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, NULL);
@@ -254,7 +244,6 @@ TEST(once_stopped) {
                 controller_shut_down(f.controller);
                 api_run(&f.api, api_is_never, NULL);
                 assert_int_equal(controller_exit_code(f.controller), 1);
-                end(&f);
         }
 }
 
@@ -277,42 +266,37 @@ static double stale_nodes(const struct fixture *f) {
 
 /* Nothing is asked of nodes of which the policy wants nothing. */
 TEST(no_metrics) {
-        static const char *const names[] = {"a", "b"};
 
         for (int is_once = 0; is_once < 2; is_once++) {
-                struct fixture f = {.api.pace_ms = 30};
-                answer_nodes(&f, names, ARRAY_LEN(names));
+                _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
+                answer_nodes(&f, "a b");
                 begin(&f, policy_of("  syncPolicy: []\n"), NULL, is_once);
                 api_run(&f.api, is_once ? api_is_never : is_three_minutes_later, &f);
                 assert_true(has_status(&f, "the policy has no metrics"));
                 assert_true(stale_nodes(&f) == 0);
                 assert_int_equal(controller_exit_code(f.controller), 0);
-                end(&f);
         }
 }
 
 /* Who waits for the Lease writes nothing, and says so. */
 TEST(standby) {
-        static const char *const names[] = {"a"};
-        struct fixture f = {.api.pace_ms = 30, .is_elected = true};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .is_elected = true};
 
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "a");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         api_answer_usually(&f.api, 500, "{}", "/leases");
         begin(&f, policy_of(MEMORY), NULL, false);
         for (int i = 0; i < 20; i++)
                 api_wait_ms(&f.api, 15000);
         assert_true(has_status(&f, "\"role\":\"standby\""));
-        end(&f);
 }
 
 /* A second signal does not put off the end. */
 TEST(shut_down_twice) {
         enum { SHUTDOWN_MS = 5000 };
-        static const char *const names[] = {"a"};
-        struct fixture f = {.api.pace_ms = 30};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
 
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "a");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         scripted_add(
                 &f.api.rig.server,
@@ -327,21 +311,18 @@ TEST(shut_down_twice) {
         assert_in_range(api_passed_ms(&f.api) - begun_ms, SHUTDOWN_MS, SHUTDOWN_MS + 1500);
         assert_int_equal(api_logged(&f.api, "shutdown timed out, abandoning patches"), 1);
         assert_int_equal(controller_exit_code(f.controller), 0);
-        end(&f);
 }
 
 /* Of nodes that are read from another source together, some lines are logged, and how many more. */
 TEST(many_nodes_switch) {
-        static const char *const names[] = {"a", "b", "c", "d", "e", "f",
-                                            "g", "h", "i", "j", "k", "l"};
-        enum { LINES = 10 };
+        enum { NODES_COUNT = 12, LINES = 10 };
         struct source_kind measured = constant_kind;
-        struct fixture f = {.api.pace_ms = 30, .behind = &measured};
-        _cleanup_(freep) char *rest = xasprintf("in the last minute\" nodes=%zu\n",
-                                                ARRAY_LEN(names) - LINES);
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .behind = &measured};
+        _cleanup_(freep) char *rest = xasprintf("in the last minute\" nodes=%d\n",
+                                                NODES_COUNT - LINES);
 
         measured.measure = "what is always so";
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "a b c d e f g h i j k l");
         api_answer_usually(&f.api, 500, "", "collect");
         api_answer_usually(&f.api, 200, "{\"metadata\":{}}", PATCH);
         begin(&f, policy_of(MEMORY), NULL, false);
@@ -349,27 +330,24 @@ TEST(many_nodes_switch) {
         assert_int_equal(api_logged(&f.api, "msg=\"node switched to another source\""), LINES);
         assert_int_equal(api_logged(&f.api, "measures differently from node_exporter"), 1);
         assert_int_equal(api_logged(&f.api, rest), 1);
-        end(&f);
 }
 
 /* A source needs its folder, here a header, and its row: what it says is written. */
 TEST(a_new_kind_of_source) {
         static const struct source_kind *const kinds[] = {&constant_kind, NULL};
-        static const char *const names[] = {"a", "b"};
         _cleanup_(source_list_freep) struct source_list *sources = NULL;
         struct error err = ERROR_NULL;
 
         assert_int_equal(source_list_order("constant", kinds, &sources, &err), 0);
-        struct fixture f = {.api.pace_ms = 30, .sources = sources};
-        answer_nodes(&f, names, ARRAY_LEN(names));
-        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .sources = sources};
+        answer_nodes(&f, "a b");
+        for (size_t i = 0; i < 2; i++)
                 api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH,
                            "mem_usage_avg_5m\":\"0.25000,");
         begin(&f, policy_of(MEMORY), NULL, true);
         api_run(&f.api, api_is_never, NULL);
         assert_true(has_status(&f, "\"name\":\"constant\",\"isUsed\":true"));
         assert_int_equal(controller_exit_code(f.controller), 0);
-        end(&f);
 }
 
 static bool is_served_by_constant(void *userdata) {
@@ -379,13 +357,12 @@ static bool is_served_by_constant(void *userdata) {
 /* Sources that go, and others that come; of what has been shut down, nothing begins again. */
 TEST(other_sources) {
         static const struct source_kind *const kinds[] = {&constant_kind, NULL};
-        static const char *const names[] = {"a", "b"};
         _cleanup_(source_list_freep) struct source_list *sources = NULL;
-        struct fixture f = {.api.pace_ms = 30};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
         struct error err = ERROR_NULL;
 
         assert_int_equal(source_list_order("constant", kinds, &sources, &err), 0);
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "a b");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         api_answer_usually(&f.api, 200, "{\"metadata\":{}}", PATCH);
         begin(&f, policy_of(MEMORY), NULL, false);
@@ -396,7 +373,6 @@ TEST(other_sources) {
         controller_shut_down(f.controller);
         controller_set_sources(f.controller, &f.list);
         assert_true(has_status(&f, "\"name\":\"node-exporter\",\"isUsed\":true"));
-        end(&f);
 }
 
 #define POOLS(value)                                                                               \
@@ -410,10 +386,9 @@ static bool has_pools(void *userdata) {
 /* A policy waits until the nodes' pools are known: for the last one, and not for one that has the
  * pools of the policy in force. */
 TEST(policies_with_other_pools) {
-        struct fixture f = {.api.pace_ms = 30};
-        static const char *const names[] = {"n"};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
 
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "n");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         begin(&f, policy_of(POLICY), NULL, false);
         controller_set_policy(f.controller, policy_of(POOLS("0.5")));
@@ -430,7 +405,6 @@ TEST(policies_with_other_pools) {
         assert_true(has_status(&f, "mem_usage_avg_5m"));
         controller_set_policy(f.controller, policy_of(POOLS("0.5")));
         assert_false(has_pools(&f));
-        end(&f);
 }
 
 static bool has_gone_node(void *userdata) {
@@ -439,14 +413,13 @@ static bool has_gone_node(void *userdata) {
 
 /* The pools of the nodes that are left. */
 TEST(pools_after_a_node_has_gone) {
-        struct fixture f = {.api.pace_ms = 30};
-        static const char *const names[] = {"left"};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
 
         api_answer(&f.api, 200,
                    "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":["
                    "{\"metadata\":{\"name\":\"gone\"}},{\"metadata\":{\"name\":\"left\"}}]}",
                    NODES, NULL);
-        answer_nodes(&f, names, ARRAY_LEN(names));
+        answer_nodes(&f, "left");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
         begin(&f, policy_of(POLICY), NULL, false);
         api_run(&f.api, has_gone_node, &f);
@@ -456,13 +429,12 @@ TEST(pools_after_a_node_has_gone) {
         assert_true(has_status(&f, "\"left\""));
         controller_set_policy(f.controller, policy_of(POLICY));
         assert_false(has_pools(&f));
-        end(&f);
 }
 
 /* A dry run of targets, with nothing of a cluster, and with no page of its own. */
 TEST(dry_run) {
-        struct fixture f = {0};
-        struct buf status = BUF_INIT(1 << 20);
+        _cleanup_(end) struct fixture f = {0};
+        _cleanup_(buf_done) struct buf status = BUF_INIT(1 << 20);
 
         begin(&f, policy_of(POLICY), "a=http://127.0.0.1:1/", false);
         assert_null(controller_node_series(f.controller));
@@ -473,6 +445,4 @@ TEST(dry_run) {
         controller_shut_down(f.controller);
         api_run(&f.api, api_is_never, NULL);
         assert_int_equal(controller_exit_code(f.controller), 0);
-        buf_done(&status);
-        end(&f);
 }

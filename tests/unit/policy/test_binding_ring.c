@@ -21,19 +21,18 @@ TEST(add) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct binding_ring ring = {0};
+                _cleanup_(binding_ring_done) struct binding_ring ring = {0};
                 for (size_t k = 0; k < rows[i].count; k++)
                         binding_ring_add(&ring, rows[i].before_ms[k], rows[i].keep_ms);
                 binding_ring_add(&ring, rows[i].added_ms, rows[i].keep_ms);
                 assert_int_equal(ring.len, rows[i].kept);
                 assert_int_equal(binding_ring_newest(&ring, rows[i].kept), rows[i].oldest_ms);
-                binding_ring_done(&ring);
         }
 }
 
 /* A full ring gives up its oldest binding for a newer one, wherever that belongs, and no other. */
 TEST(full) {
-        struct binding_ring ring = {0};
+        _cleanup_(binding_ring_done) struct binding_ring ring = {0};
 
         for (int i = 0; i < BINDING_RING_MAX; i++)
                 binding_ring_add(&ring, 2 * i, INT64_MAX);
@@ -46,12 +45,11 @@ TEST(full) {
         binding_ring_add(&ring, 3, INT64_MAX);
         assert_int_equal(ring.len, BINDING_RING_MAX);
         assert_int_equal(binding_ring_newest(&ring, BINDING_RING_MAX), 2);
-        binding_ring_done(&ring);
 }
 
 /* The clock is set back: what is ahead of it counts as of now. */
 TEST(settle) {
-        struct binding_ring ring = {0};
+        _cleanup_(binding_ring_done) struct binding_ring ring = {0};
 
         binding_ring_settle(&ring, 0);
         for (int i = 1; i <= 4; i++)
@@ -61,15 +59,13 @@ TEST(settle) {
         assert_int_equal(binding_ring_newest(&ring, 1), 25);
         assert_int_equal(binding_ring_newest(&ring, 2), 25);
         assert_int_equal(binding_ring_newest(&ring, 3), 20);
-        binding_ring_done(&ring);
 }
 
 /* Before the beginning of time nothing was bound: a range that reaches there has all. */
 TEST(beginning) {
-        struct binding_ring ring = {0};
+        _cleanup_(binding_ring_done) struct binding_ring ring = {0};
 
         binding_ring_add(&ring, 0, 100);
         assert_int_equal(binding_ring_count(&ring, INT64_MIN, 1), 1);
         assert_int_equal(binding_ring_count(&ring, INT64_MAX, 1), 0);
-        binding_ring_done(&ring);
 }

@@ -49,7 +49,7 @@ TEST(what_is_kept) {
 /* One byte more than an annotation may have is enough to be none; and a node has a ceiling. */
 TEST(ceilings) {
         char text[1000], key[16];
-        struct kept_annotations kept = {0};
+        _cleanup_(kept_annotations_done) struct kept_annotations kept = {0};
         json_auto_t *annotations = json_object();
 
         memset(text, '1', sizeof(text) - 1);
@@ -65,7 +65,6 @@ TEST(ceilings) {
         assert_int_equal(strlen(kept_annotations_get(&kept, "m00")), ANNOTATION_MAX_BYTES + 1);
         check(&kept, "m99", NULL);
         check(&kept, "short", NULL); /* it would fit, but comes after one that does not */
-        kept_annotations_done(&kept);
 }
 
 /* Whichever byte is one too many, what does not fit whole is left out. */
@@ -74,7 +73,7 @@ TEST(what_does_not_fit) {
         char text[ANNOTATION_MAX_BYTES + 1] = "", key[16];
 
         for (size_t first_len = 0; first_len < ANNOTATION_MAX_BYTES; first_len++) {
-                struct kept_annotations kept = {0};
+                _cleanup_(kept_annotations_done) struct kept_annotations kept = {0};
                 json_auto_t *annotations = json_object();
                 memset(text, '1', sizeof(text) - 1);
                 (void)json_object_set_new(annotations, "m", json_stringn(text, first_len));
@@ -87,6 +86,5 @@ TEST(what_does_not_fit) {
                                 KEPT_ANNOTATIONS_MAX_BYTES);
                 assert_int_equal(kept.text[kept.bytes - 1], '\0');
                 assert_int_equal((kept.bytes - strlen("m") - 1 - first_len - 1) % ENTRY, 0);
-                kept_annotations_done(&kept);
         }
 }

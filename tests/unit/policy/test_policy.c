@@ -10,148 +10,104 @@
 #include "codec/json.h"
 #include "policy_text.h"
 #include "tests/crane_policy.h"
+#include "tests/unit/fixture/rows.h"
 
 #define SYNC                                                                                       \
         "spec:\n"                                                                                  \
         "  syncPolicy:\n"                                                                          \
         "  - {name: cpu_usage_avg_5m, period: 3m}\n" /* line 5 */
 
-struct metric_row {
-        const char *name;
-        unsigned resource;
-        enum metric_statistic statistic;
-        int64_t window_ms, period_ms;
-        double limit_ratio; /* 0: no predicate */
-        double weight;      /* 0: no priority */
-};
+/* What they decide: test_shipped_policies.c, test_verdict.c */
+TEST(shipped) {
+        _cleanup_(policy_freep) struct policy *crane = crane_policy();
+        _cleanup_(policy_freep) struct policy *builtin = policy_default();
+        const struct policy *const both[] = {crane, builtin};
 
-static void assert_metrics(const struct policy *policy, const struct metric_row *rows,
-                           size_t count) {
-        size_t predicate = 0, priority = 0;
-
-        assert_string_equal(policy->name, "default");
-        assert_int_equal(policy->warning_count, 0);
-        assert_int_equal(policy->metric_count, count);
-        for (size_t i = 0; i < count; i++) {
-                const struct policy_metric *metric = &policy->metrics[i];
-                assert_string_equal(metric->name, rows[i].name);
-                assert_int_equal(policy_metric_index(policy, rows[i].name), i);
-                assert_true(metric->is_query && metric->query.resource == rows[i].resource &&
-                            metric->query.statistic == rows[i].statistic &&
-                            metric->query.window_ms == rows[i].window_ms);
-                assert_true(metric->period_ms == rows[i].period_ms);
-                if (rows[i].weight > 0) {
-                        assert_int_equal(policy->priorities[priority].metric, i);
-                        assert_true(policy->priorities[priority++].weight == rows[i].weight);
-                }
-                if (rows[i].limit_ratio > 0) {
-                        assert_int_equal(policy->predicates[predicate].metric, i);
-                        assert_true(policy->predicates[predicate++].limit_ratio ==
-                                    rows[i].limit_ratio);
-                }
-        }
-        assert_int_equal(policy->priority_count, priority);
-        assert_int_equal(policy->predicate_count, predicate);
-        assert_int_equal(policy_metric_index(policy, "cpu_usage_avg_1m"), -1);
-}
-
-TEST(default) {
-        static const struct metric_row rows[] = {
-                {"cpu_usage_avg_5m", METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN, 7 * MS_PER_MIN, 0.8,
-                 1},
-                {"cpu_usage_avg_2m", METRIC_CPU, METRIC_AVG, 2 * MS_PER_MIN, 7 * MS_PER_MIN, 0, 0},
-                {"cpu_usage_max_avg_1h", METRIC_CPU, METRIC_MAX_AVG, MS_PER_HOUR, 15 * MS_PER_MIN,
-                 0, 0},
-                {"mem_usage_avg_5m", METRIC_MEM, METRIC_AVG, 5 * MS_PER_MIN, 7 * MS_PER_MIN, 0.8,
-                 1},
-                {"mem_usage_max_avg_1h", METRIC_MEM, METRIC_MAX_AVG, MS_PER_HOUR, 15 * MS_PER_MIN,
-                 0, 0},
-        };
-        _cleanup_(policy_freep) struct policy *policy = policy_default();
-
-        assert_metrics(policy, rows, ARRAY_LEN(rows));
-        assert_int_equal(policy->hot_value_count, 0);
-        assert_int_equal(policy->scoring, POLICY_SCORING_ESTIMATE);
-        assert_string_equal(policy->predicates[0].reason, "cpu_usage_avg_5m above 0.8");
-        assert_int_equal(policy->when_all_over, POLICY_ALL_OVER_PASS);
-        assert_int_equal(policy->shortlist, POLICY_SHORTLIST_AUTO);
-}
-
-TEST(crane) {
-        static const struct metric_row rows[] = {
-                {"cpu_usage_avg_5m", METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.65,
-                 0.2},
-                {"cpu_usage_max_avg_1h", METRIC_CPU, METRIC_MAX_AVG, MS_PER_HOUR, 15 * MS_PER_MIN,
-                 0.75, 0.3},
-                {"cpu_usage_max_avg_1d", METRIC_CPU, METRIC_MAX_AVG, MS_PER_DAY, 3 * MS_PER_HOUR, 0,
-                 0.5},
-                {"mem_usage_avg_5m", METRIC_MEM, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.65,
-                 0.2},
-                {"mem_usage_max_avg_1h", METRIC_MEM, METRIC_MAX_AVG, MS_PER_HOUR, 15 * MS_PER_MIN,
-                 0.75, 0.3},
-                {"mem_usage_max_avg_1d", METRIC_MEM, METRIC_MAX_AVG, MS_PER_DAY, 3 * MS_PER_HOUR, 0,
-                 0.5},
-        };
-        _cleanup_(policy_freep) struct policy *policy = crane_policy();
-
-        assert_metrics(policy, rows, ARRAY_LEN(rows));
-        assert_int_equal(policy->hot_value_count, 2);
-        assert_true(policy->hot_values[0].time_range_ms == 5 * MS_PER_MIN);
-        assert_true(policy->hot_values[0].count == 5);
-        assert_true(policy->hot_values[1].time_range_ms == MS_PER_MIN);
-        assert_true(policy->hot_values[1].count == 2);
-        assert_int_equal(policy->scoring, POLICY_SCORING_ABSOLUTE);
-        assert_int_equal(policy->when_all_over, POLICY_ALL_OVER_REJECT);
-        assert_int_equal(policy->shortlist, 0);
-}
-
-TEST(limits) {
-        static const struct {
-                const char *limit;
-                double limit_ratio;
-                const char *reason;
-        } rows[] = {
-                {"0.65", 0.65, "cpu_usage_avg_5m above 0.65"},
-                {"65", 0.65, "cpu_usage_avg_5m above 0.65"}, /* the fork writes percent */
-                {"1", 1, "cpu_usage_avg_5m above 1"},        /* a ratio, not one percent */
-                {"100", 1, "cpu_usage_avg_5m above 1"},
-                {"1.5", 0.015, "cpu_usage_avg_5m above 0.015"},
-                {"0", 0, "cpu_usage_avg_5m above 0"}, /* switched off */
-                {"-0", 0, "cpu_usage_avg_5m above 0"},
-                {"0.655", 0.655, "cpu_usage_avg_5m above 0.655"},
-                {"0.57", 0.57, "cpu_usage_avg_5m above 0.57"},
-                {"0.001", 0.001, "cpu_usage_avg_5m above 0.001"},
-                {"6.5e-1", 0.65, "cpu_usage_avg_5m above 0.65"},
-                {"0.33333333333333331", 1.0 / 3, "cpu_usage_avg_5m above 0.3333333333333333"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                for (int right = 0; right < 2; right++) {
-                        _cleanup_(freep) char *text = xasprintf(
-                                HEAD SYNC "  predicate:\n  - {name: cpu_usage_avg_5m, %s: %s}\n",
-                                right ? "maxLimitPercent" : "maxLimitPecent", rows[i].limit);
-                        _cleanup_(policy_freep) struct policy *policy = parse(text, true);
-                        assert_int_equal(policy->predicate_count, 1);
-                        if (policy->predicates[0].limit_ratio != rows[i].limit_ratio)
-                                fail_msg("%s gave %.17g", rows[i].limit,
-                                         policy->predicates[0].limit_ratio);
-                        assert_string_equal(policy->predicates[0].reason, rows[i].reason);
-                }
+        for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+                assert_string_equal(both[i]->name, "default");
+                assert_int_equal(both[i]->warning_count, 0);
+                assert_null(policy_warnings_text(both[i]));
+                for (size_t m = 0; m < both[i]->metric_count; m++)
+                        assert_int_equal(policy_metric_index(both[i], both[i]->metrics[m].name), m);
+                assert_int_equal(policy_metric_index(both[i], "cpu_usage_avg_1m"), -1);
+                assert_round_trip(both[i]);
         }
 }
 
-/* It is absent, as everywhere. */
-TEST(a_spelling_that_is_null) {
-        static const char *const spellings[][2] = {{"maxLimitPecent", "maxLimitPercent"},
-                                                   {"maxLimitPercent", "maxLimitPecent"}};
+/* Metrics of the policies of the table that have none of their own. */
+static const char metrics[] = "  syncPolicy:\n"
+                              "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                              "  - {name: mem_usage_avg_1h, period: 3m}\n"
+                              "  - {name: net_usage_avg_5m, period: 3m}\n"
+                              "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
+                              "  - {name: cpu_usage_max_avg_50m, period: 15m}\n"
+                              "  - {name: gauge, period: 3m}\n"
+                              "  - {name: cpu_usage_max_1h, period: 15m}\n"; /* line 11 */
 
-        for (size_t i = 0; i < ARRAY_LEN(spellings); i++) {
+static void check_printed(const struct policy *policy, const char *place, char *parts) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 20);
+
+        policy_print(policy, &text);
+        for (char *part; (part = strsep(&parts, "|"));) {
+                bool is_absent = *part == '!';
+                if (!strstr(text.data, part + is_absent) != is_absent)
+                        fail_msg("%s: %s\n%s", place, part, text.data);
+        }
+}
+
+/* Return: whether one of them is an error when the policy is read strictly */
+static bool check_warnings(const struct policy *policy, const char *place, char *warnings) {
+        size_t count = 0;
+        bool is_fatal = false;
+
+        while (warnings && *warnings) {
+                const char *warning = strsep(&warnings, "|");
+                bool is_error = *warning == '!';
+                is_fatal |= is_error;
+                if (count >= policy->warning_count ||
+                    strcmp(policy->warnings[count++], warning + is_error) != 0)
+                        fail_msg("%s: not the warning %s", place, warning);
+        }
+        if (count != policy->warning_count)
+                fail_msg("%s: %s", place, policy->warnings[count]);
+        return is_fatal;
+}
+
+TEST(table) {
+        for (struct rows rows = rows_open("policies.tsv"); rows_next(&rows);) {
+                const char *spec = rows_unescape(rows.cells[0]), *place = rows.place;
                 _cleanup_(freep) char *text = xasprintf(
-                        HEAD SYNC "  predicate: [{name: cpu_usage_avg_5m, %s: null, %s: 65}]\n",
-                        spellings[i][0], spellings[i][1]);
-                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
-                assert_true(policy->predicates[0].limit_ratio == 0.65);
+                        HEAD "spec:\n%s  %s\n", strstr(spec, "syncPolicy") ? "" : metrics, spec);
+                _cleanup_(policy_freep) struct policy *policy = parse(text, false), *strict = NULL;
+                struct error err = ERROR_NULL;
+                bool is_fatal = check_warnings(policy, place, rows.cells[2]);
+                int r = policy_parse(text, strlen(text), true, &strict, &err);
+                if (r != (is_fatal ? -EINVAL : 0) ||
+                    (is_fatal && strcmp(err.msg, policy->warnings[0]) != 0))
+                        fail_msg("%s: read strictly: %s", place, err.msg);
+                check_printed(policy, place, rows.cells[1]);
+                if (!is_fatal)
+                        assert_round_trip(policy);
         }
+}
+
+TEST(reason_of_a_limit) {
+        _cleanup_(policy_freep) struct policy *policy = parse(
+                HEAD SYNC "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 65}]\n", true);
+
+        assert_string_equal(policy->predicates[0].reason, "cpu_usage_avg_5m above 0.65");
+}
+
+TEST(shortest_cpu_mean) {
+        _cleanup_(policy_freep) struct policy *policy = parse(
+                HEAD
+                "spec:\n"
+                "  syncPolicy: [{name: heat, period: 3m}, {name: cpu_usage_avg_5m, period: 3m}, "
+                "{name: cpu_usage_avg_120s, period: 3m}, {name: cpu_usage_avg_1h, period: 3m}, "
+                "{name: mem_usage_avg_1m, period: 3m}, {name: cpu_usage_max_1m, period: 3m}]\n",
+                true);
+
+        assert_int_equal(policy_shortest_cpu_mean(policy), 2);
 }
 
 /* Of the metric, wherever it stands; 0 is switched off. */
@@ -168,232 +124,6 @@ TEST(limit_of_a_metric) {
         assert_true(policy_limit_ratio(policy, 0, policy->metric_count) == 0);
 }
 
-TEST(lenient) {
-        static const struct {
-                const char *spec;
-                size_t metrics, priorities, hot_values;
-        } rows[] = {
-                {"spec: {}\n", 0, 0, 0},
-                {"spec:\n  syncPolicy:\n  predicate: null\n  priority: ~\n  hotValue: []\n", 0, 0,
-                 0},
-                {SYNC, 1, 0, 0},
-                {"spec: {syncPolicy: [{name: 'cpu_usage_avg_5m', period: \"90s\"}]}\n", 1, 0, 0},
-                /* Kept, and never written: no predicate may name it. */
-                {"spec: {syncPolicy: [{name: cpu_usage_avg_5m, period: 0}]}\n", 1, 0, 0},
-                /* What a list refers to may stand behind it. */
-                {"spec:\n  priority: [{name: gpu_duty, weight: 1}]\n"
-                 "  syncPolicy: [{name: gpu_duty, period: 1h30m}]\n"
-                 "  hotValue: [{count: 1, timeRange: 500ms}]\n",
-                 1, 1, 1},
-                {"metadata:\nstatus:\nspec: {extender: , hotValue: [{timeRange: 1m, count: 2}]}\n",
-                 0, 0, 1},
-                {"spec: {extender: {scoring: }}\n", 0, 0, 0},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(freep) char *text = xasprintf(HEAD "%s", rows[i].spec);
-                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
-                assert_int_equal(policy->metric_count, rows[i].metrics);
-                assert_int_equal(policy->priority_count, rows[i].priorities);
-                assert_int_equal(policy->hot_value_count, rows[i].hot_values);
-                assert_int_equal(policy->warning_count, 0);
-                assert_string_equal(policy->name, "");
-        }
-}
-
-/* A metric that looks like one of the controller's. */
-#define MISSPELT(name, meant)                                                                      \
-        {                                                                                          \
-                HEAD SYNC "  - {name: " name ", period: 3m}\n",                                    \
-                        "line 6: spec.syncPolicy[1]: " name                                        \
-                        " is not a <resource>_usage_<statistic>_<window> (did you mean " meant     \
-                        "?)",                                                                      \
-                        true                                                                       \
-        }
-
-/* A source may provide these, and they look like no other. */
-TEST(names_of_sources) {
-        static const char *const names[] = {"gpus",    "cpu", "net_rx",         "load",
-                                            "power_w", "5m",  "gpu_usag_avg_5m"};
-
-        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-                _cleanup_(freep) char *text = xasprintf(HEAD SYNC "  - {name: %s, period: 3m}\n",
-                                                        names[i]);
-                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
-                assert_int_equal(policy->warning_count, 0);
-                assert_null(policy_warnings_text(policy));
-        }
-}
-
-TEST(warnings) {
-        static const struct {
-                const char *text;
-                const char *warning;
-                bool is_fatal; /* when strict */
-        } rows[] = {
-                {HEAD SYNC "  predicat: []\n",
-                 "line 6: spec.predicat: unknown field (did you mean predicate?)", true},
-                {HEAD SYNC "  Priority: []\n",
-                 "line 6: spec.Priority: unknown field (did you mean priority?)", true},
-                {HEAD SYNC "  rescheduler:\n    x: 1\n", "line 6: spec.rescheduler: unknown field",
-                 true},
-                {HEAD SYNC "metdata: {}\n",
-                 "line 6: metdata: unknown field (did you mean metadata?)", true},
-                {HEAD SYNC "  hotValue:\n  - timeRange: 1m\n    count: 2\n    coutn: 3\n",
-                 "line 9: spec.hotValue[0].coutn: unknown field (did you mean count?)", true},
-                {HEAD SYNC "  extender: {scorin: spread}\n",
-                 "line 6: spec.extender.scorin: unknown field (did you mean scoring?)", true},
-                {HEAD SYNC "  predicate:\n"
-                           "  - {name: cpu_usage_avg_5m, maxLimitPecent: 1, maxLimit: 0.5}\n",
-                 "line 7: spec.predicate[0].maxLimit: unknown field (did you mean maxLimitPecent?)",
-                 true},
-                {HEAD SYNC "  \"a\\e[31mb\": 1\n", "line 6: spec.a?[31mb: unknown field", true},
-                MISSPELT("cpu_usage_agv_5m", "cpu_usage_avg_5m"),
-                MISSPELT("cpu_usage_avg5m", "cpu_usage_avg_5m"),
-                MISSPELT("cpu_usage_avg_5min", "cpu_usage_avg_5m"),
-                MISSPELT("mem_usge_p95_1h", "mem_usage_p95_1h"),
-                MISSPELT("psi_mem_usage_max_avg6h", "psi_mem_usage_max_avg_6h"),
-                MISSPELT("cpu_usage_max", "cpu_usage_max_5m"),
-                {HEAD SYNC "  - {name: power_usage_watts_5m, period: 3m}\n",
-                 "line 6: spec.syncPolicy[1]: power_usage_watts_5m is not a "
-                 "<resource>_usage_<statistic>_<window>, so a source must provide its values",
-                 false},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(policy_freep) struct policy *policy = parse(rows[i].text, false);
-                assert_int_equal(policy->warning_count, 1);
-                assert_string_equal(policy->warnings[0], rows[i].warning);
-
-                _cleanup_(policy_freep) struct policy *strict = NULL;
-                struct error err = ERROR_NULL;
-                int r = policy_parse(rows[i].text, strlen(rows[i].text), true, &strict, &err);
-                assert_int_equal(r, rows[i].is_fatal ? -EINVAL : 0);
-                if (rows[i].is_fatal)
-                        assert_string_equal(err.msg, rows[i].warning);
-        }
-}
-
-TEST(extender) {
-        static const struct {
-                const char *extender;
-                enum policy_scoring scoring;
-                enum policy_when_all_over when_all_over;
-        } rows[] = {
-                {"", POLICY_SCORING_ABSOLUTE, POLICY_ALL_OVER_REJECT},
-                {"scoring: absolute", POLICY_SCORING_ABSOLUTE, POLICY_ALL_OVER_REJECT},
-                {"scoring: spread", POLICY_SCORING_SPREAD, POLICY_ALL_OVER_REJECT},
-                {"scoring: estimate", POLICY_SCORING_ESTIMATE, POLICY_ALL_OVER_PASS},
-                {"scoring: estimate, whenAllOver: ", POLICY_SCORING_ESTIMATE, POLICY_ALL_OVER_PASS},
-                {"whenAllOver: reject, scoring: estimate", POLICY_SCORING_ESTIMATE,
-                 POLICY_ALL_OVER_REJECT},
-                {"scoring: estimate, whenAllOver: pass", POLICY_SCORING_ESTIMATE,
-                 POLICY_ALL_OVER_PASS},
-                {"scoring: spread, whenAllOver: pass", POLICY_SCORING_SPREAD, POLICY_ALL_OVER_PASS},
-                {"whenAllOver: pass", POLICY_SCORING_ABSOLUTE, POLICY_ALL_OVER_PASS},
-                {"whenAllOver: reject", POLICY_SCORING_ABSOLUTE, POLICY_ALL_OVER_REJECT},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(freep) char *text = xasprintf(HEAD SYNC "  extender: {%s}\n",
-                                                        rows[i].extender);
-                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
-                assert_int_equal(policy->scoring, rows[i].scoring);
-                assert_int_equal(policy->when_all_over, rows[i].when_all_over);
-                assert_round_trip(policy);
-        }
-}
-
-TEST(shortlist) {
-        static const struct {
-                const char *spec;
-                int places;
-                enum policy_shortlist_for whom;
-        } rows[] = {
-                {"", 0, POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES}, /* as crane decides */
-                {"  extender:\n", 0, POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES},
-                {"  extender: {}\n", POLICY_SHORTLIST_AUTO,
-                 POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES},
-                {"  extender: {shortlist: auto, shortlistFor: all}\n", POLICY_SHORTLIST_AUTO,
-                 POLICY_SHORTLIST_FOR_ALL},
-                {"  extender: {shortlist: , shortlistFor: withoutPreferences}\n",
-                 POLICY_SHORTLIST_AUTO, POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES},
-                {"  extender: {shortlist: 0}\n", 0, POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES},
-                {"  extender: {shortlist: 24}\n", 24, POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES},
-                {"  extender: {shortlist: 100000}\n", POLICY_MAX_SHORTLIST,
-                 POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(freep) char *text = xasprintf(HEAD SYNC "%s", rows[i].spec);
-                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
-                assert_int_equal(policy->shortlist, rows[i].places);
-                assert_int_equal(policy->shortlist_for, rows[i].whom);
-                assert_round_trip(policy);
-        }
-}
-
-TEST(taints) {
-        static const char priority[] = "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n";
-        static const struct {
-                const char *spec;
-                size_t count;
-                double first, last;
-        } rows[] = {
-                {"", 0, 0, 0},
-                {"  taints:\n", 0, 0, 0}, /* null is absent */
-                {"  taints: {}\n", 4, 0.5, 0.8},
-                {"  taints: {levels: }\n", 4, 0.5, 0.8},
-                {"  taints: {levels: [1]}\n", 1, 1, 1},
-                {"  taints: {levels: [0.25, 0.75]}\n", 2, 0.25, 0.75},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(freep) char *text = xasprintf(HEAD SYNC "%s%s", priority, rows[i].spec);
-                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
-                assert_int_equal(policy->level_count, rows[i].count);
-                if (rows[i].count > 0) {
-                        assert_float_equal(policy->level_ratios[0], rows[i].first, 0);
-                        assert_float_equal(policy->level_ratios[rows[i].count - 1], rows[i].last,
-                                           0);
-                }
-                assert_round_trip(policy);
-        }
-}
-
-TEST(idle) {
-        static const char metrics[] = "spec:\n"
-                                      "  syncPolicy:\n"
-                                      "  - {name: heat, period: 3m}\n"
-                                      "  - {name: cpu_usage_avg_5m, period: 3m}\n"
-                                      "  - {name: cpu_usage_avg_120s, period: 3m}\n"
-                                      "  - {name: cpu_usage_avg_1h, period: 3m}\n"
-                                      "  - {name: mem_usage_avg_1m, period: 3m}\n"
-                                      "  - {name: cpu_usage_max_avg_6h, period: 15m}\n"
-                                      "  - {name: cpu_usage_max_avg_1h, period: 15m}\n";
-        static const struct {
-                const char *spec;
-                double line_ratio;
-                const char *peak;
-        } rows[] = {
-                {"  idle:\n", 0, NULL}, /* null is absent */
-                {"  idle: {}\n", 0.65, "cpu_usage_max_avg_1h"},
-                {"  idle: {line: , peak: }\n", 0.65, "cpu_usage_max_avg_1h"},
-                {"  idle: {line: 1}\n", 1, "cpu_usage_max_avg_1h"},
-                {"  idle: {line: 0.5, peak: 6h}\n", 0.5, "cpu_usage_max_avg_6h"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(freep) char *text = xasprintf(HEAD "%s%s", metrics, rows[i].spec);
-                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
-                assert_float_equal(policy->idle_line_ratio, rows[i].line_ratio, 0);
-                if (rows[i].peak)
-                        assert_string_equal(policy->metrics[policy->idle_peak].name, rows[i].peak);
-                assert_int_equal(policy_shortest_cpu_mean(policy), 2);
-                assert_round_trip(policy);
-        }
-}
-
 TEST(many_warnings) {
         struct buf text = BUF_INIT(1 << 16);
 
@@ -408,23 +138,6 @@ TEST(many_warnings) {
         assert_int_equal(policy->warning_count, 3 * POLICY_MAX_WARNINGS);
         assert_string_equal(policy->warnings[POLICY_MAX_WARNINGS - 1],
                             "line 37: spec.unheard-of-31: unknown field");
-}
-
-TEST(over_limit_and_target) {
-        _cleanup_(policy_freep) struct policy *policy = parse(
-                HEAD "spec:\n"
-                     "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: x, period: 3m}]\n"
-                     "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.1}, {name: x, "
-                     "maxLimitPecent: 50, overLimit: last}]\n"
-                     "  priority: [{name: cpu_usage_avg_5m, weight: 1, target: 0.5}, {name: x, "
-                     "weight: 1, scale: relative}]\n",
-                true);
-
-        assert_true(policy->has_last);
-        assert_int_equal(policy->predicates[0].over_limit, POLICY_OVER_LIMIT_REJECT);
-        assert_int_equal(policy->predicates[1].over_limit, POLICY_OVER_LIMIT_LAST);
-        assert_true(policy->priorities[0].target_ratio == 0.5);
-        assert_true(policy->priorities[1].target_ratio == 0);
 }
 
 /* A pool's lists take the place of the spec's; a list that it lacks is the spec's. */

@@ -16,40 +16,31 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "policy/policy.h"
+#include "tests/unit/fixture/rows.h"
 
 #define BAD_POLICIES TEST_DATA "/bad-policies"
 
-enum { ROWS_MIN = 150, COLUMNS = 4, TABLE_MAX_BYTES = 1 << 20 };
+enum { ROWS_MIN = 150, FILE_MAX_BYTES = 1 << 20 };
 
 static char *read_text(const char *name, size_t *ret_len) {
         _cleanup_(freep) char *path = xasprintf("%s/%s", BAD_POLICIES, name);
         struct error err = ERROR_NULL;
         char *text = NULL;
 
-        if (file_read(path, TABLE_MAX_BYTES, &text, ret_len, &err) < 0)
+        if (file_read(path, FILE_MAX_BYTES, &text, ret_len, &err) < 0)
                 fail_msg("%s", err.msg);
         return text;
 }
 
-static void unescape(char *text) {
-        char *to = text;
-
-        for (; *text; text++)
-                if (*text == '\\')
-                        *to++ = *++text == 'n' ? '\n' : *text;
-                else
-                        *to++ = *text;
-        *to = '\0';
-}
-
 /* @old once in @base replaced by @new. */
-static char *changed(const char *base, char *old, char *new) {
-        unescape(old);
-        unescape(new);
-        const char *at = *old ? strstr(base, old) : base + strlen(base);
-        if (!at || (*old && strstr(at + 1, old)))
-                fail_msg("'%s' is not in base.yaml once", old);
-        return xasprintf("%.*s%s%s", (int)(at - base), base, new, at + strlen(old));
+static char *changed(const char *base, const char *old, const char *new) {
+        const char *found = *old ? strstr(base, old) : base + strlen(base);
+        if (!found)
+                fail_msg("'%s' is not in base.yaml", old);
+        size_t at = (size_t)(found - base), end = at + strlen(old);
+        if (*old && strstr(base + end, old))
+                fail_msg("'%s' is in base.yaml twice", old);
+        return xasprintf("%.*s%s%s", (int)at, base, new, base + end);
 }
 
 static void assert_refused(const char *name, const char *text, size_t len, const char *expected) {
@@ -64,16 +55,16 @@ static void assert_refused(const char *name, const char *text, size_t len, const
                 fail_msg("%s\n  got      %s\n  expected %s", name, err.msg, expected);
 }
 
-static void check_row(char *row, const char *base) {
-        char *columns[COLUMNS];
-        size_t count = 0, len;
+static void check_row(const struct rows *rows, const char *base) {
+        bool is_file = rows->cell_count == 2;
+        char *const *cells = rows->cells;
+        size_t len = 0;
 
-        for (char *rest = row; rest && count < COLUMNS;)
-                columns[count++] = strsep(&rest, "\t");
-        assert_true(count == 2 || count == COLUMNS);
-        _cleanup_(freep) char *text = count == 2 ? read_text(columns[0], &len)
-                                                 : changed(base, columns[1], columns[2]);
-        assert_refused(columns[0], text, count == 2 ? len : strlen(text), columns[count - 1]);
+        assert_true(is_file || rows->cell_count == 4);
+        _cleanup_(freep) char *text = is_file ? read_text(cells[0], &len)
+                                              : changed(base, rows_unescape(cells[1]),
+                                                        rows_unescape(cells[2]));
+        assert_refused(cells[0], text, is_file ? len : strlen(text), cells[rows->cell_count - 1]);
 }
 
 /* Next to the table and the base. */
@@ -89,55 +80,21 @@ static size_t count_files(void) {
 }
 
 TEST(table) {
-        size_t len, rows = 0, files = 0;
-        _cleanup_(freep) char *base = read_text("base.yaml", &len);
-        _cleanup_(freep) char *table = read_text("table.tsv", &len);
+        size_t len, rows_read = 0, files = 0;
+        _cleanup_(freep) char *base = NULL;
         struct policy *policy = NULL;
 
+        assert_int_equal(file_read(BAD_POLICIES "/base.yaml", FILE_MAX_BYTES, &base, &len, NULL),
+                         0);
         assert_int_equal(policy_parse(base, strlen(base), true, &policy, NULL), 0);
         policy_free(policy);
-        for (char *rest = table, *row; (row = strsep(&rest, "\n")) && *row; rows++) {
-                files += strchr(row, '\t') == strrchr(row, '\t');
-                check_row(row, base);
+        for (struct rows rows = rows_open("bad-policies/table.tsv"); rows_next(&rows);
+             rows_read++) {
+                files += rows.cell_count == 2;
+                check_row(&rows, base);
         }
         assert_int_equal(files, count_files()); /* none is left out */
-        assert_true(rows >= ROWS_MIN);
-}
-
-/* One mistake after the other, each with its place; what follows from a mistake is not repeated. */
-TEST(all_errors) {
-        static const char head[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
-                                   "kind: DynamicSchedulerPolicy\n"
-                                   "spec:\n";
-        static const struct {
-                const char *spec, *message;
-        } rows[] = {
-                {"  syncPolicy:\n"
-                 "  - {name: cpu_usage_avg_5m, period: 3}\n"
-                 "  predicate:\n"
-                 "  - {name: cpu_usage_avg_5m, maxLimitPecent: 101, overLimit: drop}\n"
-                 "  - {name: mem_usage_avg_5m, maxLimitPecent: 0.5}\n"
-                 "  hotValue: 5\n",
-                 "line 5: spec.syncPolicy[0].period: expected a duration >= 0 such as 90s, 3m or "
-                 "1h30m, "
-                 "with a unit, got 3; "
-                 "line 7: spec.predicate[0].maxLimitPecent: expected a ratio up to 1 or a "
-                 "percentage up "
-                 "to 100 (0: no limit), got 101; "
-                 "line 7: spec.predicate[0].overLimit: expected reject or last, got drop; "
-                 "line 9: spec.hotValue: expected a list, got 5"},
-                {"  syncPolicy:\n"
-                 "  - {name: cpu_usage_avg5m, period: 3m}\n"
-                 "  predicate:\n"
-                 "  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.5}\n",
-                 "line 7: spec.predicate[0].name: expected a name of spec.syncPolicy (which has "
-                 "cpu_usage_avg5m: did you mean cpu_usage_avg_5m there?), got cpu_usage_avg_5m"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(freep) char *text = xasprintf("%s%s", head, rows[i].spec);
-                assert_refused("several", text, strlen(text), rows[i].message);
-        }
+        assert_true(rows_read >= ROWS_MIN);
 }
 
 /* However many there are, the message is bounded and says how many it leaves out. */
@@ -209,7 +166,7 @@ TEST(generated) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct buf text = BUF_INIT(4 << 20);
+                _cleanup_(buf_done) struct buf text = BUF_INIT(4 << 20);
                 struct policy *policy = NULL;
                 struct error err = ERROR_NULL;
                 rows[i].make(&text);
@@ -218,7 +175,6 @@ TEST(generated) {
                     strncmp(err.msg, rows[i].message, strlen(rows[i].message)) != 0)
                         fail_msg("%s gave %d: %s", rows[i].name, r, err.msg);
                 assert_null(policy);
-                buf_done(&text);
         }
 }
 

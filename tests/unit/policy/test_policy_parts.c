@@ -1,8 +1,5 @@
-/* Pools, rules and declared resources: what is refused of them, how they are printed and compared.
- */
+/* Pools, rules and declared resources: which metrics they use, and how they are compared. */
 #include "tests/unit/fixture/test.h"
-
-#include <errno.h>
 
 #include "base/mem.h"
 #include "policy_text.h"
@@ -12,11 +9,7 @@
              "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: gpu_usage_avg_5m, "      \
              "period: "                                                                            \
              "3m}]\n"
-#define LONG63 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-#define NAMESPACES "expected patterns of at most 63 of a-z, 0-9, '-' and '*'"
-#define LABEL_NAMES "nodeSelector: expected names of labels, got "
 #define GPU "name: gpu, series: s, kind: gauge"
-#define RULE(match) "  rules: [{match: {" match "}, exempt: true}]\n"
 #define POOL(labels) "  pools: [{nodeSelector: {" labels "}}]\n"
 #define POOLS(a, b) "  pools: [{nodeSelector: {" a "}}, {nodeSelector: {" b "}}]\n"
 #define METRIC(fields) "  metrics: [{" fields "}]\n"
@@ -25,83 +18,6 @@ static struct policy *policy_with(const char *spec) {
         _cleanup_(freep) char *text = xasprintf(SPEC "%s", spec);
 
         return parse(text, true);
-}
-
-TEST(refused) {
-        static const struct {
-                const char *spec;
-                const char *message; /* what it holds */
-        } rows[] = {
-                {POOL("/a: b"), LABEL_NAMES "/a"},
-                {POOL("A/a: b"), LABEL_NAMES "A/a"},
-                {POOL(LONG63 "." LONG63 "." LONG63 "." LONG63 "/a: b"), LABEL_NAMES LONG63 "."},
-                {POOL("a: b, b: b, c: b, d: b, e: b, f: b, g: b, h: b, i: b"),
-                 "nodeSelector: expected 1 to 8 labels, got 9"},
-                {RULE("namespaces: a"), "namespaces: expected a list of 1 to 16 patterns, got a"},
-                {RULE("namespaces: [a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a]"),
-                 "namespaces: expected a list of 1 to 16 patterns"},
-                {RULE("namespaces: [[a]]"), NAMESPACES},
-                {RULE("namespaces: [\"\"]"), NAMESPACES},
-                {RULE("namespaces: [a" LONG63 "]"), NAMESPACES},
-                {"  predicate: [{name: gpu_usage_avg_5n, maxLimitPecent: 1}]\n",
-                 "syncPolicy (did you mean gpu_usage_avg_5m?), got gpu_usage_avg_5n"},
-                {METRIC(GPU ", capacity: 1, match: {a: \"\\t\"}"),
-                 "match.a: expected at most 128 printable ASCII characters"},
-                {METRIC(GPU ", capacity: 1, match: {a: \"\\x7f\"}"),
-                 "match.a: expected at most 128 printable ASCII characters"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(freep) char *text = xasprintf(SPEC "%s", rows[i].spec);
-                struct policy *policy = NULL;
-                struct error err = ERROR_NULL;
-                assert_int_equal(policy_parse(text, strlen(text), true, &policy, &err), -EINVAL);
-                if (!strstr(err.msg, rows[i].message))
-                        fail_msg("%s\n%s", err.msg, text);
-        }
-}
-
-/* The longest there is of each, and what a list leaves to the spec's. */
-TEST(round_trip) {
-        static const char spec[] =
-                "  metrics:\n"
-                "  - {name: gpu, series: s, kind: gauge, capacity: 1, match: {a: \"\\\"\\\\ ~\"}}\n"
-                "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}]\n"
-                "  priority: [{name: cpu_usage_avg_5m, weight: 1, target: 0.5}]\n"
-                "  extender: {shortlist: auto}\n"
-                "  pools:\n"
-                "  - nodeSelector: {a.b/c: x, " LONG63 ": \"\"}\n"
-                "    predicate:\n"
-                "    - {name: gpu_usage_avg_5m, maxLimitPecent: 0.5, overLimit: last}\n"
-                "  - nodeSelector: {n: 1}\n"
-                "    priority: [{name: gpu_usage_avg_5m, weight: 2}]\n"
-                "  rules:\n"
-                "  - match: {namespaces: [kube-system, \"ops-*\", " LONG63 "]}\n"
-                "    exempt: true\n"
-                "  - match: {labels: {a.b/c: \"\"}, priorityClass: batch, priorityBelow: -1}\n"
-                "    limits: [{name: cpu_usage_avg_5m, maxLimitPercent: 50}]\n";
-        _cleanup_(policy_freep) struct policy *policy = policy_with(spec);
-        static const char *const printed[] = {
-                "    shortlist: auto\n",     ", target: 0.5}",
-                "    exempt: true\n",        "      priorityBelow: -1\n",
-                "      a: \"\\\"\\\\ ~\"\n",
-        };
-        _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 20);
-
-        assert_round_trip(policy);
-        policy_print(policy, &text);
-        for (size_t i = 0; i < ARRAY_LEN(printed); i++)
-                assert_non_null(strstr(text.data, printed[i]));
-}
-
-TEST(first_resource_that_is_not_used) {
-        _cleanup_(policy_freep) struct policy *policy = parse(
-                HEAD "spec:\n" METRIC(GPU ", capacity: 1") "  syncPolicy: [{name: "
-                                                           "cpu_usage_avg_5m, period: 3m}]\n",
-                false);
-
-        assert_int_equal(policy->warning_count, 1);
-        assert_non_null(strstr(policy->warnings[0], "spec.metrics[0] is not used"));
 }
 
 /* A metric that neither limits nor weighs anything is not used; those of rules are in all pools. */

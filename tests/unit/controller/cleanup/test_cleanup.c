@@ -327,20 +327,6 @@ TEST(all_stages) {
         }
 }
 
-/* A signal ends it while a node waits for its turn: that one is not clean. */
-TEST(interrupted) {
-        struct api_fixture f = {0};
-
-        api_answer(&f, 404, "{}", LEASE, NULL);
-        api_answer(&f, 200, LIST("", NODE("a", HOT) "," NODE("b", HOT)), NODES, NULL);
-        api_answer(&f, 200, "{}", PATCH_OF("a"), HOT_REMOVED);
-        api_answer_usually(&f, 200, "", WATCH);
-        struct cleanup *cleanup = begin(&f, &(struct cleanup_options){.patches_per_s = 0.02});
-        api_run(&f, api_is_served, &f);
-        assert_int_equal(cleanup_exit_code(cleanup), 1);
-        end(&f, cleanup);
-}
-
 /* Half a minute is left for the list, whatever comes before it. */
 TEST(deadline) {
         static const struct {

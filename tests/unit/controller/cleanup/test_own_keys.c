@@ -81,7 +81,7 @@ TEST(find) {
                                                 "{\"f:other.com/gpu_temp\": {}}}}") "}",
                  "{\"other.com/gpu_temp\":null}"},
         };
-        struct policy *policy = policy_default();
+        _cleanup_(policy_freep) struct policy *policy = policy_default();
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = xasprintf("{\"metadata\": %s}", rows[i].metadata);
@@ -92,5 +92,4 @@ TEST(find) {
                 if (strcmp(found, rows[i].nulls) != 0)
                         fail_msg("row %zu: %s", i, found);
         }
-        policy_free(policy);
 }

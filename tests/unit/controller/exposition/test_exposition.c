@@ -1,4 +1,5 @@
-/* The skim of the exposition format: single lines, whole pages, hostile pages, numbers. */
+/* The skim of the exposition format: single lines, hostile pages, numbers. Cut pages, and any
+ * number: fuzz_exposition.c. */
 #include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/test.h"
 
@@ -9,7 +10,6 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "controller/exposition/exposition.h"
-#include "tests/unit/fixture/full_size.h"
 
 static const char *const names[] = {
         "node_cpu_seconds_total",
@@ -112,18 +112,17 @@ TEST(lines) {
                 {"node_load1 x\nnode_load1 1\n", "load1 1; bad 1"},
                 {"node_load1 1\ngarbage\nnode_load15 2\n", "load1 1; load15 2; bad 0"},
         };
-        struct buf out = BUF_INIT(1 << 16);
+        _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 16);
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 skim_text(rows[i].page, strlen(rows[i].page), true, &out);
                 if (strcmp(out.data, rows[i].expected) != 0)
                         fail_msg("'%s' gave '%s'", rows[i].page, out.data);
         }
-        buf_done(&out);
 }
 
 TEST(last_line_needs_trust) {
-        struct buf out = BUF_INIT(1 << 16);
+        _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 16);
 
         skim_text("node_load1 1\nnode_load15 12", 27, true, &out);
         assert_string_equal(out.data, "load1 1; load15 12; bad 0");
@@ -131,12 +130,10 @@ TEST(last_line_needs_trust) {
         assert_string_equal(out.data, "load1 1; bad 0");
         skim_text("node_load1 1\nnode_load15 12\n", 28, false, &out);
         assert_string_equal(out.data, "load1 1; load15 12; bad 0");
-        buf_done(&out);
 }
 
 TEST(nul_bytes) {
         static const char page[] = "node_load1\0 1\nnode_load1 \0001\nnode_load1{a=\"\0\"} 3\n";
-        struct buf out = BUF_INIT(1 << 16);
         struct exposition_sample sample;
         struct exposition skim;
         char text[8] = "x";
@@ -148,7 +145,6 @@ TEST(nul_bytes) {
         assert_false(exposition_label_value(&sample.labels[0], text, sizeof(text)));
         assert_string_equal(text, "");
         assert_false(exposition_next(&skim, &sample));
-        buf_done(&out);
 }
 
 TEST(label_values) {
@@ -200,29 +196,6 @@ TEST(many_labels) {
         }
         buf_done(&page);
         buf_done(&out);
-}
-
-/* Cut anywhere, a page gives a beginning of what the whole page gives, and no other number. */
-TEST(cut_everywhere) {
-        static const char page[] =
-                "# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.\n"
-                "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 1092.37\n"
-                "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 8.29 1700000000000\n"
-                "node_load1 12345\r\n"
-                "node_load15 broken\n"
-                "node_memory_MemTotal_bytes 2.52765184e+10\n";
-        struct buf whole = BUF_INIT(1 << 16), cut = BUF_INIT(1 << 16);
-
-        skim_text(page, sizeof(page) - 1, false, &whole);
-        *strstr(whole.data, "bad") = '\0';
-        for (size_t len = 0; len < sizeof(page); len++) {
-                skim_text(page, len, false, &cut);
-                *strstr(cut.data, "bad") = '\0';
-                if (strncmp(whole.data, cut.data, strlen(cut.data)) != 0)
-                        fail_msg("cut at %zu: '%s'", len, cut.data);
-        }
-        buf_done(&whole);
-        buf_done(&cut);
 }
 
 TEST(garbage_pages) {
@@ -335,62 +308,9 @@ TEST(numbers) {
         assert_false(exposition_number(text, EXPOSITION_MAX_NUMBER + 1, &value));
         _cleanup_(freep) char *page = xasprintf("node_load1 %.*s\n", EXPOSITION_MAX_NUMBER + 1,
                                                 text);
-        struct buf out = BUF_INIT(1 << 10);
+        _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 10);
         skim_text(page, strlen(page), true, &out);
         assert_string_equal(out.data, "bad 1");
-        buf_done(&out);
-}
-
-/* To the bit as strtod(), on numbers of every shape: short, long, around the exact path's limits.
- */
-TEST(numbers_like_strtod) {
-        uint64_t random = 0x9e3779b97f4a7c15;
-
-        for (int round = 0, rounds = full_size(1000000, 100000); round < rounds; round++) {
-                char text[96];
-                random ^= random << 13;
-                random ^= random >> 7;
-                random ^= random << 17;
-                uint64_t bits = random * UINT64_C(0x2545f4914f6cdd1d);
-                int precision = (int)(random >> 8 & 15) + 4;
-                double value;
-                memcpy(&value, &bits, sizeof(value));
-
-                switch (random & 7) {
-                case 0: /* any double at all */
-                        if (!isfinite(value))
-                                continue;
-                        (void)snprintf(text, sizeof(text), "%.*g", precision, value);
-                        break;
-                case 1:
-                        (void)snprintf(text, sizeof(text), "%llu.%06llu",
-                                       (unsigned long long)(bits >> 40),
-                                       (unsigned long long)(bits % 1000000));
-                        break;
-                case 2: /* close to 2^53 */
-                        (void)snprintf(text, sizeof(text), "%llue%d",
-                                       (unsigned long long)((UINT64_C(1) << 53) + (bits & 7) - 4),
-                                       (int)(bits >> 8 & 63) - 32);
-                        break;
-                case 3: /* 17 to 20 digits */
-                        (void)snprintf(text, sizeof(text), "%llu.%llu",
-                                       (unsigned long long)(bits % 1000000000),
-                                       (unsigned long long)(bits >> 16 | 100000000));
-                        break;
-                case 4: /* what exporters print: %g of seconds with centiseconds */
-                        (void)snprintf(text, sizeof(text), "%.*g", 17, (double)(bits >> 32) / 100);
-                        break;
-                case 5:
-                        (void)snprintf(text, sizeof(text), "-%lluE%d",
-                                       (unsigned long long)(bits % 100000), (int)(bits >> 20) % 30);
-                        break;
-                default:
-                        (void)snprintf(text, sizeof(text), "%.*e", precision,
-                                       (double)(bits >> 11) / 9007199254740992.0);
-                        break;
-                }
-                check_number(text);
-        }
 }
 
 /* -1: none that can be used. */

@@ -139,7 +139,7 @@ TEST(which_devices) {
                 {"eth7", 0, {ETH0}, 0, none},
                 {"eth*", 0, {ETH0, {"eth1", 1, 2, 0, 3, 3, 1, 0}}, 1, NULL},
         };
-        struct buf page = BUF_INIT(1 << 16);
+        _cleanup_(buf_done) struct buf page = BUF_INIT(1 << 16);
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct node_network_options rules = {.speed_bytes = rows[i].speed_bytes};
@@ -164,7 +164,6 @@ TEST(which_devices) {
                                 fail_msg("row %zu: %u because %s", i, r, reading->why[r]);
                 }
         }
-        buf_done(&page);
 }
 
 TEST(network_trust) {
@@ -231,8 +230,8 @@ TEST(network_steps) {
                 {{{"eth0", 970, 1e9, 1e-9, 2, 2, 1, 1}}, -1, -1}, /* absurd */
                 {{{"eth1", 980, 1e9, 100, 2, 2, 1, 1}}, -1, -1},  /* another one in its place */
         };
-        struct node_state before = NODE_STATE_NULL;
-        struct buf page = BUF_INIT(1 << 16);
+        _cleanup_(node_state_done) struct node_state before = NODE_STATE_NULL;
+        _cleanup_(buf_done) struct buf page = BUF_INIT(1 << 16);
         struct node_wants wants;
         struct window_step step;
 
@@ -258,8 +257,6 @@ TEST(network_steps) {
                 assert_true(step.num[METRIC_NET] ==
                             fmax(step.num[METRIC_NET_RX], step.num[METRIC_NET_TX]));
         }
-        node_state_done(&before);
-        buf_done(&page);
 }
 
 TEST(speeds) {
@@ -286,106 +283,120 @@ TEST(speeds) {
         }
 }
 
+/* @value: NULL: no series */
+static void write_filesystem(struct buf *page, const char *family, const char *device,
+                             const char *type, const char *mountpoint, const char *value) {
+        if (value)
+                (void)buf_printf(page,
+                                 "node_filesystem_%s{device=\"%s\",fstype=\"%s\","
+                                 "mountpoint=\"%s\"} %s\n",
+                                 family, device, type, mountpoint, value);
+}
+
 #define FS(family, device, type, mountpoint, value)                                                \
         "node_filesystem_" family "{device=\"" device "\",fstype=\"" type                          \
         "\",mountpoint=\"" mountpoint "\"} " value "\n"
-#define BOTH(device, type, mountpoint, size, available)                                            \
-        FS("avail_bytes", device, type, mountpoint, available)                                     \
-        FS("size_bytes", device, type, mountpoint, size)
-#define ROOT BOTH("/dev/sda1", "ext4", "/", "100", "75")
 
+/* A filesystem of which a quarter is used, another one or none next to it, and other series. */
 TEST(filesystems) {
         static const struct {
-                const char *page;
-                double ratio; /* -1: unusable */
+                const char *device, *type, *mountpoint, *size, *available; /* NULL: no series */
+                double ratio;                                              /* -1: unusable */
+                const char *more;
         } rows[] = {
-                {ROOT, 0.25},
-                {"", -1},
-                {ROOT BOTH("/dev/sdb", "xfs", "/var/lib/containerd", "1e+12", "1e+11"), 0.9},
-                {ROOT BOTH("tank/data", "zfs", "/srv", "100", "50"), 0.5},
-                {ROOT BOTH("/dev/mapper/vg-lv", "btrfs", "/srv", "100", "0"), 1},
+                {.ratio = 0.25},
+                {"/dev/sdb", "xfs", "/var/lib/containerd", "1e+12", "1e+11", 0.9},
+                {"tank/data", "zfs", "/srv", "100", "50", 0.5},
+                {"/dev/mapper/vg-lv", "btrfs", "/srv", "100", "0", 1},
                 /* not the node's own disks */
-                {ROOT BOTH("tmpfs", "tmpfs", "/run", "100", "0"), 0.25},
-                {ROOT BOTH("overlay", "overlay", "/x", "100", "0"), 0.25},
-                {ROOT BOTH("nas:/export", "nfs4", "/mnt", "100", "0"), 0.25},
-                {ROOT BOTH("//nas/share", "cifs", "/mnt", "100", "0"), 0.25},
-                {ROOT BOTH("/dev/fuse", "fuse.sshfs", "/mnt", "100", "0"), 0.25},
+                {"tmpfs", "tmpfs", "/run", "100", "0", 0.25},
+                {"overlay", "overlay", "/x", "100", "0", 0.25},
+                {"nas:/export", "nfs4", "/mnt", "100", "0", 0.25},
+                {"//nas/share", "cifs", "/mnt", "100", "0", 0.25},
+                {"/dev/fuse", "fuse.sshfs", "/mnt", "100", "0", 0.25},
+                {"tmpfs", "tmpfs", "/run", "NaN", "-7", 0.25},
                 /* full by nature */
-                {ROOT BOTH("/dev/loop0", "squashfs", "/snap/x", "100", "0")
-                         FS("readonly", "/dev/loop0", "squashfs", "/snap/x", "1"),
-                 0.25},
-                {ROOT FS("avail_bytes", "/dev/loop0", "squashfs", "/snap/x", "0")
-                         FS("readonly", "/dev/loop0", "squashfs", "/snap/x", "1"),
-                 0.25},
-                {ROOT BOTH("/dev/sdc", "ext4", "/empty", "0", "0"), 0.25},
-                {BOTH("/dev/sdc", "ext4", "/empty", "0", "0"), -1},
+                {"/dev/loop0", "squashfs", "/snap/x", "100", "0", 0.25,
+                 FS("readonly", "/dev/loop0", "squashfs", "/snap/x", "1")},
+                {"/dev/loop0", "squashfs", "/snap/x", NULL, "0", 0.25,
+                 FS("readonly", "/dev/loop0", "squashfs", "/snap/x", "1")},
+                {"/dev/sdc", "ext4", "/empty", "0", "0", 0.25},
                 /* not where a pod's files land, or where only one pod's do */
-                {ROOT BOTH("/dev/sda2", "ext4", "/boot", "100", "0"), 0.25},
-                {ROOT BOTH("/dev/sda3", "vfat", "/boot/efi", "100", "0"), 0.25},
-                {ROOT BOTH("/dev/sdd", "ext4", "/var/lib/kubelet/pods/1-2/volumes/v", "100", "0"),
+                {"/dev/sda2", "ext4", "/boot", "100", "0", 0.25},
+                {"/dev/sda3", "vfat", "/boot/efi", "100", "0", 0.25},
+                {"/dev/sdd", "ext4", "/var/lib/kubelet/pods/1-2/volumes/v", "100", "0", 0.25},
+                {"/dev/sdd", "ext4", "/var/lib/kubelet/plugins/csi/pv", "100", "0", 0.25},
+                {"/dev/sdd", "ext4", "/var/lib/kubelet", "100", "0", 1},
+                {"/dev/rbd3", "ext4",
+                 "/var/snap/microk8s/common/var/lib/kubelet/pods/1c2d/volumes/"
+                 "kubernetes.io~csi/pvc-7/mount",
+                 "100", "0", 0.25},
+                {"/dev/rbd3", "ext4", "/data/pods/1c2d/volumes/x~csi/pvc-7/mount", "100", "0",
                  0.25},
-                {ROOT BOTH("/dev/sdd", "ext4", "/var/lib/kubelet/plugins/csi/pv", "100", "0"),
-                 0.25},
-                {ROOT BOTH("/dev/sdd", "ext4", "/var/lib/kubelet", "100", "0"), 1},
-                {ROOT BOTH("/dev/rbd3", "ext4",
-                           "/var/snap/microk8s/common/var/lib/kubelet/pods/1c2d/volumes/"
-                           "kubernetes.io~csi/pvc-7/mount",
-                           "100", "0"),
-                 0.25},
-                {ROOT BOTH("/dev/rbd3", "ext4", "/data/pods/1c2d/volumes/x~csi/pvc-7/mount", "100",
-                           "0"),
-                 0.25},
-                {ROOT BOTH("/dev/rbd3", "ext4", "/data/pods/1c2d/volume-subpaths/v/c/0", "100",
-                           "0"),
-                 0.25},
-                {ROOT BOTH("/dev/rbd3", "ext4", "/data/plugins/kubernetes.io/csi/x/5f/globalmount",
-                           "100", "0"),
-                 0.25},
-                {ROOT BOTH("/dev/sdd", "ext4", "/data/pods", "100", "0"), 1},
-                {ROOT BOTH("/dev/sdd", "ext4", "/data/volumes/pods/1c2d", "100", "0"), 1},
-                {ROOT BOTH("/dev/sdd", "ext4", "/srv/bootstrap", "100", "0"), 1},
+                {"/dev/rbd3", "ext4", "/data/pods/1c2d/volume-subpaths/v/c/0", "100", "0", 0.25},
+                {"/dev/rbd3", "ext4", "/data/plugins/kubernetes.io/csi/x/5f/globalmount", "100",
+                 "0", 0.25},
+                {"/dev/sdd", "ext4", "/data/pods", "100", "0", 1},
+                {"/dev/sdd", "ext4", "/data/volumes/pods/1c2d", "100", "0", 1},
+                {"/dev/sdd", "ext4", "/srv/bootstrap", "100", "0", 1},
                 /* from a container that has the node's root elsewhere */
-                {BOTH("/dev/sda1", "ext4", "/host", "100",
-                      "75") BOTH("/dev/sda2", "ext4", "/host/boot", "100",
-                                 "5") BOTH("/dev/sda3", "vfat", "/host/boot/efi", "100", "0")
-                         BOTH("/dev/rbd0", "ext4",
-                              "/host/var/lib/kubelet/pods/1c2d/volumes/a~csi/v", "100", "0"),
-                 0.25},
-                {ROOT BOTH("/dev/sda2", "ext4", "/host/root/boot", "100", "5"), 0.25},
-                {ROOT BOTH("/dev/rbd0", "ext4", "/rootfs/var/lib/kubelet/plugins/x/pv", "100", "0"),
-                 0.25},
-                /* more free than there is: none is used */
-                {ROOT BOTH("/dev/sdb", "ext4", "/srv", "100", "101"), 0.25},
-                {BOTH("/dev/sdb", "ext4", "/srv", "100", "101"), 0},
-                {BOTH("/dev/sdb", "ext4", "/srv", "100", "201"), -1},
+                {"/dev/sda2", "ext4", "/host/boot", "100", "5", 0.25,
+                 FS("avail_bytes", "/dev/sda1", "ext4", "/host", "75")
+                         FS("size_bytes", "/dev/sda1", "ext4", "/host", "100")},
+                {"/dev/sda2", "ext4", "/host/root/boot", "100", "5", 0.25},
+                {"/dev/rbd0", "ext4", "/rootfs/var/lib/kubelet/plugins/x/pv", "100", "0", 0.25},
                 /* a device mounted twice, and one that the exporter may not look at */
-                {ROOT BOTH("/dev/sda1", "ext4", "/var/lib", "100", "50"), 0.5},
-                {ROOT FS("device_error", "/dev/sde", "ext4", "/secret", "1")
-                         FS("readonly", "/dev/sde", "ext4", "/secret", "0"),
-                 0.25},
+                {"/dev/sda1", "ext4", "/var/lib", "100", "50", 0.5},
+                {"/dev/sde", "ext4", "/secret", NULL, NULL, 0.25,
+                 FS("device_error", "/dev/sde", "ext4", "/secret", "1")
+                         FS("readonly", "/dev/sde", "ext4", "/secret", "0")},
                 /* first come, first served */
-                {ROOT FS("avail_bytes", "/dev/sda1", "ext4", "/", "1"), 0.25},
+                {"/dev/sda1", "ext4", "/", NULL, "1", 0.25},
+                /* more free than there is: none is used */
+                {"/dev/sdb", "ext4", "/srv", "100", "101", 0.25},
+                {"/dev/sdb", "ext4", "/srv", "100", "201", -1},
                 /* broken */
-                {ROOT FS("avail_bytes", "/dev/sdb", "ext4", "/srv", "50"), -1},
-                {ROOT BOTH("/dev/sdb", "ext4", "/srv", "100", "-1"), -1},
-                {ROOT BOTH("/dev/sdb", "ext4", "/srv", "NaN", "1"), -1},
-                {ROOT FS("size_bytes", "/dev/sdb", "ext4", "/srv", "50"), -1},
-                {ROOT "node_filesystem_size_bytes{device=\"/dev/sdb\",fstype=\"ext4\"} 1\n", -1},
-                {ROOT "node_filesystem_size_bytes{device=\"/dev/sdb\",mountpoint=\"/b\"} 1\n", -1},
-                {ROOT "node_filesystem_size_bytes{fstype=\"ext4\",mountpoint=\"/b\"} 1\n", -1},
-                {ROOT BOTH("tmpfs", "tmpfs", "/run", "NaN", "-7"), 0.25},
+                {"/dev/sdb", "ext4", "/srv", NULL, "50", -1},
+                {"/dev/sdb", "ext4", "/srv", "50", NULL, -1},
+                {"/dev/sdb", "ext4", "/srv", "100", "-1", -1},
+                {"/dev/sdb", "ext4", "/srv", "NaN", "1", -1},
+                {.ratio = -1,
+                 .more = "node_filesystem_size_bytes{device=\"/dev/sdb\",fstype=\"ext4\"} 1\n"},
+                {.ratio = -1,
+                 .more = "node_filesystem_size_bytes{device=\"/dev/b\",mountpoint=\"/b\"} 1\n"},
+                {.ratio = -1,
+                 .more = "node_filesystem_size_bytes{fstype=\"ext4\",mountpoint=\"/b\"} 1\n"},
         };
+        static const char alone[][256] = {"", FS("avail_bytes", "/dev/sdc", "ext4", "/", "0") FS(
+                                                      "size_bytes", "/dev/sdc", "ext4", "/", "0")};
+        struct buf page = BUF_INIT(4096);
         struct node_wants wants;
 
         node_wants_init(&wants, &(struct node_wants_options){.resources = BIT(FS)});
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                parse(&wants, rows[i].page);
+                buf_clear(&page);
+                (void)buf_puts(&page, FS("avail_bytes", "/dev/sda1", "ext4", "/", "75")
+                                              FS("size_bytes", "/dev/sda1", "ext4", "/", "100"));
+                write_filesystem(&page, "avail_bytes", rows[i].device, rows[i].type,
+                                 rows[i].mountpoint, rows[i].available);
+                write_filesystem(&page, "size_bytes", rows[i].device, rows[i].type,
+                                 rows[i].mountpoint, rows[i].size);
+                (void)buf_puts(&page, rows[i].more ? rows[i].more : "");
+                parse(&wants, page.data);
                 double ratio = reading->usable == BIT(FS) ? reading->values[METRIC_FS] : -1;
                 if (fabs(ratio - rows[i].ratio) > 1e-12 || (ratio < 0) != !!reading->why[METRIC_FS])
                         fail_msg("row %zu: %g, %s", i, ratio, reading->why[METRIC_FS]);
-                node_reading_parse(reading, &wants, rows[i].page, strlen(rows[i].page), false);
+                node_reading_parse(reading, &wants, page.data, page.len, false);
                 assert_int_equal(reading->usable, 0);
         }
+        buf_done(&page);
+        for (size_t i = 0; i < ARRAY_LEN(alone); i++) {
+                parse(&wants, alone[i]);
+                assert_int_equal(reading->usable, 0);
+        }
+        parse(&wants, FS("avail_bytes", "/dev/sda1", "ext4", "/", "101")
+                              FS("size_bytes", "/dev/sda1", "ext4", "/", "100"));
+        assert_true(reading->usable == BIT(FS) && reading->values[METRIC_FS] <= 0);
 }
 
 /* As dcgm-exporter 3 and 4 print it: blanks behind the commas or none. */
@@ -504,7 +515,7 @@ TEST(many_labels) {
         node_wants_init(&wants, &(struct node_wants_options){
                                         .resources = OWN(0), .own = own, .own_count = 1});
         for (unsigned labels = 40; labels < 1000; labels += 88) {
-                struct buf page = BUF_INIT(1 << 16);
+                _cleanup_(buf_done) struct buf page = BUF_INIT(1 << 16);
 
                 buf_puts(&page, "depth{");
                 for (unsigned i = 0; i < labels; i++)
@@ -518,7 +529,6 @@ TEST(many_labels) {
                         assert_string_equal(reading->why[METRIC_RESOURCE_COUNT],
                                             "a value on the page is invalid, or a series has more "
                                             "than 128 labels");
-                buf_done(&page);
         }
 }
 
@@ -615,7 +625,7 @@ TEST(new_label_sets) {
                                                       .type = POLICY_COUNTER,
                                                       .reduce = POLICY_REDUCE_SUM,
                                                       .capacity = 1000}};
-        struct node_state before = NODE_STATE_NULL;
+        _cleanup_(node_state_done) struct node_state before = NODE_STATE_NULL;
         struct node_wants wants;
         struct window_step step;
 
@@ -627,24 +637,12 @@ TEST(new_label_sets) {
                 assert_int_equal(step.counters, i == 0 ? 0 : OWN(0));
                 assert_true(i == 0 || fabs(step.num[METRIC_RESOURCE_COUNT] - 0.5) < 1e-9);
         }
-        node_state_done(&before);
-}
-
-TEST(collectors) {
-        const char *names[NODE_MAX_COLLECTORS];
-        struct node_wants wants;
-
-        node_wants_init(&wants, &(struct node_wants_options){.resources = BIT(NET_RX) | BIT(FS)});
-        assert_int_equal(node_wants_collectors(&wants, names), 3);
-        assert_string_equal(names[0], "netdev");
-        assert_string_equal(names[1], "netclass");
-        assert_string_equal(names[2], "filesystem");
 }
 
 /* More devices than there can be, and every one of them wanted: bounded, and unusable. */
 TEST(floods) {
         static const struct policy_resource own[] = {{.series = "s", .capacity = 1}};
-        struct buf page = BUF_INIT(4 << 20);
+        _cleanup_(buf_done) struct buf page = BUF_INIT(4 << 20);
         struct node_wants wants;
 
         for (unsigned i = 0; !page.overflow; i++)
@@ -664,7 +662,6 @@ TEST(floods) {
                             strcmp(reading->why[r], "the page has more than 1024 such series") ==
                                     0);
         assert_true(reading->unusable > NODE_MAX_DEVICES);
-        buf_done(&page);
 }
 
 TEST_GROUP(set_up, tear_down)

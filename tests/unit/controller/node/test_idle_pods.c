@@ -64,7 +64,7 @@ static struct kubelet_pod *find(const struct cluster *cluster, const char *node,
 }
 
 TEST(by_node) {
-        struct cluster cluster = cluster_new();
+        _cleanup_(cluster_free) struct cluster cluster = cluster_new();
 
         assert_null(idle_pods_of(node_set_get(cluster.set, "a")));
         put(cluster.pods, 1, "a", "x", 2);
@@ -98,13 +98,12 @@ TEST(by_node) {
         assert_null(idle_pods_of(node_set_get(cluster.set, "a")));
         assert_taken(&cluster, "a", 0);
         assert_int_equal(idle_pods_count(cluster.pods), 2);
-        cluster_free(&cluster);
 }
 
 /* What a list no longer has is gone. One that fails begins again. */
 TEST(lists) {
         const struct pod_watch_events *events = &idle_pods_events;
-        struct cluster cluster = cluster_new();
+        _cleanup_(cluster_free) struct cluster cluster = cluster_new();
 
         events->list_begins(cluster.pods);
         put(cluster.pods, 1, "a", "x", 1);
@@ -126,13 +125,12 @@ TEST(lists) {
         assert_taken(&cluster, "a", 2);
         assert_taken(&cluster, "b", 0);
         assert_ptr_equal(find(&cluster, "a", "x"), before); /* with its samples */
-        cluster_free(&cluster);
 }
 
 /* A StatefulSet's pod ends and starts while the watch is closed: the list has the new one before
  * the old one is known to be gone. */
 TEST(a_name_that_is_used_again) {
-        struct cluster cluster = cluster_new();
+        _cleanup_(cluster_free) struct cluster cluster = cluster_new();
 
         put(cluster.pods, 1, "a", "x", 1);
         struct kubelet_pod *first = find(&cluster, "a", "x");
@@ -151,11 +149,10 @@ TEST(a_name_that_is_used_again) {
         assert_ptr_equal(find(&cluster, "b", "x"), third);
         idle_pods_events.gone(cluster.pods, 3);
         assert_int_equal(idle_pods_count(cluster.pods), 0);
-        cluster_free(&cluster);
 }
 
 TEST(used) {
-        struct cluster cluster = cluster_new();
+        _cleanup_(cluster_free) struct cluster cluster = cluster_new();
 
         assert_float_equal(use_of(&cluster, "a").used_cores, 0, 0);
         put(cluster.pods, 1, "a", "x", 1);
@@ -166,12 +163,11 @@ TEST(used) {
         assert_float_equal(use_of(&cluster, "a").used_cores, 0.75, 0);
         idle->used_mono_ms--;
         assert_true(use_of(&cluster, "a").used_cores < 0);
-        cluster_free(&cluster);
 }
 
 TEST(too_many) {
         static char long_name[POD_FACTS_NAME_MAX + 2];
-        struct cluster cluster = cluster_new();
+        _cleanup_(cluster_free) struct cluster cluster = cluster_new();
         char name[32];
 
         memset(long_name, 'n', sizeof(long_name) - 1);
@@ -186,7 +182,6 @@ TEST(too_many) {
         idle_pods_events.gone(cluster.pods, 7);
         put(cluster.pods, IDLE_PODS_MAX + 2, "b", "x", 1);
         assert_taken(&cluster, "b", 1);
-        cluster_free(&cluster);
 }
 
 #define POD(uid, phase)                                                                            \

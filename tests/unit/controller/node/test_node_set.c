@@ -8,7 +8,7 @@
 
 #include "codec/json.h"
 #include "controller/node/node_set.h"
-#include "kube/kube_path.h"
+#include "tests/unit/fixture/rows.h"
 
 struct seen {
         int added, moved, removed, annotated;
@@ -64,7 +64,7 @@ TEST(pools) {
                 "  pools: [{nodeSelector: {a: b}}, {nodeSelector: {c: d}}]\n");
         _cleanup_(policy_freep) struct policy *other = policy_of("  pools: []\n");
         struct seen seen;
-        struct node_set *set = new_set(&seen, "InternalIP");
+        _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
         char longer[NODE_SET_MAX_LABELS_BYTES * 2];
 
         assert_true(node_set_set_policy(set, policy));
@@ -79,70 +79,49 @@ TEST(pools) {
         assert_int_equal(node->pool, 1);
         assert_true(node_set_set_policy(set, other));
         assert_int_equal(node->pool, 0);
-        node_set_free(set);
 }
 
-TEST(addresses) {
-        static const struct {
-                const char *status;
-                const char *expected, *second;
+static bool has_fact(const struct node *node, char *fact) {
+        const struct node_kubelet *kubelet = &node->kubelet;
+        const struct {
+                const char *name, *text;
+                double number;
         } rows[] = {
-                {"{\"addresses\":[{\"type\":\"Hostname\",\"address\":\"h\"},"
-                 "{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"}]}",
-                 "10.0.0.7"},
-                {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"fd00::7\"},"
-                 "{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"}]}",
-                 "fd00::7", /* dual stack: the first is the primary one */
-                 "10.0.0.7"},
-                {"{\"addresses\":[{\"type\":\"ExternalIP\",\"address\":\"192.0.2.1\"},"
-                 "{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"},"
-                 "{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"},"
-                 "{\"type\":\"InternalIP\",\"address\":\"no.ip\"},"
-                 "{\"type\":\"InternalIP\",\"address\":\"10.0.0.8\"},"
-                 "{\"type\":\"InternalIP\",\"address\":\"10.0.0.9\"}]}",
-                 "10.0.0.7", "10.0.0.8"},
-                {"{\"addresses\":[{\"type\":\"Hostname\",\"address\":\"node-a.example\"}]}",
-                 "node-a.example"},
-                {"{\"addresses\":[{\"type\":\"ExternalDNS\",\"address\":\"x\"}]}", NULL},
-                {"{\"addresses\":[{\"type\":\"Hostname\",\"address\":\"\"}]}", NULL},
-                {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":7}]}", NULL},
-                {"{\"addresses\":[]}", NULL},
-                {"{\"addresses\":{\"type\":\"InternalIP\"}}", NULL},
-                {"{\"addresses\":[null,1,\"x\",[],{\"type\":1,\"address\":[]}]}", NULL},
-                {"{}", NULL},
-                {"[]", NULL},
-                {"null", NULL},
-                {"\"InternalIP\"", NULL},
-                {"{\"addresses\":[{\"type\":\"ExternalIP\",\"address\":\"192.0.2.1\"}]}",
-                 "192.0.2.1"},
-                {"{\"addresses\":[{\"type\":\"ExternalIP\",\"address\":\"no.ip\"}]}", NULL},
-                /* an address that would become another URL */
-                {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"evil/x?\"}]}", NULL},
-                {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"fe80::1%eth0\"}]}", NULL},
-                {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"\"}]}", NULL},
-                {"{\"addresses\":[{\"type\":\"Hostname\",\"address\":\"user@host\"}]}", NULL},
-                {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"no.ip\"},"
-                 "{\"type\":\"InternalIP\",\"address\":\"10.1.1.1\"}]}",
-                 "10.1.1.1"},
+                {"address", node->address ? node->address : "-"},
+                {"second", node->second_address ? node->second_address : "-"},
+                {"path", kubelet->path ? kubelet->path : "-"},
+                {"labels", node->labels_json ? node->labels_json : "-"},
+                {"cpu", NULL, node->allocatable_cpu_cores},
+                {"memory", NULL, node->allocatable_memory_bytes},
+                {"port", NULL, kubelet->port},
+                {"swap", NULL, kubelet->capacity.swap_bytes},
+                {"capacity-cpu", NULL, kubelet->capacity.cpu_cores},
+                {"capacity-memory", NULL, kubelet->capacity.memory_bytes},
         };
+        const char *name = strsep(&fact, "=");
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct seen seen;
-                char text[512];
-                _cleanup_(node_set_freep) struct node_set *set = new_set(
-                        &seen, "InternalIP,ExternalIP,Hostname");
-                snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"a\"},\"status\":%s}",
-                         rows[i].status);
-                apply(set, REFLECTOR_PRESENT, text);
-                const struct node *node = node_set_get(set, "a");
-                assert_non_null(node);
-                if (!rows[i].expected)
-                        assert_null(node->address);
-                else
-                        assert_string_equal(node->address, rows[i].expected);
-                assert_string_equal(node->second_address ? node->second_address : "",
-                                    rows[i].second ? rows[i].second : "");
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                if (strcmp(rows[i].name, name) == 0)
+                        return rows[i].text ? strcmp(rows[i].text, fact) == 0
+                                            : rows[i].number == strtod(fact, NULL);
+        return false;
+}
+
+/* One node throughout: what it no longer says is no longer known. */
+TEST(table) {
+        struct seen seen;
+        _cleanup_(node_set_freep) struct node_set *set = new_set(&seen,
+                                                                 "InternalIP,ExternalIP,Hostname");
+
+        for (struct rows rows = rows_open("nodes.tsv"); rows_next(&rows);) {
+                char *rest = rows.cells[0], *fact;
+                apply(set, REFLECTOR_PRESENT, rows.cells[1]);
+                const struct node *node = node_set_get(set, "a-1");
+                while ((fact = strsep(&rest, " ")))
+                        if (!has_fact(node, fact))
+                                fail_msg("%s: not this %s", rows.place, fact);
         }
+        assert_int_equal(seen.added, 1);
 }
 
 /* One byte more than a name or a path may have. */
@@ -172,22 +151,27 @@ TEST(no_labels) {
         struct seen seen = {0};
         const struct node_set_options options = {.address_types = {"InternalIP"},
                                                  .address_type_count = 1};
-        struct node_set *set = node_set_new(&options, &(struct node_set_events){
-                                                              .on_added = on_added,
-                                                              .on_seen = on_seen,
-                                                              .on_removed = on_removed,
-                                                              .userdata = &seen,
-                                                      });
+        _cleanup_(node_set_freep) struct node_set *set = node_set_new(
+                &options, &(struct node_set_events){
+                                  .on_added = on_added,
+                                  .on_seen = on_seen,
+                                  .on_removed = on_removed,
+                                  .userdata = &seen,
+                          });
         static const char node[] = "{\"metadata\":{\"name\":\"n\",\"labels\":{\"c\":\"d\"}}}";
 
         apply(set, REFLECTOR_PRESENT, node);
         assert_null(node_set_get(set, "n")->labels_json);
-        node_set_free(set);
 }
 
 #define NODE(name, address)                                                                        \
         "{\"metadata\":{\"name\":\"" name "\"},\"status\":{\"addresses\":["                        \
         "{\"type\":\"InternalIP\",\"address\":\"" address "\"}]}}"
+
+#define AT_KUBELET(name, annotations, endpoints)                                                   \
+        "{\"metadata\":{\"name\":\"" name "\",\"annotations\":" annotations                        \
+        "},\"status\":{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"10.0.0.2\"}],"        \
+        "\"daemonEndpoints\":" endpoints "}}"
 
 TEST(life) {
         struct seen seen;
@@ -204,6 +188,14 @@ TEST(life) {
         apply(set, REFLECTOR_PRESENT,
               NODE("a", "10.0.0.9\"},{\"type\":\"InternalIP\",\"address\":\"fd00::9"));
         assert_int_equal(seen.moved, 2);
+        apply(set, REFLECTOR_PRESENT, AT_KUBELET("b", "{}", "{\"kubeletEndpoint\":{\"Port\":1}}"));
+        assert_int_equal(seen.moved, 3);
+        for (int i = 0; i < 2; i++) {
+                apply(set, REFLECTOR_PRESENT,
+                      AT_KUBELET("b", "{\"metrics.k8s.io/resource-metrics-path\":\"/x\"}",
+                                 "{\"kubeletEndpoint\":{\"Port\":1}}"));
+                assert_int_equal(seen.moved, 4);
+        }
         apply(set, REFLECTOR_DELETED, "{\"metadata\":{\"name\":\"a\"}}");
         apply(set, REFLECTOR_PRESENT, NODE("a", "10.0.0.9"));
         assert_int_equal(seen.removed, 1);
@@ -217,126 +209,12 @@ TEST(life) {
         assert_null(node_set_get(set, "b"));
 }
 
-TEST(allocatable) {
-        static const struct {
-                const char *status;
-                double cpu_cores, memory_bytes;
-        } rows[] = {
-                {"{\"allocatable\":{\"cpu\":\"3920m\",\"memory\":\"32931948Ki\"}}", 3.92,
-                 32931948.0 * 1024},
-                {"{\"allocatable\":{\"cpu\":\"8\"},\"capacity\":{\"memory\":\"1Gi\"}}", 8, 0},
-                /* nothing to divide by */
-                {"{\"allocatable\":{\"cpu\":\"0\",\"memory\":\"-1Gi\"}}", 0, 0},
-                {"{\"allocatable\":{\"cpu\":8,\"memory\":\"lots\"}}", 0, 0},
-                {"{\"allocatable\":[]}", 0, 0},
-                {"{}", 0, 0},
-                {"null", 0, 0},
-        };
-        struct seen seen;
-        _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
-
-        /* One node throughout: what it no longer says is no longer known. */
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                char text[512];
-                snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"a\"},\"status\":%s}",
-                         rows[i].status);
-                apply(set, REFLECTOR_PRESENT, text);
-                const struct node *node = node_set_get(set, "a");
-                if (node->allocatable_cpu_cores != rows[i].cpu_cores ||
-                    node->allocatable_memory_bytes != rows[i].memory_bytes)
-                        fail_msg("row %zu gave %g, %g", i, node->allocatable_cpu_cores,
-                                 node->allocatable_memory_bytes);
-        }
-        assert_int_equal(seen.added, 1);
-        assert_int_equal(seen.moved, 0);
-}
-
-/* Where the kubelet is, and the capacity that its page has not. */
-TEST(kubelet) {
-        static const struct {
-                const char *annotations, *status;
-                int moved; /* so far */
-                uint16_t port;
-                const char *path;
-                double swap_bytes;
-        } rows[] = {
-                {"{}",
-                 "{\"capacity\":{\"cpu\":\"8\",\"memory\":\"32Gi\"},"
-                 "\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":10247}},"
-                 "\"nodeInfo\":{\"swap\":{\"capacity\":4096}}}",
-                 0, 10247, NULL, 4096},
-                {"{}", "{}", 1, KUBE_PORT_KUBELET, NULL, 0},
-                {"{\"metrics.k8s.io/resource-metrics-path\":\"/metrics/nodes/a/x\"}", "{}", 2,
-                 KUBE_PORT_KUBELET, "/metrics/nodes/a/x", 0},
-                {"{\"metrics.k8s.io/resource-metrics-path\":\"/metrics/nodes/a/x\"}", "null", 2,
-                 KUBE_PORT_KUBELET, "/metrics/nodes/a/x", 0},
-                /* what no URL may have, and what is no port */
-                {"{\"metrics.k8s.io/resource-metrics-path\":\"@host/\"}",
-                 "{\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":65536}}}", 3,
-                 KUBE_PORT_KUBELET, NULL, 0},
-                {"{\"metrics.k8s.io/resource-metrics-path\":\"/exec?command=ls\"}",
-                 "{\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":-1}}}", 3, KUBE_PORT_KUBELET,
-                 NULL, 0},
-                {"{\"metrics.k8s.io/resource-metrics-path\":\"/a b\"}",
-                 "{\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":\"1\"}},"
-                 "\"nodeInfo\":{\"swap\":{\"capacity\":-1}}}",
-                 3, KUBE_PORT_KUBELET, NULL, 0},
-                {"[]", "{\"daemonEndpoints\":[],\"nodeInfo\":{\"swap\":[]},\"capacity\":1}", 3,
-                 KUBE_PORT_KUBELET, NULL, 0},
-        };
-        struct seen seen;
-        _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                char text[1024];
-                snprintf(text, sizeof(text),
-                         "{\"metadata\":{\"name\":\"a\",\"annotations\":%s},\"status\":%s}",
-                         rows[i].annotations, rows[i].status);
-                apply(set, REFLECTOR_PRESENT, text);
-                const struct node_kubelet *kubelet = &node_set_get(set, "a")->kubelet;
-                assert_int_equal(kubelet->port, rows[i].port);
-                assert_int_equal(seen.moved, rows[i].moved);
-                assert_true(kubelet->capacity.swap_bytes == rows[i].swap_bytes);
-                assert_true(kubelet->capacity.cpu_cores == (i == 0 ? 8 : 0));
-                assert_true(kubelet->capacity.memory_bytes == (i == 0 ? 32.0 * (1 << 30) : 0));
-                assert_int_equal(!kubelet->path, !rows[i].path);
-                if (rows[i].path)
-                        assert_string_equal(kubelet->path, rows[i].path);
-        }
-}
-
-/* Labels as the page shows them; names and values may be anything. */
-TEST(labels) {
-        static const struct {
-                const char *labels;
-                const char *expected;
-        } rows[] = {
-                {"{\"zone\":\"a\",\"pool\":\"web\"}", "{\"zone\":\"a\",\"pool\":\"web\"}"},
-                {"{\"kubernetes.io/hostname\":\"a-1\",\"zone\":\"b\"}", "{\"zone\":\"b\"}"},
-                {"{\"beta.kubernetes.io/os\":\"linux\","
-                 "\"failure-domain.beta.kubernetes.io/zone\":\"b\"}",
-                 NULL},
-                {"{\"role\":\"\"}", "{\"role\":\"\"}"},
-                {"{\"x\":\"</script>\\\"\\u0007\"}", "{\"x\":\"</script>\\\"\\u0007\"}"},
-                {"{\"x\":1,\"y\":null,\"z\":{}}", NULL},
-                {"{}", NULL},
-                {"[\"x\"]", NULL},
-                {"null", NULL},
-        };
+/* Labels up to a ceiling. */
+TEST(long_labels) {
         struct seen seen;
         char text[NODE_SET_MAX_LABELS_BYTES * 5];
         _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"a-1\",\"labels\":%s}}",
-                         rows[i].labels);
-                apply(set, REFLECTOR_PRESENT, text);
-                const char *labels = node_set_get(set, "a-1")->labels_json;
-                if (!rows[i].expected)
-                        assert_null(labels);
-                else
-                        assert_string_equal(labels, rows[i].expected);
-        }
         /* One that is too long is left out, and so is one that does not fit next to the others. */
         char more[NODE_SET_MAX_LABELS_BYTES - 200] = {0};
         memset(more, 'm', sizeof(more) - 1);

@@ -64,36 +64,33 @@ TEST(build) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct buf out = BUF_INIT(TARGET_URL_MAX);
+                _cleanup_(buf_done) struct buf out = BUF_INIT(TARGET_URL_MAX);
                 const char *template = rows[i].template, *address = rows[i].address;
                 assert_true(target_url_needs_address(template) == (address != NULL));
                 assert_true(target_url_build(template, rows[i].node, address, &out));
                 assert_string_equal(out.data, rows[i].expected);
-                buf_done(&out);
         }
 
         /* A name that would make the URL longer than any server takes. */
-        struct buf out = BUF_INIT(64);
+        _cleanup_(buf_done) struct buf out = BUF_INIT(64);
         assert_false(target_url_build(
                 "http://p/{node}",
                 "0123456789012345678901234567890123456789012345678901234567890123", NULL, &out));
-        buf_done(&out);
 }
 
 TEST(of_kubelet) {
-        struct buf out = BUF_INIT(TARGET_URL_MAX);
+        _cleanup_(buf_done) struct buf out = BUF_INIT(TARGET_URL_MAX);
 
         assert_true(target_url_of_kubelet("fd00::7", 10250, "/metrics", &out));
         assert_string_equal(out.data, "https://[fd00::7]:10250/metrics");
         buf_clear(&out);
         assert_true(target_url_of_kubelet("a.example", 10250, "/{node}", &out));
         assert_string_equal(out.data, "https://a.example:10250/{node}");
-        buf_done(&out);
 }
 
 TEST(collectors) {
         static const char *const names[] = {"cpu", "meminfo"};
-        struct buf out = BUF_INIT(TARGET_URL_MAX);
+        _cleanup_(buf_done) struct buf out = BUF_INIT(TARGET_URL_MAX);
 
         buf_puts(&out, "http://h/metrics");
         assert_true(target_url_add_collectors(names, 0, &out));
@@ -104,7 +101,6 @@ TEST(collectors) {
         buf_puts(&out, "http://h/metrics?a=b");
         assert_true(target_url_add_collectors(names, 1, &out));
         assert_string_equal(out.data, "http://h/metrics?a=b&collect%5B%5D=cpu");
-        buf_done(&out);
 }
 
 TEST(is_valid) {
@@ -124,10 +120,9 @@ TEST(is_valid) {
 
 /* A query may hold a token. */
 TEST(to_log) {
-        struct buf url = BUF_INIT(TARGET_URL_MAX);
+        _cleanup_(buf_done) struct buf url = BUF_INIT(TARGET_URL_MAX);
 
         assert_string_equal(target_url_to_log(&url), "");
         buf_puts(&url, "http://h/metrics?token=hunter2");
         assert_string_equal(target_url_to_log(&url), "http://h/metrics");
-        buf_done(&url);
 }

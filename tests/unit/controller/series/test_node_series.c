@@ -234,10 +234,9 @@ TEST(a_page_that_is_full) {
         buf_done(&out);
         _cleanup_(freep) char *found = series(metrics);
         assert_non_null(strstr(found, "node-499"));
-        struct buf again = BUF_INIT(PAGE_MAX);
+        _cleanup_(buf_done) struct buf again = BUF_INIT(PAGE_MAX);
         metrics_render(metrics, &again);
         assert_non_null(strstr(again.data, "plimsoll_node_metrics_left_out_total 1\n"));
-        buf_done(&again);
 }
 
 struct reader {
@@ -283,9 +282,9 @@ TEST(many_copies) {
 }
 
 TEST(metrics_that_have_values) {
-        struct policy *policy = parse("");
-        struct node_series *nodes = node_series_new(NULL);
-        struct buf out = BUF_INIT(PAGE_MAX);
+        _cleanup_(policy_freep) struct policy *policy = parse("");
+        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(NULL);
+        _cleanup_(buf_done) struct buf out = BUF_INIT(PAGE_MAX);
 
         node_series_set_policy(nodes, policy);
         assert_int_equal(node_series_has(nodes, "cpu_usage_avg_5m"), -EAGAIN);
@@ -297,7 +296,4 @@ TEST(metrics_that_have_values) {
         node_series_samples(nodes, "cpu_usage_avg_5m", 0, &out);
         node_series_samples(nodes, "psi_usage_avg_5m", 0, &out); /* of another policy by now */
         assert_int_equal(out.len, 0);
-        buf_done(&out);
-        node_series_free(nodes);
-        policy_free(policy);
 }

@@ -501,7 +501,7 @@ TEST(numbers) {
                 {1e9, "1000000000.0"}, {(double)INFINITY, "1000000000.0"},
         };
         static const float ratios[] = {-1, 0, 0.004F, 0.005F, 0.555F, 1, 9.98F, 1e9F};
-        struct buf out = BUF_INIT(1024);
+        _cleanup_(buf_done) struct buf out = BUF_INIT(1024);
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 buf_clear(&out);
@@ -514,5 +514,4 @@ TEST(numbers) {
         buf_clear(&out);
         status_text_lines(NULL, "one\n\ntwo", &out);
         assert_string_equal(out.data, "[\"one\",\"\",\"two\"]");
-        buf_done(&out);
 }

@@ -122,7 +122,7 @@ TEST(rises_slowly_falls_at_once) {
         static const char *const offers[] = {
                 OFFER("\"0\""),    OFFER("\"2080\""), OFFER("\"4160\""), OFFER("\"6240\""),
                 OFFER("\"6400\""), OFFER("\"800\""),  OFFER("\"0\"")};
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         for (size_t i = 0; i < ARRAY_LEN(offers); i++)
                 api_answer(&f.api, 200, "{}", PATCH, offers[i]);
@@ -143,14 +143,13 @@ TEST(rises_slowly_falls_at_once) {
         expect_patch(&f);
         read_node(&f, 0.9);
         expect_patch(&f);
-        end(&f);
 }
 
 /* Not less than pods have taken is offered, or nothing. */
 TEST(less_than_is_taken) {
         static const char *const offers[] = {OFFER("null"), OFFER("\"0\""), OFFER("null"),
                                              OFFER("\"3500\""), OFFER("\"5580\"")};
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         for (size_t i = 0; i < ARRAY_LEN(offers); i++)
                 api_answer(&f.api, 200, "{}", PATCH, offers[i]);
@@ -169,12 +168,11 @@ TEST(less_than_is_taken) {
         api_wait_ms(&f.api, PERIOD_MS);
         read_node(&f, 0.25);
         expect_patch(&f);
-        end(&f);
 }
 
 /* Which pods there are is not known yet: they may have taken all of it. */
 TEST(pods_not_listed) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
         begin(&f, "  idle: {}\n", STATUS("\"6400\""));
@@ -192,12 +190,11 @@ TEST(pods_not_listed) {
         expect_patch(&f);
         read_node(&f, 0.1);
         expect_quiet(&f);
-        end(&f);
 }
 
 /* Of its predecessor's offer a replica takes nothing away before it knows better. */
 TEST(begins_with_what_is_there) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH, OFFER("\"6400\""));
         api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
@@ -212,12 +209,11 @@ TEST(begins_with_what_is_there) {
         api_wait_ms(&f.api, SILENT_MS);
         expect_patch(&f); /* it is not read any more */
         expect_quiet(&f);
-        end(&f);
 }
 
 /* While a node turns to another source, it may be read without a value. */
 TEST(value_is_gone) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
         begin(&f, "  idle: {}\n", STATUS("\"6400\""));
@@ -236,12 +232,11 @@ TEST(value_is_gone) {
                         expect_quiet(&f);
         }
         expect_patch(&f);
-        end(&f);
 }
 
 /* A standby, which asks some sources less often, may not know a node when it begins to lead. */
 TEST(not_read_when_it_begins_to_lead) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
         begin(&f, "  idle: {}\n", STATUS("\"6400\""));
@@ -251,12 +246,11 @@ TEST(not_read_when_it_begins_to_lead) {
         expect_quiet(&f);
         api_wait_ms(&f.api, AWAITED_MS);
         expect_patch(&f);
-        end(&f);
 }
 
 /* The next leader does not raise what the last one has just raised. */
 TEST(raised_by_another) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH, OFFER("\"6160\""));
         begin(&f, "  idle: {}\n", STATUS("\"2k\""));
@@ -267,7 +261,6 @@ TEST(raised_by_another) {
         api_wait_ms(&f.api, PERIOD_MS);
         read_node(&f, 0.25);
         expect_patch(&f);
-        end(&f);
 }
 
 /* Without spec.idle what there is goes, also after refusals; and who offers nothing is not touched.
@@ -299,7 +292,7 @@ TEST(switched_off) {
 /* Refusals are no trouble any more when the node carries what it must without a patch of ours. */
 TEST(refused_and_no_longer_wanted) {
         enum { REPORTED = 4 };
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         for (size_t i = 0; i < REPORTED; i++)
                 api_answer(&f.api, 403, "{\"message\":\"no\"}", PATCH, OFFER("\"0\""));
@@ -314,7 +307,6 @@ TEST(refused_and_no_longer_wanted) {
         see(&f, STATUS("\"0\""));
         expect_quiet(&f);
         assert_string_equal(publisher_trouble(f.publisher), "");
-        end(&f);
 }
 
 /* A kubelet has reset it, or the two maps differ, or somebody has written what is no amount. */
@@ -333,7 +325,7 @@ TEST(changed_by_others) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct fixture f = {0};
+                _cleanup_(end) struct fixture f = {0};
                 api_answer(&f.api, 200, "{}", PATCH, rows[i].offer);
                 begin(&f, "  idle: {}\n", STATUS("\"6400\""));
                 read_node(&f, 0.25);
@@ -341,13 +333,12 @@ TEST(changed_by_others) {
                 see(&f, rows[i].status);
                 expect_patch(&f);
                 expect_quiet(&f);
-                end(&f);
         }
 }
 
 /* A replica that does not lead sends nothing, not even what waits. */
 TEST(not_leading) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         begin(&f, "  idle: {}\n", "null");
         read_node(&f, 0.25);
@@ -358,12 +349,11 @@ TEST(not_leading) {
         publisher_cancel_all(f.publisher);
         api_run_quiet(&f.api);
         assert_int_equal(atomic_load(&f.api.rig.server.served), 0);
-        end(&f);
 }
 
 /* What it must carry is there before the patch is sent. */
 TEST(no_longer_wanted) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         begin(&f, "  idle: {}\n", "{}");
         read_node(&f, 0.9);
@@ -373,12 +363,11 @@ TEST(no_longer_wanted) {
         api_run_quiet(&f.api);
         assert_true(publisher_is_idle(f.publisher));
         assert_int_equal(atomic_load(&f.api.rig.server.served), 0);
-        end(&f);
 }
 
 /* A node that has gone and come back is no reason to rest. */
 TEST(not_found) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 404, "{}", PATCH, OFFER("\"0\""));
         api_answer(&f.api, 200, "{}", PATCH, OFFER("\"0\""));
@@ -386,13 +375,12 @@ TEST(not_found) {
         read_node(&f, 0.9);
         expect_patch(&f);
         expect_patch(&f);
-        end(&f);
 }
 
 /* Of many nodes it does not look at every tick. */
 TEST(many_nodes) {
         enum { NODES = 100000, LOOK_MS = 10000 };
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH, OFFER("\"0\""));
         begin(&f, "  idle: {}\n", "{}");
@@ -403,5 +391,4 @@ TEST(many_nodes) {
         api_wait_ms(&f.api, LOOK_MS);
         expect_patch(&f);
         f.offers->job_count -= NODES;
-        end(&f);
 }

@@ -87,7 +87,7 @@ static bool is_denied(void *userdata) {
 
 /* Denials in a row are about the account: there is a pause, and then one more attempt. */
 TEST(denied) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         answer(&f, DENIED_IN_A_ROW, 403, OF_NODE);
         answer(&f, 1, 200, OF_NODE);
@@ -102,12 +102,11 @@ TEST(denied) {
         api_run(&f.api, is_idle, &f);
         assert_int_equal(f.done, JOBS);
         assert_string_equal(f.kind->failures.trouble, "");
-        end(&f);
 }
 
 /* What failed is forgotten when no node needs the patch any more: nothing may succeed for long. */
 TEST(unwanted) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         answer(&f, DENIED_IN_A_ROW, 403, OF_NODE);
         begin(&f);
@@ -119,12 +118,11 @@ TEST(unwanted) {
         assert_string_equal(f.kind->failures.trouble, "");
         assert_int_equal(f.kind->failures.outages.failing, 0);
         assert_int_equal(f.kind->failures.failures_in_a_row, 0);
-        end(&f);
 }
 
 /* Whether it waits or is being sent, a job that is cancelled is idle, and has no event. */
 TEST(cancelled) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", OF_NODE, NULL);
         f.api.rig.server.script[0].holds = true;
@@ -143,12 +141,11 @@ TEST(cancelled) {
         api_run_quiet(&f.api);
         assert_int_equal(f.turns, 1);
         assert_int_equal(f.done, 0);
-        end(&f);
 }
 
 /* RBAC lacks the rule for one kind: the others are written all the same. */
 TEST(denied_of_one_kind) {
-        struct fixture f = {.expected = DENIED_IN_A_ROW};
+        _cleanup_(end) struct fixture f = {.expected = DENIED_IN_A_ROW};
 
         answer(&f, DENIED_IN_A_ROW, 403, OF_STATUS);
         answer(&f, FEW, 200, OF_NODE);
@@ -163,13 +160,12 @@ TEST(denied_of_one_kind) {
         api_run(&f.api, is_patched, &f);
         assert_int_equal(f.others->queue.len, 1);
         assert_string_equal(f.kind->failures.trouble, "");
-        end(&f);
 }
 
 /* The first kind goes first, though it was pushed last; but after ten of its patches, one of
  * another kind goes before the next. */
 TEST(order_of_kinds) {
-        struct fixture f = {.expected = JOBS + FEW};
+        _cleanup_(end) struct fixture f = {.expected = JOBS + FEW};
 
         api_answer_usually(&f.api, 200, "{}", "PATCH");
         begin_at(&f, 10);
@@ -178,5 +174,4 @@ TEST(order_of_kinds) {
         push(f.jobs, JOBS);
         api_run(&f.api, is_patched, &f);
         assert_string_equal(f.order, "nnnnnnnnnnsnnnnnnnssss");
-        end(&f);
 }

@@ -56,7 +56,7 @@ static void tell(struct fixture *f, enum event_reason reason, const char *name) 
 }
 
 TEST(one_event) {
-        struct fixture f = {0};
+        _cleanup_(stop) struct fixture f = {0};
 
         scripted_add(
                 &f.api.rig.server,
@@ -78,12 +78,11 @@ TEST(one_event) {
         tell(&f, EVENT_NODE_OVERLOADED, "node-1");
         run_until(&f, 1);
         assert_true(count(&f, "NodeOverloaded", "sent") == 1);
-        stop(&f);
 }
 
 TEST(counts_for_an_hour) {
         static const char first[] = "/node-1.plimsoll-load-stale?";
-        struct fixture f = {0};
+        _cleanup_(stop) struct fixture f = {0};
 
         api_answer(&f.api, 201, "{}", first, "\"count\":1}");
         api_answer(&f.api, 201, "{}", "/node-2.plimsoll-load-stale?", "\"count\":1}");
@@ -100,12 +99,11 @@ TEST(counts_for_an_hour) {
         run_until(&f, 3); /* the loop's time is that of its turn */
         tell(&f, EVENT_NODE_LOAD_STALE, "node-1");
         run_until(&f, 4);
-        stop(&f);
 }
 
 TEST(all_at_once) {
         enum { NODES = 5000, A_MINUTE = 10 };
-        struct fixture f = {0};
+        _cleanup_(stop) struct fixture f = {0};
         char name[32];
 
         for (size_t i = 0; i < A_MINUTE; i++)
@@ -125,14 +123,13 @@ TEST(all_at_once) {
         run_until(&f, A_MINUTE + 2);
         assert_true(count(&f, "NodeLoadStale", "sent") == A_MINUTE + 1);
         assert_true(count(&f, "NodeLoadStale", "dropped") == 0);
-        stop(&f);
 }
 
 /* While the API server hangs, no more Events wait than there is room for. */
 TEST(queue_is_full) {
         enum { A_MINUTE = 10, MINUTES = 5, ROOM = 32 };
         static char names[MINUTES * A_MINUTE][32];
-        struct fixture f = {0};
+        _cleanup_(stop) struct fixture f = {0};
 
         scripted_add_usual(&f.api.rig.server, (struct scripted_reply){.expect = {"PATCH "},
                                                                       .response = xstrdup(""),
@@ -147,11 +144,10 @@ TEST(queue_is_full) {
         double dropped = count(&f, "NodeOverloaded", "dropped");
         assert_true(dropped > 0);
         assert_true(dropped + count(&f, "NodeOverloaded", "failed") == MINUTES * A_MINUTE - ROOM);
-        stop(&f);
 }
 
 TEST(a_refusal_is_no_end) {
-        struct fixture f = {0};
+        _cleanup_(stop) struct fixture f = {0};
 
         api_answer(&f.api, 403, "{}", "node-1", NULL);
         api_answer(&f.api, 403, "{}", "node-2", NULL);
@@ -163,11 +159,10 @@ TEST(a_refusal_is_no_end) {
         run_until(&f, 3);
         assert_true(count(&f, "NodeOverloaded", "failed") == 2);
         assert_true(count(&f, "NodeOverloaded", "sent") == 1);
-        stop(&f);
 }
 
 TEST(only_the_writer_tells) {
-        struct fixture f = {0};
+        _cleanup_(stop) struct fixture f = {0};
 
         api_answer(&f.api, 201, "{}", "node-3", NULL);
         start(&f);
@@ -179,16 +174,14 @@ TEST(only_the_writer_tells) {
         recorder_set_writer(f.recorder, &no_fence);
         tell(&f, EVENT_NODE_OVERLOADED, "node-3");
         run_until(&f, 1);
-        stop(&f);
 }
 
 /* jansson refuses it; nothing else may. */
 TEST(a_message_that_is_no_utf8) {
-        struct fixture f = {0};
+        _cleanup_(stop) struct fixture f = {0};
 
         start(&f);
         tell(&f, EVENT_NODE_OVERLOADED, "node-\xff");
         run_until(&f, 0);
         assert_true(count(&f, "NodeOverloaded", "dropped") == 1);
-        stop(&f);
 }

@@ -110,7 +110,7 @@ TEST(unknown_load) {
 
         for (size_t i = 0; i < 2; i++) {
                 bool falls_silent = i == 0;
-                struct fixture f = {0};
+                _cleanup_(end) struct fixture f = {0};
                 api_answer(&f.api, 200, "{}", PATCH_OF("hot"), REMOVED);
                 begin(&f, ours);
                 api_wait_ms(&f.api, AWAITED_MS);
@@ -125,13 +125,12 @@ TEST(unknown_load) {
                         api_wait_ms(&f.api, AWAITED_MS);
                 }
                 expect_patch(&f);
-                end(&f);
         }
 }
 
 /* A standby, which asks some sources less often, may not know a node when it begins to lead. */
 TEST(not_read_when_it_begins_to_lead) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH_OF("hot"), REMOVED);
         begin(&f, "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]");
@@ -143,7 +142,6 @@ TEST(not_read_when_it_begins_to_lead) {
         expect_quiet(&f);
         api_wait_ms(&f.api, AWAITED_MS);
         expect_patch(&f);
-        end(&f);
 }
 
 /* A change is followed by a rest, even where the node has gone in the meantime. */
@@ -151,7 +149,7 @@ TEST(rests) {
         static const int statuses[] = {200, 404};
 
         for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
-                struct fixture f = {0};
+                _cleanup_(end) struct fixture f = {0};
                 api_answer(&f.api, statuses[i], "{}", PATCH_OF("hot"), ADDED);
                 api_answer(&f.api, 200, "{}", PATCH_OF("hot"), ADDED);
                 begin(&f, "null");
@@ -166,13 +164,12 @@ TEST(rests) {
                 api_wait_ms(&f.api, 5000);
                 read_all(&f, 0.9);
                 expect_patch(&f);
-                end(&f);
         }
 }
 
 /* Logged when it begins, and again for a node that has come back. */
 TEST(failing) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         for (size_t i = 0; i < 3; i++)
                 api_answer(&f.api, 422, "{\"message\":\"no\"}", PATCH_OF("hot"), ADDED);
@@ -188,13 +185,12 @@ TEST(failing) {
                 assert_int_equal(api_logged(&f.api, "what=taints node=hot reason=invalid"),
                                  i == 1 ? 0 : 1);
         }
-        end(&f);
 }
 
 /* Refusals are no trouble any more when the node carries what it must without a patch of ours. */
 TEST(failing_and_no_longer_wanted) {
         enum { REPORTED = 4, LONGEST_MS = 60000 };
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         for (size_t i = 0; i < REPORTED; i++)
                 api_answer(&f.api, 422, "{\"message\":\"no\"}", PATCH_OF("hot"), ADDED);
@@ -211,12 +207,11 @@ TEST(failing_and_no_longer_wanted) {
         taint_writer_seen(&f.hot, ours);
         expect_quiet(&f);
         assert_string_equal(publisher_trouble(f.publisher), "");
-        end(&f);
 }
 
 /* Who stops leading sends nothing, not even what waits. */
 TEST(stopped) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         begin(&f, "null");
         api_wait_ms(&f.api, AWAITED_MS);
@@ -229,13 +224,12 @@ TEST(stopped) {
         read_all(&f, 0.9);
         taint_writer_tick(f.writer, false);
         assert_true(publisher_is_idle(f.publisher));
-        end(&f);
 }
 
 /* Of many nodes not all are looked at every time. */
 TEST(many_nodes) {
         enum { MANY = 25000, LOOK_EVERY_MS = MANY / 10 };
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH_OF("hot"), ADDED);
         begin(&f, "null");
@@ -253,7 +247,6 @@ TEST(many_nodes) {
         for (size_t i = 0; i < MANY; i++)
                 publisher_remove(&nodes[i].job);
         free(nodes);
-        end(&f);
 }
 
 /* A cluster of its own next to the two nodes, which are taken out: each node is read once in an
@@ -345,7 +338,7 @@ TEST(busy_all_over) {
 /* Readings of two sources are no more samples than those of one. */
 TEST(two_sources) {
         enum { PER_INTERVAL = 8 };
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH_OF("hot"), ADDED);
         begin(&f, "null");
@@ -361,7 +354,6 @@ TEST(two_sources) {
         api_wait_ms(&f.api, INTERVAL_MS);
         read_all(&f, 0.9);
         expect_patch(&f);
-        end(&f);
 }
 
 /* While a window is too empty, its node keeps what it carries, and does not count for the others.
@@ -372,7 +364,7 @@ TEST(partial_windows) {
         const struct plan_values partial = {.usable = 1, .provisional = 1, .ratio = {0.9}};
 
         for (size_t i = 0; i < ARRAY_LEN(carried); i++) {
-                struct fixture f = {0};
+                _cleanup_(end) struct fixture f = {0};
                 begin(&f, carried[i]);
                 for (int64_t ms = 0; ms < 3 * AWAITED_MS; ms += INTERVAL_MS) {
                         api_wait_ms(&f.api, INTERVAL_MS);
@@ -380,14 +372,13 @@ TEST(partial_windows) {
                         read_node(&f, &f.idle, &f.idle_track, 0.9);
                         expect_quiet(&f);
                 }
-                end(&f);
         }
 }
 
 /* What a predecessor left stays until enough nodes are known: the first one that is known is no
  * measure for itself. */
 TEST(first_known) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         begin(&f, "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]");
         for (int64_t ms = 0; ms < 3 * AWAITED_MS; ms += INTERVAL_MS) {
@@ -397,13 +388,12 @@ TEST(first_known) {
                         read_node(&f, &f.idle, &f.idle_track, 0.1);
                 expect_quiet(&f);
         }
-        end(&f);
 }
 
 /* Each attempt that fails makes the next one later. */
 TEST(backs_off) {
         enum { FAILURES = 8, MAX_PAUSE_MS = RETRY_MS + 300000 };
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
         size_t within = 0;
 
         for (size_t i = 0; i < FAILURES; i++)
@@ -420,5 +410,4 @@ TEST(backs_off) {
                 api_wait_ms(&f.api, pause_ms);
         }
         assert_true(within < FAILURES);
-        end(&f);
 }

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "controller/writing/token_bucket.h"
-#include "tests/unit/fixture/draw.h"
 
 /* Looked at whenever: never more than the rate and one burst, and no less than the rate if every
  * moment is used that it names. */
@@ -31,19 +30,5 @@ TEST(never_more_than_the_rate) {
                 }
                 /* A look is at most a millisecond late. */
                 assert_true(sent >= 2000 * 0.8 || per_s > 1000);
-        }
-}
-
-TEST(bursts) {
-        struct token_bucket bucket;
-        int64_t now = 0;
-
-        token_bucket_init(&bucket, 50, now);
-        for (int i = 0; i < 10000; i++) {
-                now += draw_below(1000);
-                bool has_token = token_bucket_has(&bucket, now);
-                assert_true(bucket.tokens >= 0 && bucket.tokens <= 5);
-                assert_true(has_token == (bucket.tokens >= 1));
-                bucket.tokens -= fmin(bucket.tokens, draw_below(6));
         }
 }

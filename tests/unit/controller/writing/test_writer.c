@@ -105,7 +105,7 @@ static void wait_for_turn(struct fixture *f) {
 
 /* A mean that moved, and moved back before the patch was sent: the turn passes without one. */
 TEST(nothing_left_to_write) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH, "0.20000");
         begin(&f, true);
@@ -120,12 +120,11 @@ TEST(nothing_left_to_write) {
         assert_true(count(&f, "plimsoll_syncs_unchanged_total") == 1);
         read_node(&f, 0.25); /* not before the next turn */
         assert_true(writer_is_idle(f.writer));
-        end(&f);
 }
 
 /* Load that changes does not wait for the node's turn. */
 TEST(written_early) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH, "0.20000");
         api_answer(&f.api, 200, "{}", PATCH, "0.40000");
@@ -138,12 +137,11 @@ TEST(written_early) {
         assert_true(writer_is_idle(f.writer));
         read_node(&f, 0.4);
         api_run(&f.api, is_settled, &f);
-        end(&f);
 }
 
 /* What failed is written with the first reading after the back-off, not only at the next turn. */
 TEST(failed) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH, "0.20000");
         api_answer(&f.api, 422, "{}", PATCH, "0.40000");
@@ -160,7 +158,6 @@ TEST(failed) {
         api_wait_ms(&f.api, MS_PER_MIN); /* longer than any back-off */
         read_node(&f, 0.5);
         api_run(&f.api, is_settled, &f);
-        end(&f);
 }
 
 static void wait_for_test(void *userdata) {
@@ -271,7 +268,7 @@ TEST(made_anew) {
         static char uid[] = "0-1";
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct fixture f = {.listed.uid = uid};
+                _cleanup_(end) struct fixture f = {.listed.uid = uid};
                 api_answer(&f.api, rows[i].status, rows[i].body, PATCH,
                            "{\"metadata\":{\"uid\":\"0-1\",\"annotations\":{\"cpu_usage_avg_5m\":");
                 begin(&f, true);
@@ -279,25 +276,23 @@ TEST(made_anew) {
                 api_run(&f.api, is_settled, &f);
                 assert_int_equal(writer_failing(f.writer), rows[i].failing);
                 assert_true(f.track.record->metrics[0].at_unix_ms == PLAN_NEVER);
-                end(&f);
         }
 }
 
 /* --once, and no value of the node can be used: that is no patch, and the end. */
 TEST(nothing_to_write_once) {
-        struct fixture f = {.ratio = -1};
+        _cleanup_(end) struct fixture f = {.ratio = -1};
 
         begin(&f, false);
         writer_push_all(f.writer);
         assert_false(writer_is_idle(f.writer));
         api_run(&f.api, is_settled, &f);
         assert_true(count(&f, "plimsoll_syncs_unchanged_total") == 0);
-        end(&f);
 }
 
 /* The Lease is given back once, though the publisher is idle twice. */
 TEST(stops_once) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         begin(&f, true);
         read_node(&f, 0.2);
@@ -306,16 +301,14 @@ TEST(stops_once) {
         assert_int_equal(f.stopped, 1);
         api_run_quiet(&f.api);
         assert_int_equal(f.stopped, 1);
-        end(&f);
 }
 
 /* A time in the past: whatever carries this fence is not sent. */
 TEST(dry_run) {
-        struct fixture f = {.is_dry_run = true};
+        _cleanup_(end) struct fixture f = {.is_dry_run = true};
 
         begin(&f, true);
         struct kube_fence fence = writer_fence(f.writer);
         assert_true(fence.until_mono_ms(fence.userdata) < loop_now_mono_ms(f.api.rig.loop));
         assert_false(writer_is_active(f.writer));
-        end(&f);
 }

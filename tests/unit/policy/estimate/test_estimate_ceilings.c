@@ -46,7 +46,7 @@ TEST(workloads) {
 /* More were held than there may be; when their pods are gone, what is over goes. */
 TEST(no_longer_held) {
         enum { HELD = WORKLOADS_MAX + 100 };
-        struct workload_set *workloads = workload_set_new();
+        _cleanup_(workload_set_freep) struct workload_set *workloads = workload_set_new();
         struct workload **held = xcalloc(HELD, sizeof(struct workload *));
 
         for (int i = 0; i < HELD; i++) {
@@ -59,12 +59,11 @@ TEST(no_longer_held) {
         assert_int_equal(workload_set_count(workloads), WORKLOADS_MAX);
         assert_non_null(workload_set_find(workloads, "d/w100", 6));
         free(held);
-        workload_set_free(workloads);
 }
 
 /* The only one that nobody holds makes room; where all are held, there are more. */
 TEST(held_workloads) {
-        struct workload_set *workloads = workload_set_new();
+        _cleanup_(workload_set_freep) struct workload_set *workloads = workload_set_new();
 
         for (int i = 1; i <= WORKLOADS_MAX; i++) {
                 struct workload *workload = workload_numbered(workloads, i);
@@ -78,5 +77,4 @@ TEST(held_workloads) {
         assert_int_equal(workload_set_count(workloads), WORKLOADS_MAX);
         (void)workload_numbered(workloads, -2);
         assert_int_equal(workload_set_count(workloads), WORKLOADS_MAX + 1);
-        workload_set_free(workloads);
 }

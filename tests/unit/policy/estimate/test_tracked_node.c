@@ -86,7 +86,7 @@ static void move_pods(struct fixture *fixture, struct past_pod *pods, int64_t no
 }
 
 static void check_history(struct past_pod *pods) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
 
         for (int64_t now_s = 0; now_s < SPAN_S; now_s++) {
                 move_pods(&fixture, pods, now_s);
@@ -97,7 +97,6 @@ static void check_history(struct past_pod *pods) {
                         fail_msg("second %lld: %g cores, the pods use %g", (long long)now_s,
                                  used_cores(&fixture), truth);
         }
-        end_fixture(&fixture);
 }
 
 TEST(integral) {
@@ -115,7 +114,7 @@ TEST(integral) {
 
 /* What no pod uses is the base's: pods that come next to it are not taken for larger ones. */
 TEST(base) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         int64_t now = 1000000;
 
         for (int i = 0; i < 20; i++, now += SYNC_MS)
@@ -123,12 +122,11 @@ TEST(base) {
         assert_float_equal(base_cores(&fixture), 6, 0.1);
         bind_pod(&fixture, 1, NULL, 1, now);
         assert_float_equal(used_cores(&fixture), 7, 0.1);
-        end_fixture(&fixture);
 }
 
 /* What a pod uses beyond what was expected leaves with it. */
 TEST(pod_beyond_its_request) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         int64_t now = 1000000;
 
         for (int i = 0; i < 10; i++, now += SYNC_MS)
@@ -141,12 +139,11 @@ TEST(pod_beyond_its_request) {
         assert_float_equal(used_cores(&fixture), 9, 0.5);
         end_pod(&fixture, 1, 1, now);
         assert_float_equal(used_cores(&fixture), 4, 2);
-        end_fixture(&fixture);
 }
 
 /* A pod that pulls its image counts whole, takes nothing from a reading, and teaches nothing. */
 TEST(pod_that_waits) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         int64_t now = 1000000;
 
         read_cores(&fixture, 4, now);
@@ -171,7 +168,6 @@ TEST(pod_that_waits) {
         end_pod(&fixture, 2, 3, now); /* never ran */
         end_pod(&fixture, 2, 3, now);
         assert_float_equal(used_cores(&fixture), 4, 0.5);
-        end_fixture(&fixture);
 }
 
 static void resize_pod(struct fixture *fixture, uint64_t id, double from, double to) {
@@ -194,7 +190,7 @@ TEST(pod_that_is_resized) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct fixture fixture = begin_fixture();
+                _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
                 int64_t now = 1000000;
                 bind_pod(&fixture, 1, NULL, rows[i].from, now - WINDOW_MS);
                 bind_pod(&fixture, 2, NULL, 1, TRACKED_NEVER);
@@ -214,12 +210,11 @@ TEST(pod_that_is_resized) {
                 resize_pod(&fixture, 99, 1, 50);
                 assert_float_equal(used_cores(&fixture), 1, 1e-5);
                 assert_float_equal(fixture.node.requested.of[ESTIMATE_CPU], 1, 1e-6);
-                end_fixture(&fixture);
         }
 }
 
 TEST(learned_pod_that_is_resized) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         int64_t now = 1000000;
 
         read_cores(&fixture, 4, now);
@@ -233,13 +228,12 @@ TEST(learned_pod_that_is_resized) {
         resize_pod(&fixture, 4, 3, 6);
         assert_float_equal(used_cores(&fixture), before, 1e-5);
         assert_float_equal(fixture.node.requested.of[ESTIMATE_CPU], 15, 1e-6);
-        end_fixture(&fixture);
 }
 
 /* A pod that the readings held before anybody knew of it was taken for base, and is no longer; its
  * workload is not taught that nothing came with it. */
 TEST(pod_that_is_known_late) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         int64_t now = 1000000;
 
         for (int i = 0; i < 20; i++, now += SYNC_MS)
@@ -249,13 +243,12 @@ TEST(pod_that_is_known_late) {
         assert_float_equal(base_cores(&fixture), 4, 0.2);
         read_cores(&fixture, 6, now);
         assert_false(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
-        end_fixture(&fixture);
 }
 
 /* An extender that starts again knows since when pods run, so what its first reading holds of them:
  * the second one teaches what has come since. */
 TEST(second_reading_teaches) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
 
         read_cores(&fixture, 1, 1000000);
         bind_pod(&fixture, 1, "d/w", 1, 1000000 - WINDOW_MS / 2);
@@ -263,14 +256,13 @@ TEST(second_reading_teaches) {
         assert_true(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
         assert_true(learned_cores(&fixture, "d/w") >
                     1.1); /* it used two, and was expected to use one */
-        end_fixture(&fixture);
 }
 
 /* When all pods are known, the reading that was there before them is shared again. */
 TEST(begin_again) {
         static const struct cluster_load tenth = {{{0.1, 1}}, {0}};
         const struct pod_load request = request_of(1);
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
 
         tracked_node_begin_again(&fixture.node, &whole);
         for (uint64_t id = 1; id <= 10; id++)
@@ -284,7 +276,6 @@ TEST(begin_again) {
                 tracked_node_expect_again(&fixture.node, id, &request, &tenth);
         tracked_node_begin_again(&fixture.node, &tenth);
         assert_float_equal((float)used_cores(&fixture), (float)(2 + 0.1), 1e-6);
-        end_fixture(&fixture);
 }
 
 /* What no reading is, and pods of which nothing more can be learned, leave numbers as they are. */
@@ -322,7 +313,7 @@ TEST(noise) {
 
 /* Without pods the first reading is the base, however far that is from what was expected. */
 TEST(first_reading) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
 
         read_cores(&fixture, 60, 1000000);
         assert_float_equal(used_cores(&fixture), 60, 1e-6);
@@ -334,12 +325,11 @@ TEST(first_reading) {
         end_fixture(&idle);
         read_cores(&fixture, 20, 1000000 + SYNC_MS); /* from then on jumps are not believed whole */
         assert_true(used_cores(&fixture) > 50);
-        end_fixture(&fixture);
 }
 
 /* A pod without an owner that comes with one of a workload is no part of what the workload uses. */
 TEST(bare_pod) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         int64_t now = 1000000;
 
         for (int i = 0; i < 10; i++, now += SYNC_MS)
@@ -351,7 +341,6 @@ TEST(bare_pod) {
                 read_cores(&fixture, 12.2, now);
         }
         assert_true(learned_cores(&fixture, "d/w") < 1.5);
-        end_fixture(&fixture);
 }
 
 /* Pods that came and went do not pile up where memory is not read, nothing is, or no longer is. */
@@ -359,7 +348,7 @@ TEST(forgetting) {
         enum { CHURN = 3000, LIFE_S = 10 };
 
         for (int kind = 0; kind < 3; kind++) {
-                struct fixture fixture = begin_fixture();
+                _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
                 for (int i = 0; i < CHURN; i++) {
                         int64_t at_ms = (10000 + (int64_t)i * LIFE_S) * STEP_MS;
                         if (kind == 0 || (kind == 1 && i == 0))
@@ -368,14 +357,13 @@ TEST(forgetting) {
                         end_pod(&fixture, (uint64_t)i + 1, 1, at_ms + LIFE_S * STEP_MS);
                 }
                 assert_true(fixture.node.pod_cap <= 512);
-                end_fixture(&fixture);
         }
 }
 
 /* A pod that was gone and comes again, as with a backup of the API server, can go again. */
 TEST(comes_again) {
         const int64_t at = 1000000;
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
 
         bind_pod(&fixture, 1, NULL, 1, 0);
         bind_pod(&fixture, 2, NULL, 1, 0);
@@ -387,13 +375,12 @@ TEST(comes_again) {
         end_pod(&fixture, 2, 1, at + TRACKED_UNREAD_MS + 2);
         assert_int_equal(fixture.node.gone_count, 2);
         assert_true(fixture.node.pods_used.of[ESTIMATE_CPU] == 0);
-        end_fixture(&fixture);
 }
 
 /* More pods that went, and more workloads, than a node is expected to have. */
 TEST(ceilings) {
         enum { WORKLOADS = TRACKED_MAX_CHANGES + 6, GONE = TRACKED_MAX_GONE + 10 };
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         char name[32];
         int learned = 0;
 
@@ -412,7 +399,6 @@ TEST(ceilings) {
         }
         assert_int_equal(fixture.node.gone_count, TRACKED_MAX_GONE);
         assert_int_equal(fixture.node.pod_count, WORKLOADS + TRACKED_MAX_GONE);
-        end_fixture(&fixture);
 }
 
 /* More workloads come in one window than a reading teaches: what the pods of the last one are
@@ -420,7 +406,7 @@ TEST(ceilings) {
 TEST(more_workloads_than_are_taught) {
         enum { SMALL = TRACKED_MAX_CHANGES };
         static const struct workload_facts known = {"d/large", 7, 0, 30, true, 30, 0.99};
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         char name[32];
 
         workload_set_import(fixture.workloads, &known);
@@ -439,13 +425,12 @@ TEST(more_workloads_than_are_taught) {
                 if (fabs(cores - 0.1) > 0.01)
                         fail_msg("%g cores", cores);
         }
-        end_fixture(&fixture);
 }
 
 /* Without a capacity readings say nothing; without a reading a node has the cluster's base. */
 TEST(unread) {
         static const struct cluster_load tenth = {{{0.5, 1}}, {0.1, 0.2}};
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         const struct pod_load request = request_of(8);
 
         tracked_node_bind(&fixture.node, 1, NULL, &request, 0, &tenth);
@@ -455,7 +440,6 @@ TEST(unread) {
         read_cores(&fixture, 4, 1000000);
         assert_int_equal(fixture.node.readings[ESTIMATE_CPU].window_ms, 0);
         assert_true(tracked_node_usage_ratio(&fixture.node, ESTIMATE_CPU, &tenth) <= 0);
-        end_fixture(&fixture);
 }
 
 static double margin_cores(const struct fixture *fixture) {
@@ -464,7 +448,7 @@ static double margin_cores(const struct fixture *fixture) {
 
 /* Of pods that nobody knows it is wide; a reading narrows it, and it leaves with them. */
 TEST(margin) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
 
         assert_true(margin_cores(&fixture) <= 0);
         bind_pod(&fixture, 1, "web", 1, 0);
@@ -483,5 +467,4 @@ TEST(margin) {
         assert_true(margin_cores(&fixture) < 1e-3);
         fixture.node.capacity = (struct pod_load){0};
         assert_true(margin_cores(&fixture) <= 0);
-        end_fixture(&fixture);
 }

@@ -13,7 +13,7 @@ static struct workload_facts facts_of(const struct fixture *fixture) {
 }
 
 TEST(counted_in_their_workload) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
 
         bind_pod(&fixture, 1, "d/w", 1, 1000000);
         bind_pod(&fixture, 2, "d/w", 2, 1000000);
@@ -22,12 +22,11 @@ TEST(counted_in_their_workload) {
         end_pod(&fixture, 1, 1, 1000000);
         assert_int_equal(facts_of(&fixture).pods, 1);
         assert_true(facts_of(&fixture).request_cores == 2);
-        end_fixture(&fixture);
 }
 
 /* A workload of which nothing was learned goes with its last pod, and that with the node. */
 TEST(let_go) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
 
         bind_pod(&fixture, 1, "d/w", 1, TRACKED_NEVER);
         assert_int_equal(workload_set_count(fixture.workloads), 1);
@@ -37,7 +36,6 @@ TEST(let_go) {
         tracked_node_done(&fixture.node, fixture.workloads);
         assert_int_equal(workload_set_count(fixture.workloads), 0);
         assert_int_equal(fixture.node.pod_count, 0);
-        end_fixture(&fixture);
 }
 
 static void read_memory(struct fixture *fixture, int64_t ends_unix_ms) {
@@ -53,7 +51,7 @@ static void read_memory(struct fixture *fixture, int64_t ends_unix_ms) {
  * one before it of CPU. A resource that was never read may still hold it. */
 TEST(kept_while_a_window_holds_it) {
         for (int has_memory = 0; has_memory < 2; has_memory++) {
-                struct fixture fixture = begin_fixture();
+                _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
                 int64_t gone = 1000000, now = gone;
                 bind_pod(&fixture, 1, NULL, 1, 0);
                 read_cores(&fixture, 2, now);
@@ -71,14 +69,13 @@ TEST(kept_while_a_window_holds_it) {
                                 fail_msg("memory %d, reading %d: %zu", has_memory, i,
                                          fixture.node.pod_count);
                 }
-                end_fixture(&fixture);
         }
 }
 
 /* A pod is known to have started when readings have held it for long: what it uses was taken for
  * base, and its workload is not taught that nothing came with it. */
 TEST(start_that_is_known_late) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         int64_t now = 1000000;
 
         for (int i = 0; i < 20; i++, now += SYNC_MS)
@@ -90,7 +87,6 @@ TEST(start_that_is_known_late) {
         assert_float_equal(used_cores(&fixture), 6, 0.2);
         read_cores(&fixture, 6, now);
         assert_false(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
-        end_fixture(&fixture);
 }
 
 /* How far a resize moves what is expected is how little is known of it then. */
@@ -105,14 +101,13 @@ TEST(less_is_known_after_a_resize) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct fixture fixture = begin_fixture();
+                _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
                 const struct pod_load from = request_of(rows[i].from), to = request_of(rows[i].to);
                 bind_pod(&fixture, 1, NULL, rows[i].from, 0);
                 fixture.node.pods[0].variance[ESTIMATE_CPU] = (float)rows[i].before;
                 tracked_node_resize(&fixture.node, 1, &from, &to, &whole);
                 assert_float_equal(fixture.node.pods[0].variance[ESTIMATE_CPU],
                                    (float)rows[i].after, 1e-5);
-                end_fixture(&fixture);
         }
 }
 
@@ -145,12 +140,11 @@ TEST(begun_again) {
 }
 
 TEST(node_of_one_core) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
 
         fixture.node.capacity.of[ESTIMATE_CPU] = 1;
         bind_pod(&fixture, 1, NULL, 0.5, TRACKED_NEVER);
         assert_float_equal((float)tracked_node_usage_ratio(&fixture.node, ESTIMATE_CPU, &whole),
                            0.5, 1e-6);
         assert_true(tracked_node_margin_ratio(&fixture.node, ESTIMATE_CPU) > 0);
-        end_fixture(&fixture);
 }

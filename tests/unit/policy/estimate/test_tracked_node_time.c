@@ -8,7 +8,7 @@ TEST(clock_set_back) {
         static const struct {
                 int64_t at, moved_to;
         } rows[] = {{1000000, 1000000}, {1000050, 999950}, {TRACKED_NEVER, TRACKED_NEVER}};
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 bind_pod(&fixture, 2 * i + 1, NULL, 1, rows[i].at);
@@ -20,13 +20,12 @@ TEST(clock_set_back) {
                 assert_true(fixture.node.pods[2 * i].runs_unix_ms == rows[i].moved_to);
                 assert_true(fixture.node.pods[2 * i + 1].gone_unix_ms == rows[i].moved_to);
         }
-        end_fixture(&fixture);
 }
 
 /* However long the window is, it is known which pods it still shows. */
 TEST(long_window) {
         enum { HOUR_MS = 60 * MINUTE_MS };
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
 
         bind_pod(&fixture, 1, NULL, 4, 0);
         for (int64_t now = 2 * HOUR_MS; now < 4 * (int64_t)HOUR_MS; now += SYNC_MS) {
@@ -42,14 +41,13 @@ TEST(long_window) {
                                  (int)((now - 2 * HOUR_MS) / MINUTE_MS), used_cores(&fixture));
         }
         assert_int_equal(fixture.node.pod_count, 0);
-        end_fixture(&fixture);
 }
 
 /* A pod that started while the clock was ahead runs in the windows after it was set back: what it
  * uses is not taken for base, and it is not learned that such a pod uses nothing. */
 TEST(start_before_the_clock_is_set_back) {
         const int64_t now = 1000000, ahead_ms = 20 * (int64_t)MINUTE_MS;
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
 
         read_cores(&fixture, 2, now);
         bind_pod(&fixture, 1, "d/w", 4, now + ahead_ms);
@@ -60,18 +58,16 @@ TEST(start_before_the_clock_is_set_back) {
                 assert_true(fabs(used_cores(&fixture) - 6) < 0.1);
         }
         assert_true(fabs(learned_cores(&fixture, "d/w") - 4) < 0.1);
-        end_fixture(&fixture);
 }
 
 TEST(part) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
 
         bind_pod(&fixture, 1, NULL, 1, 1000000 - WINDOW_MS / 2);
         read_cores(&fixture, 1, 1000000);
         assert_float_equal(tracked_node_part(&fixture.node, 1, ESTIMATE_CPU), 0.5, 1e-9);
         assert_true(tracked_node_part(&fixture.node, 1, ESTIMATE_MEM) == 0); /* never read */
         assert_true(tracked_node_part(&fixture.node, 2, ESTIMATE_CPU) == 0);
-        end_fixture(&fixture);
 }
 
 /* Of a mean over 5 minutes and one over the last 2 it follows what the 3 before them were: a pod
@@ -100,19 +96,18 @@ TEST(two_windows) {
 
 /* A window that was begun a minute ago holds a pod of that minute whole. */
 TEST(young_window) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         int64_t now = 1000000;
 
         bind_pod(&fixture, 1, NULL, 1, now - MINUTE_MS);
         const struct tracked_reading reading = {5 / CORES, now - MINUTE_MS, now, WINDOW_MS};
         tracked_node_read(&fixture.node, fixture.workloads, ESTIMATE_CPU, &reading, NULL, &whole);
         assert_float_equal(used_cores(&fixture), 5, 0.5);
-        end_fixture(&fixture);
 }
 
 /* Two readings far apart say nothing of the pods that came in between. */
 TEST(gap) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         int64_t now = 1000000;
 
         read_cores(&fixture, 4, now);
@@ -123,13 +118,12 @@ TEST(gap) {
         bind_pod(&fixture, 2, "d/w", 1, now + 2 * MINUTE_MS);
         read_cores(&fixture, 24, now);
         assert_false(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
-        end_fixture(&fixture);
 }
 
 /* The watch was away: pods that ended in the meantime were in no later window, and the next reading
  * says nothing of their workload. */
 TEST(end_that_is_known_late) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         int64_t now = 1000000;
 
         for (uint64_t id = 1; id <= 8; id++)
@@ -141,19 +135,17 @@ TEST(end_that_is_known_late) {
         read_cores(&fixture, 2, now + 6 * (int64_t)WINDOW_MS);
         assert_false(workload_is_learned(workload_set_find(fixture.workloads, "d/w", 3)));
         assert_float_equal(used_cores(&fixture), 2, 0.5);
-        end_fixture(&fixture);
 }
 
 /* A node is busy while it joins, and idle from then on: it is not taken for a busy one for long. */
 TEST(busy_first_minute) {
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         int64_t now = 1000000;
 
         read_cores(&fixture, 0.6 * CORES, now);
         for (int i = 0; i < 8; i++)
                 read_cores(&fixture, 0.05 * CORES, now += SYNC_MS);
         assert_true(used_cores(&fixture) < 0.1 * CORES);
-        end_fixture(&fixture);
 }
 
 /* What all pods of a node use changes for good: that is no noise. */
@@ -161,7 +153,7 @@ TEST(step) {
         static const double ratios[][2] = {{0.2, 0.8}, {0.75, 0.15}};
 
         for (size_t row = 0; row < ARRAY_LEN(ratios); row++) {
-                struct fixture fixture = begin_fixture();
+                _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
                 int64_t now = 1000000;
                 for (uint64_t id = 1; id <= 20; id++)
                         bind_pod(&fixture, id, NULL, ratios[row][0] * CORES / 20, 0);
@@ -170,7 +162,6 @@ TEST(step) {
                 for (int i = 0; i < 8; i++)
                         read_cores(&fixture, ratios[row][1] * CORES, now += SYNC_MS);
                 assert_true(fabs(used_cores(&fixture) - ratios[row][1] * CORES) < 0.05 * CORES);
-                end_fixture(&fixture);
         }
 }
 

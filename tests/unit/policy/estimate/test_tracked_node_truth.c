@@ -34,13 +34,12 @@ static double sum_of(const struct truth *truth, size_t from, size_t to) {
 TEST(sum_is_found) {
         for (int n = 0; n < NODES; n++) {
                 const struct truth truth = draw_truth();
-                struct fixture fixture = begin_fixture();
+                _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
                 for (size_t i = 0; i < PODS; i++)
                         bind_pod(&fixture, i + 1, NULL, truth.requests[i], 0);
                 for (int k = 0; k < 2; k++)
                         read_cores(&fixture, sum_of(&truth, 0, PODS), 1000000 + k * SYNC_MS);
                 assert_true(fabs(used_cores(&fixture) - sum_of(&truth, 0, PODS)) < 0.02 * CORES);
-                end_fixture(&fixture);
         }
 }
 
@@ -49,7 +48,7 @@ TEST(sum_is_found) {
 TEST(each_is_found) {
         for (int n = 0; n < NODES; n++) {
                 const struct truth truth = draw_truth();
-                struct fixture fixture = begin_fixture();
+                _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
                 int64_t now = 1000000;
                 read_cores(&fixture, truth.base, now);
                 for (size_t i = 0; i < PODS; i++) {
@@ -62,7 +61,6 @@ TEST(each_is_found) {
                 double left = sum_of(&truth, PODS / 2, PODS);
                 if (fabs(used_cores(&fixture) - left) > 0.04 * CORES)
                         fail_msg("%g cores, not %g", used_cores(&fixture), left);
-                end_fixture(&fixture);
         }
 }
 
@@ -114,7 +112,7 @@ static void check_sane(const struct fixture *fixture, double requested) {
 TEST(whatever_happens) {
         enum { STEPS = 4000, IDS = 40 };
         double live[IDS] = {0}, requested = 0;
-        struct fixture fixture = begin_fixture();
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
         int64_t now = 1000000;
 
         for (int step = 0; step < STEPS; step++) {
@@ -136,5 +134,4 @@ TEST(whatever_happens) {
                 }
                 check_sane(&fixture, requested);
         }
-        end_fixture(&fixture);
 }

@@ -24,7 +24,7 @@ static void teach(const struct workload_change *changes, size_t count, double co
 }
 
 TEST(learning) {
-        struct workload_set *workloads = workload_set_new();
+        _cleanup_(workload_set_freep) struct workload_set *workloads = workload_set_new();
         static const double truth[] = {0.1, 1.7};
         struct workload *learned[2];
 
@@ -52,13 +52,12 @@ TEST(learning) {
                 workload_unref(workloads, learned[i]);
         }
         assert_int_equal(workload_set_count(workloads), 2); /* what is learned stays */
-        workload_set_free(workloads);
 }
 
 /* Absurd input teaches nothing that is not a number. */
 TEST(absurd) {
         static const double values[] = {0, -1, 1e300, -1e300, INFINITY, -INFINITY, NAN, 1e-300};
-        struct workload_set *workloads = workload_set_new();
+        _cleanup_(workload_set_freep) struct workload_set *workloads = workload_set_new();
         struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core);
 
         for (size_t i = 0; i < ARRAY_LEN(values); i++)
@@ -72,7 +71,6 @@ TEST(absurd) {
                                                  learned_cores(workload));
                         }
         workload_unref(workloads, workload);
-        workload_set_free(workloads);
 }
 
 /* One of its pods more, again and again, and each brings so much. */
@@ -87,7 +85,7 @@ static void show(struct workload *workload, double cores, int times, int64_t *at
 /* A release that uses three times as much is learned within hours, however long the one before it
  * ran. */
 TEST(change_of_usage) {
-        struct workload_set *workloads = workload_set_new();
+        _cleanup_(workload_set_freep) struct workload_set *workloads = workload_set_new();
         struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core);
         int64_t at_unix_ms = 0;
 
@@ -96,12 +94,11 @@ TEST(change_of_usage) {
         show(workload, 3, 100, &at_unix_ms);
         assert_true(fabs(learned_cores(workload) - 3) < 0.3);
         workload_unref(workloads, workload);
-        workload_set_free(workloads);
 }
 
 /* One reading that jumps says little of a workload that is known. */
 TEST(outlier) {
-        struct workload_set *workloads = workload_set_new();
+        _cleanup_(workload_set_freep) struct workload_set *workloads = workload_set_new();
         struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core);
         int64_t at_unix_ms = 0;
 
@@ -109,14 +106,13 @@ TEST(outlier) {
         show(workload, 15, 1, &at_unix_ms);
         assert_true(learned_cores(workload) < 1.5);
         workload_unref(workloads, workload);
-        workload_set_free(workloads);
 }
 
 /* Until something is learned, what is expected moves with the cluster, and the first observation
  * starts from there. */
 TEST(first_observation) {
         static const struct load_factor third = {{1.0 / 3, 1}};
-        struct workload_set *workloads = workload_set_new();
+        _cleanup_(workload_set_freep) struct workload_set *workloads = workload_set_new();
         struct workload *workload = workload_set_get(workloads, "w", 1, &half_a_core);
         const struct workload_change change = {workload, 0.01};
         struct pod_load variance;
@@ -131,7 +127,6 @@ TEST(first_observation) {
                 0.5 / 3, 1e-3);
         assert_true(before > 0 && variance.of[ESTIMATE_CPU] > 0);
         workload_unref(workloads, workload);
-        workload_set_free(workloads);
 }
 
 /* How many readings it takes until @workload, whose pods use @cores, is within 20%, and stays

@@ -61,7 +61,7 @@ static const char *score(struct fixture *fixture, const char *pod, const char *n
 
 /* A pod that requests 1 core is expected to use as much, which counts twice: 0.2 of each node. */
 TEST(points) {
-        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
 
         put(fixture->table, "a", 0.20, 0.10, 0);
         put(fixture->table, "b", 0.245, 0.10, 0);
@@ -77,13 +77,11 @@ TEST(points) {
                             "10 8 0");
         assert_string_equal(score(fixture, "null", "\"a\",\"b\"", 30000), "10 8");
         assert_string_equal(score(fixture, POD("u1", "1"), "\"x\",\"y\"", 40000), "0 0");
-
-        fixture_free(fixture);
 }
 
 /* The node that was recommended counts as taken, until the binding is seen or 5 s have passed. */
 TEST(reservation) {
-        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         static const char names[] = "\"a\",\"b\"";
 
         put(fixture->table, "a", 0.20, 0.10, 0);
@@ -93,12 +91,11 @@ TEST(reservation) {
         assert_string_equal(score(fixture, POD("u2", "1"), names, 1000), "7 10"); /* .30, .245 */
         assert_string_equal(score(fixture, POD("u3", "1"), names, 1000), "10 8"); /* .30, .345 */
         assert_string_equal(score(fixture, POD("u4", "1"), names, 6000), "10 8");
-        fixture_free(fixture);
 }
 
 /* What is in flight moves a node before its annotation does. */
 TEST(in_flight) {
-        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         struct estimator *estimator = node_table_estimator(fixture->table);
         static const char names[] = "\"a\",\"b\"";
 
@@ -115,13 +112,12 @@ TEST(in_flight) {
         assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "9 10");
         estimator_end(estimator, 7, NOW + 1);
         assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "10 8");
-        fixture_free(fixture);
 }
 
 /* Sixteen are named: the best, ties in the request's order. */
 TEST(named) {
         enum { NODES = 60, BETTER = 10 };
-        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         _cleanup_(buf_done) struct buf names = BUF_INIT(4096);
         char name[16];
         int named = 0;
@@ -140,13 +136,13 @@ TEST(named) {
                 named += points > 0;
         }
         assert_int_equal(named, JUDGE_NAMED_MAX);
-        fixture_free(fixture);
 }
 
 /* Just so many are equally good: no other one is named, wherever it stands. */
 TEST(named_and_no_more) {
         for (int worse = 0; worse <= JUDGE_NAMED_MAX; worse += JUDGE_NAMED_MAX) {
-                struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+                _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(
+                        POLICY("scoring: estimate"));
                 _cleanup_(buf_done) struct buf names = BUF_INIT(4096);
                 char name[16];
 
@@ -159,13 +155,12 @@ TEST(named_and_no_more) {
                 for (int i = 0; i <= JUDGE_NAMED_MAX; i++)
                         assert_int_equal(fixture->answer.judge.scored.points[i],
                                          i == worse ? 0 : 10);
-                fixture_free(fixture);
         }
 }
 
 /* Pods of a group that come before the first binding: each goes where the one before did not. */
 TEST(pods_of_a_group) {
-        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         static const char member[] =
                 "{\"metadata\":{\"uid\":\"%d\"},\"spec\":{\"schedulingGroup\":{\"podGroupName\":"
                 "\"g\"},"
@@ -187,12 +182,11 @@ TEST(pods_of_a_group) {
         }
         for (size_t n = 0; n < ARRAY_LEN(got); n++)
                 assert_int_equal(got[n], 4);
-        fixture_free(fixture);
 }
 
 /* A candidate that has less room than the best anyway keeps its points. */
 TEST(group_with_a_worse_candidate) {
-        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         static const char member[] = "{\"metadata\":{\"uid\":\"u\"},\"spec\":{"
                                      "\"schedulingGroup\":{\"podGroupName\":\"g\"}}}";
 
@@ -200,13 +194,12 @@ TEST(group_with_a_worse_candidate) {
         put(fixture->table, "b", 0.30, 0.1, 0);
         put(fixture->table, "c", 0.34, 0.1, 0);
         assert_string_equal(score(fixture, member, "\"a\",\"b\",\"c\"", 0), "10 9 8");
-        fixture_free(fixture);
 }
 
 /* Of many alike the one with the most room is named: it is the one that is reserved. */
 TEST(reserved_is_named) {
         enum { NODES = 40 };
-        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         struct reservation reservations[RESERVATIONS_MAX];
         _cleanup_(buf_done) struct buf names = BUF_INIT(4096);
         char name[16];
@@ -229,13 +222,12 @@ TEST(reserved_is_named) {
         assert_int_equal(reservations[0].node_number,
                          fixture->snapshot->nodes.columns
                                  .estimate_number[fixture->answer.judge.question.rows[NODES - 1]]);
-        fixture_free(fixture);
 }
 
 /* A snapshot that is published while a request is answered has the pod that was bound, and that of
  * the request has not: the pod counts once in either. */
 TEST(bound_while_answered) {
-        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         const struct estimator_pod pod = {.id = strmap_hash("u1", 2),
                                           .node = "a",
                                           .node_len = 1,
@@ -256,12 +248,11 @@ TEST(bound_while_answered) {
         (void)snprintf(points, sizeof(points), "%s", score_from(fixture, fixture->snapshot, 0));
         assert_string_equal(score_from(fixture, fixture->snapshot, RESERVATION_MS), points);
         node_snapshot_unref(old);
-        fixture_free(fixture);
 }
 
 /* However much a stranger's pod requests, its reservation fills one node and no more. */
 TEST(reserved_is_at_most_a_node) {
-        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         static struct reservation reservations[RESERVATIONS_MAX];
 
         put(fixture->table, "a", 0.20, 0.10, 0);
@@ -272,7 +263,6 @@ TEST(reserved_is_at_most_a_node) {
                                                 fixture->snapshot->publication, 0, reservations),
                          1);
         assert_float_equal((float)reservations[0].load.of[ESTIMATE_CPU], 10, 1e-6);
-        fixture_free(fixture);
 }
 
 /* Return: rejected candidates of all three nodes, of which only "c" is below the limit */
@@ -302,11 +292,10 @@ TEST(all_over) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct fixture *fixture = fixture_new(rows[i].policy);
+                _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(rows[i].policy);
                 assert_int_equal(rejected(fixture, rows[i].names), rows[i].rejected);
                 assert_int_equal(fixture->answer.judge.filtered.over_count[0], rows[i].over);
                 assert_int_equal(fixture->answer.judge.filtered.is_all_over, rows[i].is_all_over);
-                fixture_free(fixture);
         }
 }
 
@@ -344,7 +333,7 @@ TEST(last) {
         };
 
         for (size_t p = 0; p < ARRAY_LEN(policies); p++) {
-                struct fixture *fixture = fixture_new(policies[p]);
+                _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(policies[p]);
                 put(fixture->table, "idle", 0.20, 0.20, 0);
                 put(fixture->table, "busy", 0.64, 0.85, 0);
                 put(fixture->table, "over", 0.66, 0.50, 0);
@@ -357,7 +346,6 @@ TEST(last) {
                         if (strcmp(scores, rows[i].scores[p]) != 0)
                                 fail_msg("policy %zu, row %zu gave %s", p, i, scores);
                 }
-                fixture_free(fixture);
         }
 }
 
@@ -377,7 +365,7 @@ TEST(last_on_a_shortlist) {
         };
 
         for (size_t p = 0; p < ARRAY_LEN(policies); p++) {
-                struct fixture *fixture = fixture_new(policies[p]);
+                _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(policies[p]);
                 put(fixture->table, "over", 0.66, 0.10, 0);
                 put(fixture->table, "busy", 0.64, 0.85, 0);
                 put(fixture->table, "full", 0.65, 0.90, 0);
@@ -391,13 +379,13 @@ TEST(last_on_a_shortlist) {
                                 assert_int_equal(!fixture->answer.judge.filtered.is_listed[n],
                                                  rows[i].is_left_out[n]);
                 }
-                fixture_free(fixture);
         }
 }
 
 /* The best that is not last is the one that is reserved: with the first pod there it is as full. */
 TEST(last_is_not_reserved) {
-        struct fixture *fixture = fixture_new(LAST_POLICY("scoring: estimate"));
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(
+                LAST_POLICY("scoring: estimate"));
         static const char names[] = "\"over\",\"a\",\"b\"";
 
         put(fixture->table, "over", 0.66, 0.10, 0);
@@ -405,12 +393,11 @@ TEST(last_is_not_reserved) {
         put(fixture->table, "b", 0.59, 0.10, 0);
         assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "0 10 8");
         assert_string_equal(score(fixture, POD("u2", "1"), names, 0), "0 7 10"); /* .85, .79 */
-        fixture_free(fixture);
 }
 
 /* One that is last has far more headroom than the best: what is no ratio was read there. */
 TEST(last_beside_what_is_no_ratio) {
-        struct fixture *fixture = fixture_new(
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(
                 "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: disk_usage_avg_5m, "
                 "period: 3m}]\n"
                 "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65, overLimit: last}]\n"
@@ -420,7 +407,6 @@ TEST(last_beside_what_is_no_ratio) {
         put(fixture->table, "over", 0.66, 0, 0.5);
         put(fixture->table, "absurd", 0.1, 0, 1e9);
         assert_string_equal(score(fixture, "null", "\"over\",\"absurd\"", 0), "0 10");
-        fixture_free(fixture);
 }
 
 #define RULED                                                                                      \
@@ -459,7 +445,7 @@ TEST(rules) {
                 {"default", "", "\"priorityClassName\":\"softer\"", 1, "9 5 2"},
         };
         static const char names[] = "\"idle\",\"half\",\"full\"";
-        struct fixture *fixture = fixture_new(policy);
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(policy);
 
         put(fixture->table, "idle", 0.10, 0.10, 0);
         put(fixture->table, "half", 0.50, 0.50, 0);
@@ -480,12 +466,11 @@ TEST(rules) {
                                          fixture->answer.judge.filtered.rejected_count, owner);
                 }
         }
-        fixture_free(fixture);
 }
 
 /* A reading that has expired is used until there is another, and counted. */
 TEST(expired) {
-        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         static const struct {
                 int64_t after_ms;
                 size_t old;
@@ -500,5 +485,4 @@ TEST(expired) {
                 assert_int_equal(judge_nodes_verdict(&snapshot->nodes, 0, false, now).score100, 50);
                 node_snapshot_unref(snapshot);
         }
-        fixture_free(fixture);
 }

@@ -91,14 +91,13 @@ TEST(when) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct fixture *fixture = fixture_new(rows[i].policy);
+                _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(rows[i].policy);
                 _cleanup_(freep) char *names = many(fixture, rows[i].candidates);
                 enum judge_list list = ask(fixture, names);
                 assert_int_equal(list, rows[i].left_out ? JUDGE_LIST_SHORT : JUDGE_LIST_WHOLE);
                 if (fixture->answer.judge.filtered.left_out_count != rows[i].left_out)
                         fail_msg("row %zu: %zu left out", i,
                                  fixture->answer.judge.filtered.left_out_count);
-                fixture_free(fixture);
         }
 }
 
@@ -124,8 +123,10 @@ TEST(for_whom) {
                  JUDGE_LIST_RETRY},
                 {"{" DAEMON "," REFUSED("Unschedulable") "}", JUDGE_LIST_WHOLE, JUDGE_LIST_WHOLE},
         };
-        struct fixture *fixture = fixture_new(POLICY(EXTENDER("shortlist: 2")));
-        struct fixture *for_all = fixture_new(POLICY(EXTENDER("shortlist: 2, shortlistFor: all")));
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(
+                POLICY(EXTENDER("shortlist: 2")));
+        _cleanup_(fixture_freep) struct fixture *for_all = fixture_new(
+                POLICY(EXTENDER("shortlist: 2, shortlistFor: all")));
         static const char names[] = "\"a\",\"b\",\"c\"";
 
         assert_int_equal(ask(fixture, names), JUDGE_LIST_WHOLE); /* nothing is known */
@@ -137,8 +138,6 @@ TEST(for_whom) {
                         if (ask_for(fixture, rows[i].pod, names) != rows[i].list ||
                             ask_for(for_all, rows[i].pod, names) != rows[i].list_for_all)
                                 fail_msg("row %zu", i);
-        fixture_free(fixture);
-        fixture_free(for_all);
 }
 
 static void put_five(struct fixture *fixture) {
@@ -177,12 +176,11 @@ TEST(best) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct fixture *fixture = fixture_new(rows[i].policy);
+                _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(rows[i].policy);
                 put_five(fixture);
                 const char *got = told(fixture, rows[i].names);
                 if (strcmp(got, rows[i].told) != 0)
                         fail_msg("row %zu: %s, expected %s", i, got, rows[i].told);
-                fixture_free(fixture);
         }
 }
 
@@ -196,20 +194,20 @@ TEST(over_limit_last) {
                                                LAST EXTENDER("shortlist: 3, scoring: estimate")};
 
         for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
-                struct fixture *fixture = fixture_new(policies[i]);
+                _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(policies[i]);
                 put(fixture, "a", 0.05, "");
                 put(fixture, "over", 0.81, "");
                 put(fixture, "more", 0.82, "");
                 put(fixture, "b", 0.79, "");
                 put(fixture, "c", 0.10, "");
                 assert_string_equal(told(fixture, "\"over\",\"more\",\"a\",\"b\",\"c\""), "a b c");
-                fixture_free(fixture);
         }
 }
 
 /* In-flight load and reservations count; the filter makes no reservation. */
 TEST(estimate) {
-        struct fixture *fixture = fixture_new(POLICY(EXTENDER("shortlist: 1, scoring: estimate")));
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(
+                POLICY(EXTENDER("shortlist: 1, scoring: estimate")));
         struct estimator *estimator = node_table_estimator(fixture->table);
         static const struct pod_load load = {{1, 1 << 30}}, more = {{3, 1 << 30}};
 
@@ -227,7 +225,6 @@ TEST(estimate) {
                                   .estimate_number[fixture->answer.judge.question.rows[0]],
                           &more, 0);
         assert_string_equal(told(fixture, "\"b\",\"a\""), "a");
-        fixture_free(fixture);
 }
 
 TEST(random) {
@@ -241,7 +238,7 @@ TEST(random) {
         enum { NODES = 60 };
 
         for (size_t p = 0; p < ARRAY_LEN(policies); p++) {
-                struct fixture *fixture = fixture_new(policies[p]);
+                _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(policies[p]);
                 char name[16], zone[16];
                 for (unsigned i = 0; i < NODES; i++) {
                         (void)snprintf(name, sizeof(name), "n%u", i);
@@ -249,21 +246,20 @@ TEST(random) {
                         put(fixture, name, draw_below(20) * 0.05, draw_below(5) ? zone : "");
                 }
                 for (int round = 0, n = full_size(2000, 60); round < n; round++) {
-                        struct buf names = BUF_INIT(1 << 16);
+                        _cleanup_(buf_done) struct buf names = BUF_INIT(1 << 16);
                         for (unsigned i = 0, count = draw_below(70) + 1; i < count; i++)
                                 (void)buf_printf(&names, "%s\"n%u\"", i ? "," : "",
                                                  draw_below(NODES + 10));
                         (void)ask(fixture, names.data);
-                        buf_done(&names);
                 }
-                fixture_free(fixture);
         }
 }
 
 /* Where all are full beyond measure, they are equal, and as many are told as else. */
 TEST(beyond_measure) {
         static const char names[] = "\"n0\",\"n1\",\"n2\",\"n3\"";
-        struct fixture *fixture = fixture_new(POLICY(EXTENDER("shortlist: 2, scoring: estimate")));
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(
+                POLICY(EXTENDER("shortlist: 2, scoring: estimate")));
         struct answer *answer = &fixture->answer;
 
         for (char name[] = "n0"; name[1] < '4'; name[1]++)
@@ -277,5 +273,4 @@ TEST(beyond_measure) {
         assert_int_equal(answer->list, JUDGE_LIST_SHORT);
         for (size_t i = 0; i < fixture->request.count; i++)
                 assert_int_equal(answer->judge.filtered.is_listed[i], i < 2);
-        fixture_free(fixture);
 }

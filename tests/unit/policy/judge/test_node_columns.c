@@ -27,7 +27,7 @@ TEST(settled_until_the_first_changes) {
 
 /* Of every metric and row; a reading that was never there has not expired. */
 TEST(expired) {
-        struct node_columns columns = columns_of(false);
+        _cleanup_(node_columns_done) struct node_columns columns = columns_of(false);
         static const int64_t expires_unix_ms[METRICS][ROWS] = {{100, READING_NEVER, 101},
                                                                {99, 100, 300}};
 
@@ -37,7 +37,6 @@ TEST(expired) {
         assert_int_equal(node_columns_expired(&columns, ROWS, 100), 3);
         assert_int_equal(node_columns_expired(&columns, 1, 100), 2);
         assert_int_equal(node_columns_expired(&columns, ROWS, 1000), 5);
-        node_columns_done(&columns);
 }
 
 static void fill(struct node_columns *columns, size_t row, int value) {
@@ -77,12 +76,13 @@ static void check(const struct node_columns *columns, size_t row, int value) {
 
 /* Every column of a row, and none of its neighbours. */
 TEST(rows_are_moved_and_taken_over_whole) {
-        struct node_columns columns = columns_of(true);
+        _cleanup_(node_columns_done) struct node_columns columns = columns_of(true);
         static const uint64_t changed_in[ROWS] = {4, 5, 6};
 
         for (size_t row = 0; row < ROWS; row++)
                 fill(&columns, row, 10 + (int)row);
-        struct node_columns copy = node_columns_new(&columns, ROWS, ROWS);
+        _cleanup_(node_columns_done) struct node_columns copy = node_columns_new(&columns, ROWS,
+                                                                                 ROWS);
         node_columns_move(&columns, 0, 2);
         check(&columns, 0, 12);
         check(&columns, 1, 11);
@@ -96,8 +96,6 @@ TEST(rows_are_moved_and_taken_over_whole) {
         check(&copy, 0, 10);
         check(&copy, 1, 21);
         check(&copy, 2, 22);
-        node_columns_done(&copy);
-        node_columns_done(&columns);
 }
 
 /* In thousandths; of two in the middle the busier one, and what is above 1 counts as 1. */
@@ -119,7 +117,7 @@ TEST(median) {
         };
         static const struct estimate_terms terms = {.weight = {0.5, 0}};
         static const uint32_t all[] = {0, 1, 2};
-        struct node_columns columns = columns_of(true);
+        _cleanup_(node_columns_done) struct node_columns columns = columns_of(true);
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct estimate_median median;
@@ -134,7 +132,6 @@ TEST(median) {
                         fail_msg("row %zu gave %g", i, median.ratio[ESTIMATE_CPU]);
                 assert_true(median.ratio[ESTIMATE_MEM] == 0);
         }
-        node_columns_done(&columns);
 }
 
 TEST(score_is_the_headroom) {
@@ -143,12 +140,11 @@ TEST(score_is_the_headroom) {
                 double used;
                 int score100;
         } rows[] = {{0, 100}, {0.25, 75}, {0.984375, 1}, {1, 0}, {1.5, 0}};
-        struct node_columns columns = columns_of(true);
+        _cleanup_(node_columns_done) struct node_columns columns = columns_of(true);
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 fill(&columns, 0, 0);
                 columns.used[ESTIMATE_CPU][0] = rows[i].used;
                 assert_int_equal(node_columns_score100(&columns, &terms, 0), rows[i].score100);
         }
-        node_columns_done(&columns);
 }

@@ -88,7 +88,7 @@ static bool is_asked(void *userdata) {
 
 /* Tried again every minute; logged when it begins and when it ends. */
 TEST(status_that_cannot_be_written) {
-        struct fixture f = {0};
+        _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 403, "{\"message\":\"no\"}", PATCH, "\"InForce\"");
         api_answer(&f.api, 403, "{\"message\":\"still no\"}", PATCH, NULL);
@@ -110,7 +110,6 @@ TEST(status_that_cannot_be_written) {
         api_run(&f.api, is_not_told, &f);
         assert_int_equal(api_logged(&f.api, "msg=\"policy status written again\""), 1);
         assert_int_equal(f.policies, 1);
-        end(&f);
 }
 
 /* List, watch and patch. */
@@ -120,7 +119,7 @@ static bool has_answered_all(void *userdata) {
 
 /* A writer that no longer is one has no trouble with it: another one writes. */
 TEST(status_is_for_another_to_write) {
-        struct fixture f = {.told = "its status cannot be written: 403 no"};
+        _cleanup_(end) struct fixture f = {.told = "its status cannot be written: 403 no"};
 
         api_answer(&f.api, 403, "{\"message\":\"no\"}", PATCH, NULL);
         api_answer_usually(&f.api, 200, "", WATCH);
@@ -131,7 +130,6 @@ TEST(status_is_for_another_to_write) {
         policy_source_set_writer(f.source, NULL);
         f.told = "cannot be written";
         assert_true(is_not_told(&f));
-        end(&f);
 }
 
 #define EVENT(type, more)                                                                          \
@@ -141,7 +139,7 @@ TEST(status_is_for_another_to_write) {
 /* @event: of the object whose status could not be written
  * @written: whether that is told to have ended */
 static void check_end_of_trouble(const char *event, size_t written) {
-        struct fixture f = {.told = "its status cannot be written: 403 no"};
+        _cleanup_(end) struct fixture f = {.told = "its status cannot be written: 403 no"};
 
         api_answer(&f.api, 403, "{\"message\":\"no\"}", PATCH, NULL);
         scripted_add_usual(&f.api.rig.server,
@@ -157,7 +155,6 @@ static void check_end_of_trouble(const char *event, size_t written) {
         f.told = "cannot be written";
         api_run(&f.api, is_not_told, &f);
         assert_int_equal(api_logged(&f.api, "msg=\"policy status written again\""), written);
-        end(&f);
 }
 
 /* If the answer was lost, or another writer was here, the object shows the status that it is to
@@ -173,7 +170,7 @@ TEST(status_that_need_not_be_written) {
 
 /* An object that has been deleted has no status to write: that is no trouble. */
 TEST(status_of_no_object) {
-        struct fixture f = {.told = "its status cannot be written: 403"};
+        _cleanup_(end) struct fixture f = {.told = "its status cannot be written: 403"};
 
         api_answer(&f.api, 404, "{}", PATCH, NULL);
         api_answer(&f.api, 403, "{}", PATCH, NULL);
@@ -185,7 +182,6 @@ TEST(status_of_no_object) {
         policy_source_set_writer(f.source, &no_fence);
         api_run(&f.api, is_told, &f);
         assert_int_equal(api_logged(&f.api, "\"cannot write policy status\" outcome=forbidden"), 1);
-        end(&f);
 }
 
 static bool is_watched(void *userdata) {
@@ -221,7 +217,7 @@ static void on_status(void *userdata, const json_t *object, const char *problem,
 }
 
 TEST(deleted_while_its_status_is_written) {
-        struct fixture f = {.told = "; the object was deleted"};
+        _cleanup_(end) struct fixture f = {.told = "; the object was deleted"};
 
         api_answer(&f.api, 200, OBJECTS(OBJECT("", SYNC("3m"))), LIST, NULL);
         scripted_add(&f.api.rig.server, (struct scripted_reply){.expect = {WATCH},
@@ -238,7 +234,6 @@ TEST(deleted_while_its_status_is_written) {
         policy_source_set_writer(f.source, &no_fence);
         api_run(&f.api, is_gone_and_answered, &f);
         assert_true(is_gone);
-        end(&f);
 }
 
 /* Its spec makes it news, and so does another object of the same name. */
@@ -249,7 +244,7 @@ TEST(what_is_news) {
                 OBJECTS(OBJECT(UID("2"), SYNC("3m"))),
                 OBJECTS(OBJECT(UID("2"), SYNC("4m"))),
         };
-        struct fixture f = {.api.pace_ms = 50, .told = "1 metric, generation 4"};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 50, .told = "1 metric, generation 4"};
 
         for (size_t i = 0; i < ARRAY_LEN(lists); i++)
                 api_answer(&f.api, 200, lists[i], LIST, NULL);
@@ -259,15 +254,15 @@ TEST(what_is_news) {
         api_run(&f.api, is_told, &f);
         assert_int_equal(atomic_load(&f.api.rig.server.served), ARRAY_LEN(lists));
         assert_int_equal(f.policies, 3);
-        end(&f);
 }
 
 #define DEEP_8 "{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":"
 #define END_8 "}}}}}}}}"
 
 TEST(object_that_is_too_deep) {
-        struct fixture f = {.told = "the built-in policy, 5 metrics, generation 1; cannot load the "
-                                    "latest policy: DynamicSchedulerPolicy default: "};
+        _cleanup_(end) struct fixture f = {
+                .told = "the built-in policy, 5 metrics, generation 1; cannot load the "
+                        "latest policy: DynamicSchedulerPolicy default: "};
 
         api_answer(&f.api, 200,
                    OBJECTS(OBJECT("", DEEP_8 DEEP_8 DEEP_8 DEEP_8 "{}" END_8 END_8 END_8 END_8)),
@@ -276,7 +271,6 @@ TEST(object_that_is_too_deep) {
         begin(&f);
         api_run(&f.api, is_told, &f);
         assert_int_equal(f.policies, 0);
-        end(&f);
 }
 
 /* The built-in policy counts when there is no object; until that is known, or if there is one that
@@ -294,7 +288,7 @@ TEST(settled) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                struct fixture f = {.told = cases[i].told};
+                _cleanup_(end) struct fixture f = {.told = cases[i].told};
 
                 api_answer_usually(&f.api, 200, "", WATCH);
                 api_answer_usually(&f.api, cases[i].status, cases[i].list, LIST);
@@ -303,7 +297,6 @@ TEST(settled) {
                 api_run(&f.api, cases[i].is_settled ? is_settled : is_told, &f);
                 assert_true(is_told(&f));
                 assert_int_equal(policy_source_is_settled(f.source), cases[i].is_settled);
-                end(&f);
         }
 }
 
@@ -399,7 +392,7 @@ TEST(file_that_changes_meanwhile) {
 
 /* SIGHUP. */
 TEST(reload_without_a_file) {
-        struct fixture f = {.told = "the built-in policy, 5 metrics, generation 1"};
+        _cleanup_(end) struct fixture f = {.told = "the built-in policy, 5 metrics, generation 1"};
 
         api_answer_usually(&f.api, 200, "", WATCH);
         api_answer_usually(&f.api, 200, OBJECTS(""), LIST);
@@ -407,5 +400,4 @@ TEST(reload_without_a_file) {
         policy_source_reload(f.source);
         api_run(&f.api, is_told, &f);
         assert_int_equal(f.policies, 0);
-        end(&f);
 }

@@ -93,8 +93,14 @@ static struct binding_watch *watch_pods(struct fixture *f) {
         return watch;
 }
 
+#define NAME_84                                                                                    \
+        "012345678901234567890123456789012345678901-1234567890123456789012345678901234567890a"
+#define NAME_253 NAME_84 NAME_84 NAME_84 "b" /* the longest that a node may have */
+
+/* A DaemonSet has its pods on every node: they say nothing about what a scheduler gave to it. */
 TEST(bindings) {
-        struct fixture f = {.wanted_log = "n1 2m;n2 now;n3 now;n5 2m;n6 now;"};
+        _cleanup_(stop) struct fixture f = {.wanted_log = "n1 2m;n2 now;n3 now;n5 2m;" NAME_253
+                                                          " now;n6 now;"};
         static const struct pod listed[] = {
                 {"running", "n1", 2 * MS_PER_MIN, MS_PER_DAY, NULL, NULL},
                 {"long-bound", "n1", 6 * MS_PER_MIN, MS_PER_DAY, NULL, NULL},
@@ -104,9 +110,13 @@ TEST(bindings) {
                 {"pending", "n3", 0, 0, NULL, NULL},
                 {"preset-old", "n4", INT64_MIN, 6 * MS_PER_MIN, NULL, NULL},
                 {"preset", "n5", INT64_MIN, 2 * MS_PER_MIN, NULL, NULL},
+                {"agent", "n5", 0, 0, NULL, "DaemonSet"},
+                {"longest", NAME_253, 0, 0, NULL, NULL},
+                {"too-long", NAME_253 "c", 0, 0, NULL, NULL},
         };
         static const struct pod later[] = {
                 {"pending", "n3", 0, 0, NULL, NULL}, /* again: not counted again */
+                {"driver", "n6", 0, 0, NULL, "DaemonSet"},
                 {"fresh", "n6", 0, 0, NULL, NULL},
                 {"fresh", "n6", 0, 0, NULL, NULL},
         };
@@ -122,48 +132,8 @@ TEST(bindings) {
         assert_true(reflector_is_synced(binding_watch_reflector(watch)));
         assert_string_equal(reflector_trouble(binding_watch_reflector(watch)), "");
         assert_true(metrics_value(metrics_counter(f.rig.metrics, "plimsoll_bindings_total", "",
-                                                  NULL)) == 5);
+                                                  NULL)) == 6);
         binding_watch_free(watch);
-        stop(&f);
-}
-
-/* A DaemonSet has its pods on every node: they say nothing about what a scheduler gave to it. */
-TEST(daemon_pods) {
-        struct fixture f = {.wanted_log = "n1 now;n2 now;"};
-        static const struct pod listed[] = {
-                {"agent", "n1", 0, 0, NULL, "DaemonSet"},
-                {"web", "n1", 0, 0, NULL, NULL},
-        };
-        static const struct pod later[] = {
-                {"driver", "n2", 0, 0, NULL, "DaemonSet"},
-                {"shop", "n2", 0, 0, NULL, NULL},
-        };
-        _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
-
-        for (size_t i = 0; i < ARRAY_LEN(later); i++)
-                put_event(&events, "ADDED", &later[i]);
-        add_list(&f, listed, ARRAY_LEN(listed));
-        add_watch(&f, events.data, true);
-        binding_watch_free(watch_pods(&f));
-        stop(&f);
-}
-
-/* A node's name has at most 253 bytes. */
-TEST(long_names) {
-#define NAME_84                                                                                    \
-        "012345678901234567890123456789012345678901-1234567890123456789012345678901234567890a"
-#define NAME_253 NAME_84 NAME_84 NAME_84 "b"
-        struct fixture f = {.wanted_log = NAME_253 " now;end now;"};
-        static const struct pod listed[] = {
-                {"longest", NAME_253, 0, 0, NULL, NULL},
-                {"too-long", NAME_253 "c", 0, 0, NULL, NULL},
-                {"last", "end", 0, 0, NULL, NULL},
-        };
-
-        add_list(&f, listed, ARRAY_LEN(listed));
-        add_watch(&f, "", true);
-        binding_watch_free(watch_pods(&f));
-        stop(&f);
 }
 
 /* Logs the nodes with other names than "n". */
@@ -205,7 +175,7 @@ static void add_numbered(struct fixture *f, int begin, int end, const char *next
 /* So many are remembered that only the one counted first is counted again. */
 TEST(ceiling) {
         enum { REMEMBERED = 200000, PAGE = REMEMBERED / 2 };
-        struct fixture f = {.wanted_log = "first;first;"};
+        _cleanup_(stop) struct fixture f = {.wanted_log = "first;first;"};
         _cleanup_(buf_done) struct buf events = BUF_INIT(4096);
 
         for (int i = 1; i >= 0; i--) {
@@ -224,33 +194,11 @@ TEST(ceiling) {
         assert_true(metrics_value(metrics_counter(f.rig.metrics, "plimsoll_bindings_total", "",
                                                   NULL)) == REMEMBERED + 2);
         binding_watch_free(watch);
-        stop(&f);
-}
-
-/* A position that has expired: what was bound and started in the meantime is looked for, as at
- * first. */
-TEST(expired) {
-        struct fixture f = {.wanted_log = "n1 now;n2 now;"};
-        static const struct pod before = {"before", "n1", 0, 0, NULL, NULL};
-        static const struct pod relisted[] = {
-                {"before", "n1", 0, 0, NULL, NULL},
-                {"meanwhile", "n2", 0, 0, NULL, NULL},
-        };
-
-        add_list(&f, &before, 1);
-        add_watch(&f,
-                  "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,"
-                  "\"reason\":\"Expired\",\"message\":\"too old resource version\"}}\n",
-                  false);
-        add_list(&f, relisted, ARRAY_LEN(relisted));
-        add_watch(&f, "", true);
-        binding_watch_free(watch_pods(&f));
-        stop(&f);
 }
 
 /* What was counted before a pause is not counted again, what was bound in the meantime is. */
 TEST(pause) {
-        struct fixture f = {.wanted_log = "n1 now;"};
+        _cleanup_(stop) struct fixture f = {.wanted_log = "n1 now;"};
         static const struct pod before = {"before", "n1", 0, 0, NULL, NULL};
         static const struct pod listed[] = {
                 {"before", "n1", 0, 0, NULL, NULL},
@@ -272,5 +220,4 @@ TEST(pause) {
         run(&f);
         assert_true(binding_watch_is_live(watch));
         binding_watch_free(watch);
-        stop(&f);
 }

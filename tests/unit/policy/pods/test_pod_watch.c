@@ -142,7 +142,7 @@ TEST(pods) {
                 {"DELETED", {"b", "n1", "Running", MS_PER_DAY}},
                 {"DELETED", {"z", "n1", "Running", MS_PER_DAY}},
         };
-        struct fixture f = {
+        _cleanup_(stop) struct fixture f = {
                 .wanted_log = "[;+a n1 d/Set/w 0.5 2m;+b n1 d/Set/w 0.5 old;+c n2 d/Set/w 0.5 now;"
                               "+d n2 d/Set/w 0.5 now;-e;-f;];*g n3 d/Set/w 0.5 now;"
                               "*h n3 d/Set/w 0.5 old;+g n3 d/Set/w 0.5 2m;-a;-b;-z;",
@@ -161,13 +161,12 @@ TEST(pods) {
         assert_string_equal(reflector_trouble(pod_watch_reflector(watch)), "");
         assert_true(unreadable(&f) == 2);
         pod_watch_free(watch);
-        stop(&f);
 }
 
 /* A position that has expired: the owner hears where the new list begins and ends. */
 TEST(expired) {
         static const struct pod before[] = {{"a", "n1", "Running", 0}, {"b", "n1", "Running", 0}};
-        struct fixture f = {
+        _cleanup_(stop) struct fixture f = {
                 .wanted_log = "[;+a n1 d/Set/w 0.5 now;+b n1 d/Set/w 0.5 now;];"
                               "[;+b n1 d/Set/w 0.5 now;];",
         };
@@ -180,5 +179,4 @@ TEST(expired) {
         add_list(&f, SELECT_ALL, &before[1], 1);
         add_watch(&f, "", true);
         pod_watch_free(watch_pods(&f, POD_WATCH_ALL, &events));
-        stop(&f);
 }
