@@ -50,12 +50,13 @@ static bool is_needed(const struct source_sink *sink, const struct node *node) {
         return !is_unneeded;
 }
 
-static void on_failure(const struct source_sink *sink, struct node *node, const char *reason) {
+static void on_failure(const struct source_sink *sink, struct node *node,
+                       const struct source_failure *failure) {
         struct fixture *f = sink->userdata;
 
         f->failed++;
         f->failed_node = node;
-        f->reason = reason;
+        f->reason = failure->reason;
 }
 
 static bool has_failed(void *userdata) {
@@ -83,15 +84,15 @@ static void begin(struct fixture *f) {
                                        .name = "node-exporter",
                                        .url = f->url,
                                        .traits.interval_ms = INTERVAL_MS};
-        f->source = source_new(&(struct source){.loop = f->api.rig.loop,
-                                                .client = f->api.rig.client,
-                                                .metrics = f->api.rig.metrics,
-                                                .is_at_once = true,
-                                                .sink = {.on_reading = on_reading,
-                                                         .on_failure = on_failure,
-                                                         .is_needed = is_needed,
-                                                         .userdata = f}},
-                               &f->spec);
+        f->source = f->spec.kind->new (&(struct source){.spec = &f->spec,
+                                                        .loop = f->api.rig.loop,
+                                                        .client = f->api.rig.client,
+                                                        .metrics = f->api.rig.metrics,
+                                                        .is_at_once = true,
+                                                        .sink = {.on_reading = on_reading,
+                                                                 .on_failure = on_failure,
+                                                                 .is_needed = is_needed,
+                                                                 .userdata = f}});
         f->source->spec->kind->set_policy(f->source, &policy);
         for (size_t i = 0; i < NODES; i++) {
                 f->names[i] = xasprintf("n%zu", i);
@@ -102,7 +103,7 @@ static void begin(struct fixture *f) {
 }
 
 static void end(struct fixture *f) {
-        source_free(f->source);
+        f->spec.kind->free(f->source);
         free(f->url);
         for (size_t i = 0; i < NODES; i++) {
                 free(f->names[i]);
