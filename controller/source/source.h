@@ -47,7 +47,6 @@ struct source_reading {
         const struct window_step *step; /* NULL: none */
         uint64_t ready;                 /* a bit per policy metric that is in values_ratio */
         const double *values_ratio;     /* [metric of the policy]; NULL when `ready` is 0 */
-        bool is_of_last_policy;         /* requested before the policy in force */
         /* [WINDOW_MAX_CHANNELS]: for --dry-run, why the reading lacks a resource that the policy
          * needs; constant text, NULL where it does not. May be NULL itself */
         const char *const *why;
@@ -143,7 +142,8 @@ struct source_kind {
         /** in_flight() - how many requests the source may send at a time. NULL: a few, since it
          * asks one server about all nodes */
         size_t (*in_flight)(size_t nodes);
-        /** set_policy() - @policy is borrowed until the next call */
+        /** set_policy() - requests under way end or begin again; @policy is borrowed until the next
+         * call. NULL: the source reads the same for every policy */
         void (*set_policy)(struct source *source, const struct policy *policy);
         /** add_node() - read the node from now on; also called after its address has changed */
         void (*add_node)(struct source *source, struct node *node);

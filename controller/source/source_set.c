@@ -43,7 +43,8 @@ void source_set_policy(struct source_set *set, const struct policy *policy) {
         if (set->count > 0)
                 warn_of_unknown_exporters(set, policy);
         for (size_t i = 0; i < set->count; i++)
-                set->sources[i]->spec->kind->set_policy(set->sources[i], policy);
+                if (set->sources[i]->spec->kind->set_policy)
+                        set->sources[i]->spec->kind->set_policy(set->sources[i], policy);
 }
 
 void source_set_add_node(struct source_set *set, struct node *node) {

@@ -39,7 +39,6 @@ struct metrics_server {
         int64_t begun_mono_ms; /* the round */
         uint32_t round;        /* from 1 on */
         const char *trouble;   /* why the last list failed, static text; NULL: it did not */
-        bool is_idle;          /* the policy needs nothing from this source */
         struct metrics_series *items_new, *items_repeated, *items_unknown;
         struct metrics_series *listed;
 };
@@ -201,7 +200,7 @@ static void begin_list_round(void *userdata) {
 
         s->begun_mono_ms = loop_now_mono_ms(s->head.loop);
         s->round++;
-        if (s->is_idle || !s->head.sink.is_needed(&s->head.sink, NULL)) {
+        if (!s->head.sink.is_needed(&s->head.sink, NULL)) {
                 s->trouble = NULL;
                 loop_timer_arm(s->head.loop, &s->timer, s->begun_mono_ms + interval_of(s),
                                begin_list_round, s);
@@ -220,10 +219,6 @@ static void begin_list_round(void *userdata) {
 }
 
 /* The source */
-
-static void metrics_server_set_policy(struct source *base, const struct policy *policy) {
-        metrics_server_of(base)->is_idle = !source_scope_has_any(&base->spec->traits.scope, policy);
-}
 
 static void metrics_server_add_node(struct source *base, struct node *node) {
         struct metrics_server *s = metrics_server_of(base);
@@ -289,7 +284,6 @@ const struct source_kind metrics_server_kind = {
         .traits = {.interval_ms = INTERVAL_MS, .scope = {.resources = MEASURED}},
         .hints = hints,
         .new = metrics_server_new,
-        .set_policy = metrics_server_set_policy,
         .add_node = metrics_server_add_node,
         .remove_node = metrics_server_remove_node,
         .free = metrics_server_free,

@@ -116,7 +116,6 @@ static void take_page(struct target *target, const struct scrape *scrape) {
         }
         target->failure = NULL;
         metrics_inc(source->scrapes_ok);
-        result.reading.is_of_last_policy = scrape->is_of_last_policy;
         source->head.sink.on_reading(&source->head.sink, target->node, &result.reading);
 }
 
@@ -283,8 +282,7 @@ static void on_target_due(void *userdata) {
                 next_mono_ms = batch_mono_ms(source, target->due_mono_ms);
         } while (next_mono_ms <= now_mono_ms);
         loop_timer_arm(source->head.loop, &target->timer, next_mono_ms, on_target_due, target);
-        if (source->reader.is_idle ||
-            !source->head.sink.is_needed(&source->head.sink, target->node)) {
+        if (!source->head.sink.is_needed(&source->head.sink, target->node)) {
                 target->failure = NULL;
                 return;
         }
@@ -314,11 +312,18 @@ void scraper_set_policy(struct source *base, const struct policy *policy) {
         scrape_reader_set_policy(&source->reader, policy, &source->head.spec->traits.scope,
                                  source->head.network);
         for (size_t i = 0; i < source->target_cap; i++) {
-                if (!source->targets[i])
+                struct target *target = source->targets[i];
+                if (!target)
                         continue;
-                node_state_forget_own(&source->targets[i]->state.node);
-                source->targets[i]->scrape.is_of_last_policy = true;
+                node_state_forget_own(&target->state.node);
+                if (target->scrape.phase != SCRAPE_UNDER_WAY)
+                        continue;
+                /* Again, with the URL for this policy. */
+                http_cancel(TAKE_PTR(target->scrape.call));
+                scrape_pool_end(&source->pool, &target->scrape);
+                scrape_pool_wait(&source->pool, &target->scrape, lane_of(target));
         }
+        start_waiting(source);
 }
 
 static void reset_target(struct target *target) {
