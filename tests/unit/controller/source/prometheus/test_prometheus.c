@@ -312,14 +312,15 @@ TEST(address) {
                 {"https://[fd00::1]:9090/a/b/", NULL},
                 {"http://p/~", NULL},
                 {"p:9090", "expected http://... or https://..."},
-                {"http://", "no host"},
-                {"http:///x", "no host"},
-                {"http://:9090", "no host"},
+                {"http://", "with a host"},
+                {"http:///x", "with a host"},
+                {"http://:9090", "with a host"},
                 {"http://u:p@h", "must not contain a user"},
-                {"http://p/?x", "unexpected '?'"},
-                {"http://p/a b", "unexpected ' '"},
-                {"http://p/\x7f", "unexpected"},
-                {"http://p/\xc3\xa9", "unexpected"},
+                {"http://p/?x", "without a query"},
+                {"http://p/#x", "without a query"},
+                {"http://p/a b", "expected"},
+                {"http://p/\x7f", "expected"},
+                {"http://p/\xc3\xa9", "expected"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -328,10 +329,5 @@ TEST(address) {
                 if (r != (rows[i].complaint ? -EINVAL : 0) ||
                     (rows[i].complaint && !strstr(err.msg, rows[i].complaint)))
                         fail_msg("%s: %d %s", rows[i].address, r, err.msg);
-        }
-        for (int len = PROMETHEUS_ADDRESS_MAX; len <= PROMETHEUS_ADDRESS_MAX + 1; len++) {
-                _cleanup_(freep) char *address = xasprintf("http://%0*d", len - 7, 0);
-                int r = prometheus_address_check(address, NULL);
-                assert_int_equal(r, len == PROMETHEUS_ADDRESS_MAX ? 0 : -EINVAL);
         }
 }
