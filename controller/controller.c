@@ -104,6 +104,7 @@ static void on_node_reading(const struct source_sink *sink, struct node *node,
         struct controller_node *n = node->userdata;
         struct plan_values values;
 
+        controller_node_recovered(n, sink->source);
         node_track_reading(&n->track, sink->source, reading, controller_now_mono(c));
         controller_node_switch(n);
         controller_node_values(n, &values);
@@ -115,10 +116,12 @@ static void on_node_reading(const struct source_sink *sink, struct node *node,
                 node_series_keep(c->series, &n->series, &values);
 }
 
-static void on_node_failure(const struct source_sink *sink, struct node *node, const char *reason) {
+static void on_node_failure(const struct source_sink *sink, struct node *node,
+                            const struct source_failure *failure) {
         struct controller_node *n = node->userdata;
 
-        node_track_failed(&n->track, sink->source, reason);
+        controller_node_failed(n, sink->source, failure);
+        node_track_failed(&n->track, sink->source, failure->reason);
         controller_node_switch(n);
 }
 
@@ -296,17 +299,15 @@ void controller_set_sources(struct controller *c, const struct source_list *list
                         if (strcmp(list->specs[i].name, old->specs[o].name) == 0)
                                 was[i] = (int)o;
         }
-        for (size_t i = 0; i < old->ordered_count; i++)
-                metrics_set(c->health.served[i], 0);
         source_set_free(c->sources);
         take_sources(c, list);
         start_sources(c);
         put_in_force(c, c->compiled->policy, was);
-        c->switches = (struct controller_switches){0};
         controller_switches_init(c);
         controller_health_sources(c);
         expect_requests(c);
         CONTROLLER_NODE_FOREACH(n, c) {
+                n->failing = 0;
                 source_set_add_node(c->sources, n->node);
         }
         if (c->is_stopping)

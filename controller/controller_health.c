@@ -52,18 +52,30 @@ void controller_health_init(struct controller *c) {
 }
 
 void controller_health_sources(struct controller *c) {
-        for (size_t i = 0; i < c->compiled->ordered_count; i++)
-                c->health.served[i] = metrics_gauge(
-                        c->parts.daemon->metrics, "plimsoll_nodes_served",
-                        "Nodes that the source serves.",
-                        LABELS("source", c->options.sources->specs[i].name));
+        struct metrics *metrics = c->parts.daemon->metrics;
+
+        for (size_t i = 0; i < SOURCE_MAX; i++) {
+                if (c->health.served[i])
+                        metrics_set(c->health.served[i], 0);
+                if (c->health.failing[i])
+                        metrics_set(c->health.failing[i], 0);
+        }
+        for (size_t i = 0; i < c->options.sources->count; i++) {
+                const char *const *labels = LABELS("source", c->options.sources->specs[i].name);
+                if (i < c->compiled->ordered_count)
+                        c->health.served[i] = metrics_gauge(metrics, "plimsoll_nodes_served",
+                                                            "Nodes that the source serves.",
+                                                            labels);
+                c->health.failing[i] = metrics_gauge(metrics, "plimsoll_targets_failing",
+                                                     "Targets whose last scrape failed.", labels);
+        }
 }
 
 /* Counting */
 
 /* Counts over all nodes. */
 struct tally {
-        size_t served[SOURCE_MAX];
+        size_t served[SOURCE_MAX], failing[SOURCE_MAX];
         size_t stale;                               /* without a recent sample */
         size_t windows;                             /* metrics with a value */
         int64_t oldest_ms;                          /* without stale nodes */
@@ -95,6 +107,17 @@ static void tally_idle(const struct controller_node *n, struct idle_pods_use *su
         sum->offered_cores += idle.offered_cores;
         sum->taken_cores += idle.taken_cores;
         sum->used_cores += fmax(idle.used_cores, 0);
+}
+
+static void tally_failing(struct controller_node *n, size_t failing[static SOURCE_MAX]) {
+        const struct controller *c = n->controller;
+
+        for (size_t i = 0; i < c->options.sources->count; i++) {
+                if (!node_track_needs(&n->track, i, controller_now_mono(c)))
+                        n->failing &= ~(UINT32_C(1) << i);
+                else if (n->track.feeds[i].failure)
+                        failing[i]++;
+        }
 }
 
 static void tally_node(struct controller_node *n, struct tally *tally) {
@@ -235,12 +258,17 @@ void controller_health_count(struct controller *c) {
         struct controller_node *n;
 
         CONTROLLER_NODE_FOREACH(n, c) {
+                tally_failing(n, tally.failing);
                 if (is_idle(c))
-                        break;
+                        continue;
                 controller_node_switch(n);
                 tally_node(n, &tally);
         }
         controller_switches_tick(c);
+        for (size_t i = 0; i < c->options.sources->count; i++) {
+                c->switches.outages[i].failing = tally.failing[i];
+                metrics_set(c->health.failing[i], (double)tally.failing[i]);
+        }
         metrics_set(c->health.nodes, (double)node_set_count(c->nodes));
         metrics_set(c->health.stale, (double)tally.stale);
         metrics_set(c->health.windows, (double)tally.windows);

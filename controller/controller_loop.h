@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,20 +17,23 @@
 #include "controller/track/load_history.h"
 #include "controller/writing/recorder.h"
 #include "controller/writing/writer.h"
+#include "program/outage_log.h"
 
 /* Gauges of all nodes together, and the checks of /readyz (controller_health.c). */
 struct controller_health {
-        struct metrics_series *nodes, *stale, *windows, *oldest, *served[SOURCE_MAX];
+        struct metrics_series *nodes, *stale, *windows, *oldest;
+        struct metrics_series *served[SOURCE_MAX], *failing[SOURCE_MAX];
         struct metrics_series *idle_offered, *idle_taken, *idle_used;
         struct health_check *node_watch, *binding_watch, *idle_watch, *scrapes, *writes, *sources,
                 *clock;
         bool is_clock_wrong; /* as was logged last */
 };
 
-/* What has been logged about switches to another source (controller_switch.c). */
+/* What has been logged about sources (controller_switch.c). */
 struct controller_switches {
-        struct log_limit limit;
+        struct log_limit limit; /* of switches */
         bool is_measure_logged[SOURCE_MAX];
+        struct outage_log outages[SOURCE_MAX]; /* nodes that a source fails to read */
 };
 
 struct controller {
@@ -67,8 +71,11 @@ struct controller_node {
         struct node_track track;
         struct load_history load;
         struct series_row *series;
-        uint32_t usable; /* metrics with a value at the last reading */
+        uint32_t usable;  /* metrics with a value at the last reading */
+        uint32_t failing; /* needed sources whose failure has been logged, a bit each */
 };
+
+static_assert(SOURCE_MAX <= 32, "failing has a bit for each");
 
 /** controller_node_next() - the next node; *@slot begins at 0; NULL: the end */
 struct controller_node *controller_node_next(const struct controller *c, size_t *slot);
@@ -96,16 +103,21 @@ enum { CONTROLLER_ONCE_OUTCOMES = 2 }; /* per node: an interval needs two scrape
 /** controller_once_look() - call it once; it then looks regularly until everything is done */
 void controller_once_look(void *controller);
 
-/* Which source serves a node (controller_switch.c). The first switches in a minute are logged
- * individually, the rest in a summary. */
+/* Which source serves a node, and which ones fail (controller_switch.c). The first switches and
+ * failures in a minute are logged individually, the rest in a summary. */
 
 enum { CONTROLLER_SWITCH_LINES_PER_MIN = 10 };
 
-/** controller_switches_init() - register the counters */
-void controller_switches_init(const struct controller *c);
+/** controller_switches_init() - register the counters of the sources, and forget what was logged */
+void controller_switches_init(struct controller *c);
 /** controller_node_switch() - switch the node to another source if necessary */
 void controller_node_switch(struct controller_node *n);
-/** controller_switches_tick() - call every second or so: logs a summary that is due */
+/** controller_node_recovered() - source number @source has read the node */
+void controller_node_recovered(struct controller_node *n, size_t source);
+/** controller_node_failed() - source number @source has failed to read the node */
+void controller_node_failed(struct controller_node *n, size_t source,
+                            const struct source_failure *failure);
+/** controller_switches_tick() - call every second or so: logs summaries that are due */
 void controller_switches_tick(struct controller *c);
 
 /* Whether nodes are watched, measured and written, and what to check if not

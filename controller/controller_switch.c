@@ -13,7 +13,10 @@ static struct metrics_series *switch_counter(const struct controller *c, size_t 
 }
 
 /* All series exist from the start, at 0. */
-void controller_switches_init(const struct controller *c) {
+void controller_switches_init(struct controller *c) {
+        c->switches = (struct controller_switches){0};
+        for (size_t i = 0; i < c->options.sources->count; i++)
+                c->switches.outages[i].what = name_of(c, i);
         for (size_t from = 0; from < c->compiled->ordered_count; from++)
                 for (size_t to = 0; to < c->compiled->ordered_count; to++)
                         if (from != to)
@@ -28,6 +31,28 @@ static void log_summary(uint64_t unlogged) {
 
 void controller_switches_tick(struct controller *c) {
         log_summary(log_limit_summary(&c->switches.limit, controller_now_mono(c)));
+        for (size_t i = 0; i < c->options.sources->count; i++)
+                outage_log_tick(&c->switches.outages[i], controller_now_mono(c));
+}
+
+void controller_node_recovered(struct controller_node *n, size_t source) {
+        struct controller *c = n->controller;
+
+        if (n->failing >> source & 1)
+                outage_log_recovered(&c->switches.outages[source], controller_now_mono(c),
+                                     n->node->name);
+        n->failing &= ~(UINT32_C(1) << source);
+}
+
+void controller_node_failed(struct controller_node *n, size_t source,
+                            const struct source_failure *failure) {
+        struct controller *c = n->controller;
+
+        if (!failure->detail || n->failing >> source & 1)
+                return;
+        outage_log_failed(&c->switches.outages[source], controller_now_mono(c), n->node->name,
+                          failure->url, failure->reason, failure->detail);
+        n->failing |= UINT32_C(1) << source;
 }
 
 static void log_measure(struct controller *c, size_t source) {

@@ -33,7 +33,6 @@
 #include "controller/source/source_scope.h"
 #include "controller/window/window.h"
 #include "policy/policy.h"
-#include "program/outage_log.h"
 
 struct http_client;
 struct kube_api;
@@ -48,7 +47,6 @@ struct source_reading {
         const struct window_step *step; /* NULL: none */
         uint64_t ready;                 /* a bit per policy metric that is in values_ratio */
         const double *values_ratio;     /* [metric of the policy]; NULL when `ready` is 0 */
-        bool is_of_last_policy;         /* requested before the policy in force */
         /* [WINDOW_MAX_CHANNELS]: for --dry-run, why the reading lacks a resource that the policy
          * needs; constant text, NULL where it does not. May be NULL itself */
         const char *const *why;
@@ -59,13 +57,21 @@ static inline bool source_reading_is_news(const struct source_reading *reading) 
         return reading->step || reading->ready != 0;
 }
 
+/* An attempt without a result. */
+struct source_failure {
+        const char *reason; /* short static text, a label of metrics */
+        const char
+                *detail; /* for the log; NULL: the source fails for all nodes, and has logged it */
+        const char *url; /* for the log; NULL: none */
+};
+
 /* What a source calls. The pointers are borrowed for the call. None of these functions may call the
  * source. */
 struct source_sink {
         void (*on_reading)(const struct source_sink *sink, struct node *node,
                            const struct source_reading *reading);
-        /* An attempt without a result. @reason: short static text, a label of metrics. */
-        void (*on_failure)(const struct source_sink *sink, struct node *node, const char *reason);
+        void (*on_failure)(const struct source_sink *sink, struct node *node,
+                           const struct source_failure *failure);
         /* Does @node need the source now? NULL: does any node? */
         bool (*is_needed)(const struct source_sink *sink, const struct node *node);
         void *userdata;
@@ -102,11 +108,9 @@ struct source {
         struct kube_api *api;       /* NULL: no cluster, only with --target */
         struct metrics *metrics;
         const struct node_network_options *network;
-        bool is_once;                   /* read every node twice, as soon as possible */
-        bool is_at_once;                /* do not wait for the first turn of a node */
-        struct source_sink sink;        /* where readings go */
-        struct outage_log outages;      /* the nodes that fail; the set ticks it */
-        struct metrics_series *failing; /* the number of nodes that fail */
+        bool is_once;            /* read every node twice, as soon as possible */
+        bool is_at_once;         /* do not wait for the first turn of a node */
+        struct source_sink sink; /* where readings go */
 };
 
 /* The fields of an entry in the file, in addition to `kind` and `interval`. */
@@ -138,7 +142,8 @@ struct source_kind {
         /** in_flight() - how many requests the source may send at a time. NULL: a few, since it
          * asks one server about all nodes */
         size_t (*in_flight)(size_t nodes);
-        /** set_policy() - @policy is borrowed until the next call */
+        /** set_policy() - requests under way end or begin again; @policy is borrowed until the next
+         * call. NULL: the source reads the same for every policy */
         void (*set_policy)(struct source *source, const struct policy *policy);
         /** add_node() - read the node from now on; also called after its address has changed */
         void (*add_node)(struct source *source, struct node *node);
@@ -147,10 +152,6 @@ struct source_kind {
         /** free() - cancel requests, without calling the sink */
         void (*free)(struct source *source);
 };
-
-/** source_new() - @parts: everything but the spec and what source_new() makes */
-struct source *source_new(const struct source *parts, const struct source_spec *spec);
-void source_free(struct source *source);
 
 /** source_timeout_ms() - for one request, so that it ends before the next one is due */
 int64_t source_timeout_ms(const struct source *source);

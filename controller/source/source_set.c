@@ -2,37 +2,22 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/loop.h"
-
-enum { TICK_MS = 1000 }; /* for the summaries of outages */
 
 struct source_set {
-        struct loop *loop;
-        struct loop_timer tick;
         size_t count;
         struct source *sources[SOURCE_MAX];
 };
-
-static void on_source_tick(void *userdata) {
-        struct source_set *set = userdata;
-        int64_t now_mono_ms = loop_now_mono_ms(set->loop);
-
-        for (size_t i = 0; i < set->count; i++)
-                outage_log_tick(&set->sources[i]->outages, now_mono_ms);
-        loop_timer_arm(set->loop, &set->tick, now_mono_ms + TICK_MS, on_source_tick, set);
-}
 
 struct source_set *source_set_new(const struct source *parts, const struct source_list *list) {
         struct source_set *set = xcalloc(1, sizeof(*set));
         struct source own = *parts;
 
-        set->loop = parts->loop;
         set->count = list->count;
         for (size_t i = 0; i < set->count; i++) {
+                own.spec = &list->specs[i];
                 own.sink.source = i;
-                set->sources[i] = source_new(&own, &list->specs[i]);
+                set->sources[i] = own.spec->kind->new (&own);
         }
-        on_source_tick(set);
         return set;
 }
 
@@ -58,7 +43,8 @@ void source_set_policy(struct source_set *set, const struct policy *policy) {
         if (set->count > 0)
                 warn_of_unknown_exporters(set, policy);
         for (size_t i = 0; i < set->count; i++)
-                set->sources[i]->spec->kind->set_policy(set->sources[i], policy);
+                if (set->sources[i]->spec->kind->set_policy)
+                        set->sources[i]->spec->kind->set_policy(set->sources[i], policy);
 }
 
 void source_set_add_node(struct source_set *set, struct node *node) {
@@ -72,9 +58,8 @@ void source_set_remove_node(struct source_set *set, struct node *node) {
 }
 
 void source_set_stop(struct source_set *set) {
-        loop_timer_disarm(set->loop, &set->tick);
         for (size_t i = 0; i < set->count; i++)
-                source_free(set->sources[i]);
+                set->sources[i]->spec->kind->free(set->sources[i]);
         set->count = 0;
 }
 

@@ -9,7 +9,8 @@
 
 struct source_set;
 
-/** source_set_new() - @list is borrowed; @parts: see source_new() */
+/** source_set_new() - @list is borrowed; @parts: everything but the
+ * spec and the index */
 struct source_set *source_set_new(const struct source *parts, const struct source_list *list);
 /** source_set_stop() - end all sources; later calls have no effect. Not to be called from a sink */
 void source_set_stop(struct source_set *set);

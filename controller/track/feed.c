@@ -22,7 +22,7 @@ void feed_reading(struct feed *feed, const struct source_reading *reading, int64
         feed->failure = NULL;
         feed->is_heard = true;
         feed->heard_mono_ms = now_mono_ms;
-        feed->outcomes += is_news && !reading->is_of_last_policy;
+        feed->outcomes += is_news;
 }
 
 void feed_failed(struct feed *feed, const char *reason) {

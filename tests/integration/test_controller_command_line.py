@@ -178,8 +178,8 @@ WRONG = [
     ("--metrics-source=prometheus", "--prometheus-address: expected a URL"),
     (of_prometheus("--prometheus-address=prometheus:9090"), "expected http"),
     (of_prometheus("--prometheus-address=http://me:s3cret@h"), "must not contain a user or"),
-    (of_prometheus("--prometheus-address=http://"), "no host"),
-    (of_prometheus("--prometheus-address=http://host/?a"), "unexpected '?'"),
+    (of_prometheus("--prometheus-address=http://"), "with a host"),
+    (of_prometheus("--prometheus-address=http://host/?a"), "without a query"),
     (of_prometheus("--metrics-source=node-exporter"), "needs prometheus in"),
     (of_prometheus("--dry-run --target=a=http://h/"), "prometheus cannot read the page of a"),
     # Kubelets.

@@ -141,7 +141,10 @@ def test_values_that_are_none(pretended, start_asking):
         assert reading(standin, node(i), CPU) is None, bad[i]
     fates = controller.labels("plimsoll_prometheus_series", "fate")
     assert fates["unusable"] == 8 and fates["used"] == 1
-    assert controller.metric("plimsoll_targets_failing", source="prometheus") == 8
+    wait_until(
+        lambda: controller.metric("plimsoll_targets_failing", source="prometheus") == 8,
+        what="the count",
+    )
     lines = log_lines(controller.process, "node is failing")
     assert len(lines) == 8 and all("reason=no_data" in line for line in lines)
     # Computed ones may be a rounding error below 0, or extrapolated above 1.

@@ -36,7 +36,7 @@ MAY_USE = {
         *("base", "codec", "kube", "policy", "policy/pods", "controller/exposition"),
     ],
     "controller/source": [
-        *("base", "codec", "metrics", "kube", "net", "program", "policy", "controller/window"),
+        *("base", "codec", "metrics", "kube", "net", "policy", "controller/window"),
         "controller/node",
     ],
     "controller/source/scrape": [

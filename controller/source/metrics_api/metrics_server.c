@@ -29,7 +29,6 @@ struct entry {
         struct metrics_api_item
                 answered;      /* of the last list with the node; empty: it was not usable */
         uint32_t listed_round; /* of that list */
-        bool is_failing;
 };
 
 struct metrics_server {
@@ -40,7 +39,6 @@ struct metrics_server {
         int64_t begun_mono_ms; /* the round */
         uint32_t round;        /* from 1 on */
         const char *trouble;   /* why the last list failed, static text; NULL: it did not */
-        bool is_idle;          /* the policy needs nothing from this source */
         struct metrics_series *items_new, *items_repeated, *items_unknown;
         struct metrics_series *listed;
 };
@@ -92,12 +90,6 @@ static struct sample_reading read_sample(const struct metrics_server *s,
 
 /* Outcomes */
 
-/* If the list failed, every node failed. */
-static void show_failing(struct metrics_server *s) {
-        metrics_set(s->head.failing,
-                    (double)(s->trouble ? s->entries.len : s->head.outages.failing));
-}
-
 /* Read the node's sample of this round. Return: NULL, or why it has none. */
 static const char *read_entry(struct metrics_server *s, struct entry *entry,
                               struct sample_reading *ret) {
@@ -116,18 +108,14 @@ static const char *read_entry(struct metrics_server *s, struct entry *entry,
 }
 
 static void deliver_sample(struct metrics_server *s, struct entry *entry) {
-        struct outage_log *outages = &s->head.outages;
         struct sample_reading reading;
-        const char *failure = read_entry(s, entry, &reading);
+        const char *reason = read_entry(s, entry, &reading);
 
-        if (failure && !entry->is_failing)
-                outage_log_failed(outages, loop_now_mono_ms(s->head.loop), entry->node->name, NULL,
-                                  failure, "see kubectl get --raw " LIST_PATH);
-        else if (!failure && entry->is_failing)
-                outage_log_recovered(outages, loop_now_mono_ms(s->head.loop), entry->node->name);
-        entry->is_failing = failure != NULL;
-        if (failure)
-                s->head.sink.on_failure(&s->head.sink, entry->node, failure);
+        if (reason)
+                s->head.sink.on_failure(
+                        &s->head.sink, entry->node,
+                        &(struct source_failure){.reason = reason,
+                                                 .detail = "see kubectl get --raw " LIST_PATH});
         else
                 s->head.sink.on_reading(
                         &s->head.sink, entry->node,
@@ -154,10 +142,10 @@ static void fail_round(struct metrics_server *s, enum kube_outcome outcome,
                          STR("see", advice(outcome)));
         s->trouble = reason;
         metrics_set(s->listed, 0);
-        show_failing(s);
         STRMAP_FOREACH (found, &s->entries) {
                 const struct entry *entry = found->value;
-                s->head.sink.on_failure(&s->head.sink, entry->node, reason);
+                s->head.sink.on_failure(&s->head.sink, entry->node,
+                                        &(struct source_failure){.reason = reason});
         }
 }
 
@@ -171,7 +159,6 @@ static void end_list_round(struct metrics_server *s) {
         STRMAP_FOREACH (found, &s->entries) {
                 deliver_sample(s, found->value);
         }
-        show_failing(s);
 }
 
 /* Rounds */
@@ -208,27 +195,13 @@ static void on_list(void *userdata, const struct kube_answer *answer) {
                 end_list_round(s);
 }
 
-/* Nodes are not read any more. */
-static void forget_failures(struct metrics_server *s) {
-        struct strmap_entry *found;
-
-        s->trouble = NULL;
-        STRMAP_FOREACH (found, &s->entries) {
-                struct entry *entry = found->value;
-                if (entry->is_failing)
-                        outage_log_gone(&s->head.outages);
-                entry->is_failing = false;
-        }
-        show_failing(s);
-}
-
 static void begin_list_round(void *userdata) {
         struct metrics_server *s = userdata;
 
         s->begun_mono_ms = loop_now_mono_ms(s->head.loop);
         s->round++;
-        if (s->is_idle || !s->head.sink.is_needed(&s->head.sink, NULL)) {
-                forget_failures(s);
+        if (!s->head.sink.is_needed(&s->head.sink, NULL)) {
+                s->trouble = NULL;
                 loop_timer_arm(s->head.loop, &s->timer, s->begun_mono_ms + interval_of(s),
                                begin_list_round, s);
                 return;
@@ -247,10 +220,6 @@ static void begin_list_round(void *userdata) {
 
 /* The source */
 
-static void metrics_server_set_policy(struct source *base, const struct policy *policy) {
-        metrics_server_of(base)->is_idle = !source_scope_has_any(&base->spec->traits.scope, policy);
-}
-
 static void metrics_server_add_node(struct source *base, struct node *node) {
         struct metrics_server *s = metrics_server_of(base);
 
@@ -267,12 +236,8 @@ static void metrics_server_add_node(struct source *base, struct node *node) {
 
 static void metrics_server_remove_node(struct source *base, struct node *node) {
         struct metrics_server *s = metrics_server_of(base);
-        _cleanup_(freep) struct entry *entry = strmap_remove(&s->entries, node->name,
-                                                             strlen(node->name));
 
-        if (entry->is_failing)
-                outage_log_gone(&s->head.outages);
-        show_failing(s);
+        free(strmap_remove(&s->entries, node->name, strlen(node->name)));
 }
 
 static void metrics_server_free(struct source *base) {
@@ -307,7 +272,6 @@ static struct source *metrics_server_new(const struct source *head) {
                 .listed = metrics_gauge(metrics, "plimsoll_metrics_server_listed",
                                         "1 if the last list from metrics-server succeeded.", NULL),
         };
-        s->head.outages.what = "node metrics";
         return &s->head;
 }
 
@@ -320,7 +284,6 @@ const struct source_kind metrics_server_kind = {
         .traits = {.interval_ms = INTERVAL_MS, .scope = {.resources = MEASURED}},
         .hints = hints,
         .new = metrics_server_new,
-        .set_policy = metrics_server_set_policy,
         .add_node = metrics_server_add_node,
         .remove_node = metrics_server_remove_node,
         .free = metrics_server_free,

@@ -81,33 +81,9 @@ static bool log_once(struct prometheus *source, unsigned what) {
 
 /* Readings */
 
-/* @why: why the last round had no value for the node; NULL: it had one. */
-static void note_silence(struct prometheus *source, const struct node *node, const char *why) {
-        struct prometheus_slot *slot = &source->round.slots[node->slot];
-
-        if (slot->is_silent == (why != NULL))
-                return;
-        slot->is_silent = why != NULL;
-        if (why)
-                outage_log_failed(
-                        &source->head.outages, loop_now_mono_ms(source->head.loop), node->name,
-                        NULL, why,
-                        strcmp(why, "no_data") == 0
-                                ? "Prometheus has no series for the node's name or address"
-                                : "Prometheus has contradicting series for the node");
-        else
-                outage_log_recovered(&source->head.outages, loop_now_mono_ms(source->head.loop),
-                                     node->name);
-}
-
-static void forget_silence(struct prometheus *source, size_t slot) {
-        if (source->round.slots[slot].is_silent)
-                outage_log_gone(&source->head.outages);
-        source->round.slots[slot].is_silent = false;
-}
-
-/* Return: NULL, or why there is no value for the node. */
-static const char *hand_in_node(struct prometheus *source, struct node *node) {
+/* @failure: see hand_in() */
+static void hand_in_node(struct prometheus *source, struct node *node, const char *failure) {
+        const struct source_sink *sink = &source->head.sink;
         double values[POLICY_MAX_METRICS];
         struct window_step step;
         struct source_reading reading = {.values_ratio = values};
@@ -115,29 +91,28 @@ static const char *hand_in_node(struct prometheus *source, struct node *node) {
         const char *why = prometheus_round_read(&source->round, node->slot,
                                                 loop_now_mono_ms(source->head.loop), &step, values,
                                                 &reading.ready);
-        if (why)
-                return why;
         reading.step = step.means != 0 ? &step : NULL;
-        note_silence(source, node, NULL);
-        source->head.sink.on_reading(&source->head.sink, node, &reading);
-        return NULL;
+        if (!why)
+                sink->on_reading(sink, node, &reading);
+        else if (failure)
+                sink->on_failure(sink, node, &(struct source_failure){.reason = failure});
+        else
+                sink->on_failure(
+                        sink, node,
+                        &(struct source_failure){
+                                .reason = why,
+                                .detail = strcmp(why, "no_data") == 0
+                                                  ? "Prometheus has no series for the node's name "
+                                                    "or address"
+                                                  : "Prometheus has contradicting series for the "
+                                                    "node"});
 }
 
 /* @failure: why some or all queries of the round failed; NULL: none failed. */
 static void hand_in(struct prometheus *source, const char *failure) {
-        size_t failing = 0;
-
-        for (size_t slot = 0; slot < source->round.slot_cap; slot++) {
-                struct node *node = source->round.slots[slot].node;
-                const char *why = node ? hand_in_node(source, node) : NULL;
-                if (!why)
-                        continue;
-                failing++;
-                if (!failure)
-                        note_silence(source, node, why);
-                source->head.sink.on_failure(&source->head.sink, node, failure ? failure : why);
-        }
-        metrics_set(source->head.failing, (double)failing);
+        for (size_t slot = 0; slot < source->round.slot_cap; slot++)
+                if (source->round.slots[slot])
+                        hand_in_node(source, source->round.slots[slot], failure);
 }
 
 /* Rounds */
@@ -280,13 +255,6 @@ static void begin_query_round(struct prometheus *source) {
         next_asks(source);
 }
 
-/* Nodes are not read any more. */
-static void forget_failures(struct prometheus *source) {
-        metrics_set(source->head.failing, 0);
-        for (size_t slot = 0; slot < source->round.slot_cap; slot++)
-                forget_silence(source, slot);
-}
-
 static int64_t until_round_ms(const struct prometheus *source) {
         return source->head.is_once ? ONCE_ROUND_MS : source->head.spec->traits.interval_ms;
 }
@@ -316,8 +284,6 @@ static void on_round_due(void *userdata) {
         }
         if (query_count(source) > 0 && source->head.sink.is_needed(&source->head.sink, NULL))
                 begin_query_round(source);
-        else
-                forget_failures(source);
 }
 
 /* As a source */
@@ -338,10 +304,6 @@ static void prometheus_set_policy(struct source *base, const struct policy *poli
                 source->asks[i] = (struct ask){.source = source};
 }
 
-static bool holds_node(const struct prometheus *source, const struct node *node) {
-        return node->slot < source->round.slot_cap && source->round.slots[node->slot].node;
-}
-
 static void prometheus_add_node(struct source *base, struct node *node) {
         struct prometheus *source = prometheus_of(base);
 
@@ -358,12 +320,7 @@ static void prometheus_add_node(struct source *base, struct node *node) {
 }
 
 static void prometheus_remove_node(struct source *base, struct node *node) {
-        struct prometheus *source = prometheus_of(base);
-
-        if (!holds_node(source, node))
-                return;
-        forget_silence(source, node->slot);
-        prometheus_round_remove_node(&source->round, node->slot);
+        prometheus_round_remove_node(&prometheus_of(base)->round, node->slot);
 }
 
 static void prometheus_free(struct source *base) {
@@ -398,7 +355,6 @@ static struct source *prometheus_new(const struct source *head) {
         source->round.promql.network = head->network;
         source->round.promql.selector = head->spec->match;
         source->round.is_percent = !head->spec->is_ratio;
-        source->head.outages.what = "query Prometheus";
         source->api = prometheus_api_new(&source->head);
         register_query_metrics(source, head->metrics);
         return &source->head;

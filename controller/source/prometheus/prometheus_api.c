@@ -1,7 +1,6 @@
 #include "controller/source/prometheus/prometheus_api.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -37,26 +36,14 @@ struct prometheus_call {
 };
 
 int prometheus_address_check(const char *address, struct error *err) {
-        size_t scheme_len = strncmp(address, "http://", 7) == 0    ? 7
-                            : strncmp(address, "https://", 8) == 0 ? 8
-                                                                   : 0;
-        const char *host = address + scheme_len;
-        size_t host_len = strcspn(host, "/");
-
         if (target_url_has_user(address))
                 return error_set(err, EINVAL,
                                  "must not contain a user or password, because URLs are logged");
-        if (scheme_len == 0)
-                return error_set(err, EINVAL, "expected http://... or https://..., got \"%s\"",
+        if (!target_url_is_valid(address) || strpbrk(address, "?#"))
+                return error_set(err, EINVAL,
+                                 "expected http://... or https://... with a host, and without a "
+                                 "query, got \"%s\"",
                                  address);
-        if (strlen(address) > PROMETHEUS_ADDRESS_MAX)
-                return error_set(err, EINVAL, "longer than %d bytes", PROMETHEUS_ADDRESS_MAX);
-        if (host_len == 0 || host[0] == ':')
-                return error_set(err, EINVAL, "no host in \"%s\"", address);
-        for (const char *c = address; *c; c++)
-                if (*c <= ' ' || *c >= 0x7f || strchr("?#\"<>\\^`{|}", *c))
-                        return error_set(err, EINVAL, "unexpected '%c' after \"%.*s\"", *c,
-                                         (int)(c - address), address);
         return 0;
 }
 
@@ -171,7 +158,7 @@ static void fail_soon(struct prometheus_call *call, const char *reason) {
 
 static void start(struct prometheus_call *call) {
         struct prometheus_api *api = call->api;
-        struct buf url = BUF_INIT(PROMETHEUS_ADDRESS_MAX + 64 + BODY_MAX_BYTES);
+        struct buf url = BUF_INIT(TARGET_URL_MAX + 64 + BODY_MAX_BYTES);
 
         call->is_get = api->is_post_refused;
         if (credentials_refresh(&api->credentials, loop_now_mono_ms(api->source->loop),

@@ -15,17 +15,12 @@
 #include "controller/source/source.h"
 
 enum {
-        PROMETHEUS_ADDRESS_MAX = 2048,
         /* A longer reply is a failure. A reply about 5,000 nodes has 1 to 3 MB. */
         PROMETHEUS_MAX_REPLY_BYTES = 32 << 20,
 };
 
-/**
- * prometheus_address_check() - is it an absolute http or https URL with a host, and maybe a path?
- *
- * User, password (URLs are logged), query and fragment are not allowed.
- * Return: 0; -EINVAL
- */
+/** prometheus_address_check() - is it valid (target_url_is_valid()), and without query and
+ * fragment? Return: 0; -EINVAL */
 _must_check_ int prometheus_address_check(const char *address, struct error *err);
 
 struct prometheus_api;

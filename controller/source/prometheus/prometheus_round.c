@@ -93,7 +93,7 @@ static void grow_slots(struct prometheus_round *round, size_t slot_cap) {
 
 /* The node is another one, or none, or has another address: drop the slot's values. */
 static void set_node(struct prometheus_round *round, size_t slot, struct node *node) {
-        round->slots[slot].node = node;
+        round->slots[slot] = node;
         round->is_match_stale = true;
         round->contradiction = (struct prometheus_contradiction){0};
         for (size_t i = 0; i < round->query_count; i++)
@@ -107,7 +107,8 @@ void prometheus_round_add_node(struct prometheus_round *round, struct node *node
 }
 
 void prometheus_round_remove_node(struct prometheus_round *round, size_t slot) {
-        set_node(round, slot, NULL);
+        if (slot < round->slot_cap)
+                set_node(round, slot, NULL);
 }
 
 static struct node *find_node(struct prometheus_round *round,
@@ -115,8 +116,8 @@ static struct node *find_node(struct prometheus_round *round,
         if (round->is_match_stale) {
                 prometheus_match_done(&round->match);
                 for (size_t slot = 0; slot < round->slot_cap; slot++)
-                        if (round->slots[slot].node)
-                                prometheus_match_add(&round->match, round->slots[slot].node);
+                        if (round->slots[slot])
+                                prometheus_match_add(&round->match, round->slots[slot]);
                 round->is_match_stale = false;
         }
         return prometheus_match_find(&round->match, series);

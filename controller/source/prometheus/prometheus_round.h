@@ -60,18 +60,12 @@ struct prometheus_query {
         struct prometheus_value *values; /* [slot of the node] */
 };
 
-/* A node's place. */
-struct prometheus_slot {
-        struct node *node; /* NULL: none */
-        bool is_silent;    /* for the owner: logged that the last round had no value */
-};
-
 /* Zero-initialise, and set promql.network and is_percent. */
 struct prometheus_round {
         struct promql promql; /* the policy in force */
         bool is_percent;      /* the unit of recorded values */
         size_t slot_cap;
-        struct prometheus_slot *slots;
+        struct node **slots;           /* NULL: no node */
         struct prometheus_match match; /* of the nodes, unless it is stale; private */
         bool is_match_stale;
         size_t query_count;
@@ -91,7 +85,7 @@ void prometheus_round_set_policy(struct prometheus_round *round, const struct po
 /** prometheus_round_add_node() - add @node without a value; also called after its address has
  * changed. Borrowed until it is removed */
 void prometheus_round_add_node(struct prometheus_round *round, struct node *node);
-/** prometheus_round_remove_node() - remove the node in @slot */
+/** prometheus_round_remove_node() - remove the node in @slot, if there is one */
 void prometheus_round_remove_node(struct prometheus_round *round, size_t slot);
 
 /** prometheus_round_begin() - drop all values */

@@ -44,7 +44,7 @@ struct scrape *scrape_pool_next(struct scrape_pool *pool) {
                 pool->in_flight[i]++;
                 first->phase = SCRAPE_UNDER_WAY;
                 first->page = BUF_INIT(pool->max_page_bytes);
-                first->is_over_budget = first->is_of_last_policy = false;
+                first->is_over_budget = false;
                 return first;
         }
         return NULL;

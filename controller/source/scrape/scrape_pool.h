@@ -44,7 +44,6 @@ struct scrape {
         bool with_collectors; /* the URL has collect[] */
         bool is_over_budget;
         bool is_to_other_address; /* the target's usual address has just refused */
-        bool is_of_last_policy;   /* the URL was made for the previous policy */
 };
 
 TAILQ_HEAD(scrape_list, scrape);

@@ -42,7 +42,6 @@ void scrape_reader_set_policy(struct scrape_reader *reader, const struct policy 
                         ready[ready_count++] = metric->name;
                 }
         }
-        reader->is_idle = !source_scope_has_any(scope, policy);
         kubelet_wants_init(&reader->kubelet, resources);
         node_wants_init(&reader->wants, &(struct node_wants_options){
                                                 .resources = resources,

@@ -49,7 +49,6 @@ struct scrape_reader {
         const struct scrape_profile *profile; /* the kind's */
         scrape_state_fn *state_of;
         void *userdata; /* of state_of */
-        bool is_idle;   /* the policy needs nothing from this source */
         struct node_wants wants;
         size_t ready_metrics[NODE_MAX_READY]; /* wants' ready index -> the policy's metric */
         const char *collectors[NODE_MAX_COLLECTORS];

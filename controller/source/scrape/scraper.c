@@ -90,42 +90,15 @@ static struct metrics_series *scrapes_with(const struct scraper *source, const c
                                LABELS("source", source->head.spec->name, "result", result));
 }
 
-static void show_failing_targets(struct scraper *source) {
-        metrics_set(source->head.failing, (double)source->head.outages.failing);
-}
-
 static void target_failed(struct target *target, const char *reason, const char *detail) {
         struct scraper *source = target->source;
 
         metrics_inc(scrapes_with(source, reason));
-        if (!target->failure) {
-                (void)build_url(target, false);
-                outage_log_failed(&source->head.outages, loop_now_mono_ms(source->head.loop),
-                                  target->node->name, target_url_to_log(&source->url), reason,
-                                  detail);
-        }
         target->failure = reason;
-        show_failing_targets(source);
-        source->head.sink.on_failure(&source->head.sink, target->node, reason);
-}
-
-static void target_succeeded(struct target *target) {
-        struct scraper *source = target->source;
-
-        metrics_inc(source->scrapes_ok);
-        if (target->failure)
-                outage_log_recovered(&source->head.outages, loop_now_mono_ms(source->head.loop),
-                                     target->node->name);
-        target->failure = NULL;
-        show_failing_targets(source);
-}
-
-/* The node is not read any more. */
-static void forget_failure(struct target *target) {
-        if (target->failure)
-                outage_log_gone(&target->source->head.outages);
-        target->failure = NULL;
-        show_failing_targets(target->source);
+        (void)build_url(target, false);
+        source->head.sink.on_failure(
+                &source->head.sink, target->node,
+                &(struct source_failure){reason, detail, target_url_to_log(&source->url)});
 }
 
 static void take_page(struct target *target, const struct scrape *scrape) {
@@ -141,8 +114,8 @@ static void take_page(struct target *target, const struct scrape *scrape) {
                 target_failed(target, result.failure, result.detail);
                 return;
         }
-        target_succeeded(target);
-        result.reading.is_of_last_policy = scrape->is_of_last_policy;
+        target->failure = NULL;
+        metrics_inc(source->scrapes_ok);
         source->head.sink.on_reading(&source->head.sink, target->node, &result.reading);
 }
 
@@ -309,9 +282,8 @@ static void on_target_due(void *userdata) {
                 next_mono_ms = batch_mono_ms(source, target->due_mono_ms);
         } while (next_mono_ms <= now_mono_ms);
         loop_timer_arm(source->head.loop, &target->timer, next_mono_ms, on_target_due, target);
-        if (source->reader.is_idle ||
-            !source->head.sink.is_needed(&source->head.sink, target->node)) {
-                forget_failure(target);
+        if (!source->head.sink.is_needed(&source->head.sink, target->node)) {
+                target->failure = NULL;
                 return;
         }
         if (target->scrape.phase != SCRAPE_IDLE) {
@@ -340,11 +312,18 @@ void scraper_set_policy(struct source *base, const struct policy *policy) {
         scrape_reader_set_policy(&source->reader, policy, &source->head.spec->traits.scope,
                                  source->head.network);
         for (size_t i = 0; i < source->target_cap; i++) {
-                if (!source->targets[i])
+                struct target *target = source->targets[i];
+                if (!target)
                         continue;
-                node_state_forget_own(&source->targets[i]->state.node);
-                source->targets[i]->scrape.is_of_last_policy = true;
+                node_state_forget_own(&target->state.node);
+                if (target->scrape.phase != SCRAPE_UNDER_WAY)
+                        continue;
+                /* Again, with the URL for this policy. */
+                http_cancel(TAKE_PTR(target->scrape.call));
+                scrape_pool_end(&source->pool, &target->scrape);
+                scrape_pool_wait(&source->pool, &target->scrape, lane_of(target));
         }
+        start_waiting(source);
 }
 
 static void reset_target(struct target *target) {
@@ -403,7 +382,6 @@ static void drop_target(struct scraper *source, size_t slot) {
         source->pool.targets--;
         loop_timer_disarm(source->head.loop, &target->timer);
         reset_target(target);
-        forget_failure(target);
         free(target);
 }
 
@@ -469,7 +447,6 @@ struct source *scraper_new(const struct source *head) {
         struct scraper *source = xcalloc(1, sizeof(*source));
 
         source->head = *head;
-        source->head.outages.what = "scrape";
         scrape_reader_init(&source->reader, spec->kind, scraped_state_of, source);
         credentials_init(&source->credentials, &spec->credentials);
         source->url = BUF_INIT(TARGET_URL_MAX);

@@ -332,6 +332,40 @@ TEST(many_nodes_switch) {
         assert_int_equal(api_logged(&f.api, rest), 1);
 }
 
+static double failing(const struct fixture *f) {
+        return metrics_value(metrics_gauge(f->api.rig.metrics, "plimsoll_targets_failing", "",
+                                           LABELS("source", "node-exporter")));
+}
+
+static bool are_all_failing(void *userdata) {
+        return failing(userdata) >= 2;
+}
+
+static bool is_none_failing(void *userdata) {
+        return failing(userdata) <= 0;
+}
+
+/* Nodes that a policy does not need read are not failing, and are logged again afterwards. */
+TEST(failing_nodes) {
+        static const char *const names[] = {"a", "b"};
+        struct fixture f = {.api.pace_ms = 30};
+
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 500, "", "collect");
+        begin(&f, policy_of(MEMORY), NULL, false);
+        api_run(&f.api, are_all_failing, &f);
+        controller_set_policy(f.controller, policy_of("  syncPolicy: []\n"));
+        api_run(&f.api, is_none_failing, &f);
+        controller_set_policy(f.controller, policy_of(MEMORY));
+        api_run(&f.api, is_three_minutes_later, &f);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                _cleanup_(freep) char *line = xasprintf(
+                        "msg=\"node is failing\" what=node-exporter node=%s url=", names[i]);
+                assert_int_equal(api_logged(&f.api, line), 1);
+        }
+        end(&f);
+}
+
 /* A source needs its folder, here a header, and its row: what it says is written. */
 TEST(a_new_kind_of_source) {
         static const struct source_kind *const kinds[] = {&constant_kind, NULL};

@@ -461,17 +461,6 @@ TEST_BETWEEN(outcomes_after_a_failure, set_up, tear_down) {
         assert_int_equal(outcomes(world), 2);
 }
 
-/* A reading that was under way when the policy changed lacks what the new one wants. */
-TEST_BETWEEN(outcomes_of_the_last_policy, set_up, tear_down) {
-        struct world *world = *state;
-        const struct window_step step = {.at_mono_ms = world->now_ms, .gauges = 1u << METRIC_CPU};
-        const struct source_reading reading = {.step = &step, .is_of_last_policy = true};
-
-        for (size_t source = 0; source < SOURCES; source++)
-                node_track_reading(&world->track, source, &reading, world->now_ms);
-        assert_int_equal(outcomes(world), 0);
-}
-
 /* A page that is the one before again says nothing, neither that its source is back. */
 TEST_BETWEEN(repeated, set_up, tear_down) {
         struct world *world = *state;
