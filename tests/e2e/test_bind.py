@@ -118,31 +118,6 @@ def test_a_deployment_through_every_verb(
     figure(f"evicted on the calm node alone: {len(victims)} of 3 pods there, none of 3 on the hot")
 
 
-def test_all_hot_nobody_is_evicted(fleet, namespace, stack, name, priority_class, figure):
-    names = fleet.add(2, load=CALM)
-    _, extender = stack()
-    fleet.wait_reading(CPU, names, lambda ratio: ratio < 0.25, "the nodes to show")
-    namespace.create_deployment("low", 6, pod_object("low-0", scheduler=name, cpu="2500m"))
-    namespace.wait_bound(6, app="low")
-    namespace.create_pods("small", 3, scheduler=name, cpu="50m")
-    namespace.wait_bound(3, app="small")
-    before = uids(namespace.pods("low"))
-    fleet.set_load(names, **HOT)
-    wait_judged(extender, names)
-
-    namespace.create_pod("urgent-0", scheduler=name, cpu="4", priorityClassName=priority_class)
-    # When a pod ends somewhere, there may be room: the scheduler looks again.
-    for attempt in range(1, 4):
-        wait_until(lambda: asked(extender, "preempt") >= attempt, 60, "an attempt to preempt")
-        namespace.delete_pod(f"small-{attempt - 1:03}")
-    assert uids(namespace.pods("low")) == before
-    assert not namespace.events("Preempted")
-    assert not namespace.pod("urgent-0")["spec"].get("nodeName")
-    figure(
-        f"{len(before)} pods stayed through {asked(extender, 'preempt'):.0f} attempts to preempt"
-    )
-
-
 # -- what may happen in between -------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""With scoring: estimate top, explain and simulate say what the real extender answers next, asked through
+"""With scoring: estimate top and explain say what the real extender answers next, asked through
 the real API server's proxy, while the real scheduler places pods."""
 
 import itertools
@@ -9,7 +9,6 @@ import time
 from datetime import datetime, timezone
 
 import pytest
-import yaml
 from cluster.plimsoll import ask, metrics, page
 from cluster.workloads import pod_object
 from harness import wait_until
@@ -29,7 +28,6 @@ def policy(limits, weights):
 
 
 IN_FORCE = policy({CPU: 0.7}, {CPU: 1, MEM: 0.6})
-OTHER = policy({CPU: 0.65, MEM: 0.5}, {CPU: 0.7, MEM: 1})
 
 
 @pytest.fixture
@@ -99,9 +97,7 @@ def while_nothing_changes(extender, look):
     return wait_until(check, 120, "an extender whose knowledge stays")
 
 
-def test_scores_are_the_next_answers(
-    fleet, plane, extender, verb, namespace, scheduler, plimsoll, figure, tmp_path
-):
+def test_scores_are_the_next_answers(fleet, extender, verb, namespace, scheduler, plimsoll, figure):
     generator = random.Random(29)
     away = list(fleet.addresses)
     names = fleet.add(NODES)
@@ -163,29 +159,12 @@ def test_scores_are_the_next_answers(
         differences += row["score"] != wanted
     assert decided == 16 and not differences
 
-    # What follows when another policy comes into force.
-    wait_until(
-        lambda: metrics(extender)["plimsoll_extender_reservations"] == 0, what="no reservation"
-    )
-    (tmp_path / "other.yaml").write_text(yaml.safe_dump(OTHER))
-    simulated = while_nothing_changes(
-        extender, lambda: json.loads(verb("simulate", "-f", "other.yaml", "-o", "json"))
-    )
-    generation = metrics(extender)["plimsoll_policy_generation"]
-    plane.kubectl("apply", "-f", str(tmp_path / "other.yaml"))
-    wait_until(
-        lambda: metrics(extender)["plimsoll_policy_generation"] > generation, what="the policy"
-    )
-    followed = answers(extender, everybody)
-    after = {row["node"]: row["after"]["score"] for row in simulated["nodes"]}
-    assert after == followed and simulated["summary"]["scoresChanged"] > 5
-
     workloads = json.loads(verb("workloads", "-n", namespace.name, "-o", "json"))["workloads"]
     assert [row["pods"] for row in workloads] == [SLICE] * ROUNDS
     learned = sum(row["learnedCores"] is not None for row in workloads)
     assert learned > 0
     figure(
         f"{NODES} nodes, {PODS} pods: {compared} scores of top and explain, {decided} of the "
-        f"scheduler's next answer, {len(after)} of simulate: {differences} differences; "
+        f"scheduler's next answer: {differences} differences; "
         f"{learned} of {ROUNDS} workloads learned"
     )

@@ -5,13 +5,10 @@ token (its JTI) of every request.
 """
 
 import os
-import signal
 import time
 from datetime import datetime
 
 import pytest
-from addresses import address_of
-from cluster.nodes import FIRST_ADDRESS
 from cluster.plimsoll import NAMESPACE
 from cluster.tokens import claims
 from harness import NIGHTLY, fetch, wait_until
@@ -23,7 +20,6 @@ METRICS = ("cpu_usage_avg_5s", "mem_usage_avg_5s", *PEAKS)
 POLICY = policy_object(dict.fromkeys(METRICS, "1s"), name="default")
 # crane's defaults in make nightly, else a third of them.
 LEASE_S, RENEW_S, RETRY_S = (15, 10, 2) if NIGHTLY else (5, 3, 1)
-MEAN_S = 300  # what max windows look at: means of five minutes
 CREDENTIAL = "authentication.kubernetes.io/credential-id"
 
 
@@ -153,95 +149,3 @@ def test_killed_leader(fleet, exporters, replica, figure):
 
 def ratios(fleet, names):
     return {key: float(text) for key, text in peaks(fleet, names).items()}
-
-
-def largest_difference(one, other):
-    assert one.keys() == other.keys()
-    return max(abs(one[key] - other[key]) for key in one)
-
-
-@pytest.mark.nightly
-def test_live_peak_survives(fleet, exporters, replica, figure):
-    """A peak that the dead leader saw with its own eyes.
-
-    One standby saw it as well, the other began when the load had fallen and knows it only from the
-    annotations; both take over in turn, each after a kill -9.
-    """
-    loads = [0.9, 0.7, 0.5, 0.3]
-    for index, load in enumerate(loads):
-        exporters.set([address_of(FIRST_ADDRESS, index)], load={"cpu": load})
-    alpha = replica("alpha")
-    alpha.process.wait_log(r"started leading")
-    witness = replica("witness")
-    # Not before both are there: else one begins with what the other published in its first seconds.
-    witness.process.wait_log(r"new leader elected")
-    names = fleet.add(len(loads))
-    wait_annotated(fleet, names)
-    # A mean is remembered when half of its five minutes have data.
-    time.sleep(MEAN_S / 2 + 10)
-    fleet.set_load(names, cpu=0.05)
-    wait_until(
-        lambda: all(float(now(fleet, name)) < 0.1 for name in names), what="the load to fall"
-    )
-    latecomer = replica("latecomer")
-    latecomer.wait_standby(len(names))
-    high = ratios(fleet, names)
-    for name, load in zip(names, loads):
-        assert all(abs(high[name, key] - load) < 0.02 for key in PEAKS), "the peak stands"
-
-    standbys = [witness, latecomer]
-    leader = alpha
-    found, took_s = {}, {}
-    while standbys:
-        killed_unix = time.time()
-        leader.process.kill()
-        wait_until(
-            lambda: any(standby.writes(killed_unix) for standby in standbys),
-            what="a standby to write",
-        )
-        leader = next(standby for standby in standbys if standby.writes(killed_unix))
-        standbys.remove(leader)
-        took_s[leader.name] = leader.writes(killed_unix)[0] - killed_unix
-        rounds = 2 * len(names)
-        wait_until(lambda: len(leader.writes(killed_unix)) >= rounds, what="two of its rounds")
-        found[leader.name] = largest_difference(high, ratios(fleet, names))
-    assert len(turns(alpha, witness, latecomer)) == 3
-    figure(
-        f"load fell, two leaders in a row killed: {len(high)} maxima of 1 h and 1 d stood; at most "
-        f"{found['witness']:.5f} apart from those of a standby that saw the peak too (it wrote "
-        f"{took_s['witness']:.1f} s later), {found['latecomer']:.5f} from those of one that began "
-        f"later ({took_s['latecomer']:.1f} s)"
-    )
-    # Both measured the same nodes, each at its own moments.
-    assert max(found.values()) < 0.001
-
-
-def test_frozen_leader(fleet, exporters, replica, figure):
-    """A leader that was stopped for longer than its lease wakes up as a standby, without a write."""
-    names = fleet.add(4, load={"cpu": 0.3})
-    alpha = replica("alpha")
-    wait_annotated(fleet, names)
-    beta = replica("beta")
-    beta.wait_standby(len(names))
-    alpha.process.popen.send_signal(signal.SIGSTOP)
-    try:
-        took_s = beta.wait_write(time.time()) - alpha.renewed_unix()
-    finally:
-        alpha.process.popen.send_signal(signal.SIGCONT)
-    assert took_s > LEASE_S, "not before the lease had ended"
-    woken_unix = time.time()
-    alpha.process.wait_log(r"new leader elected")
-    # Several rounds of both, with alpha awake.
-    wait_until(lambda: len(beta.writes(woken_unix)) >= 4 * len(names), what="rounds of beta")
-    assert turns(alpha, beta) == ["alpha", "beta"]
-
-    told_unix = time.time()
-    assert beta.process.stop() == 0
-    handover_s = alpha.wait_write(told_unix) - told_unix
-    assert turns(alpha, beta) == ["alpha", "beta", "alpha"]
-    last = beta.writes()[-1]
-    gap_s = alpha.writes(last)[0] - last
-    figure(
-        f"leader frozen: the other wrote {took_s:.1f} s after its last renewal, the first not once more after it "
-        f"woke; orderly handover: {handover_s:.1f} s (between their writes {gap_s:.1f} s)"
-    )

@@ -80,29 +80,6 @@ def uids(pods):
     return {pod["metadata"]["uid"] for pod in pods}
 
 
-def test_load_evicts_nobody(fleet, namespace, stack, priority_class, figure):
-    """A pod of high priority while every node is hot: preemption would kill and not help."""
-    names = fleet.add(3, load=CALM)
-    _, extender = stack()
-    fleet.wait_reading(CPU, names, lambda ratio: ratio < 0.25, "the nodes to show")
-    namespace.create_pods("low", 12)
-    namespace.wait_bound(12)
-    before = uids(namespace.pods("low"))
-    fleet.set_load(names, **HOT)
-    wait_judged(extender, names)
-
-    namespace.create_pod("urgent-0", priorityClassName=priority_class)
-    condition = wait_unschedulable(namespace, "urgent-0")
-    attempts = asked(extender, "filter") + 3
-    wait_until(lambda: asked(extender, "filter") >= attempts, 60, "three more attempts")
-    assert uids(namespace.pods("low")) == before
-    assert not namespace.events("Preempted")
-    assert "nominatedNodeName" not in namespace.pod("urgent-0")["status"]
-    figure(
-        f"{len(before)} pods of low priority stayed; the urgent one waits: {condition['message']!r}"
-    )
-
-
 def test_load_evicts_nobody_from_full_nodes(fleet, namespace, stack, priority_class, figure):
     """The same where evicting would make room, for kube-scheduler's own filters know no load.
 
