@@ -48,14 +48,6 @@ def test_quick_is_red_when_nothing_is_measured(bench, capsys):
     assert "not measured: one: 0 of 1 rows" in capsys.readouterr().out
 
 
-def test_quick_is_red_when_half_is_measured(bench):
-    assert bench({"one": [10]}, "--quick", counts=(1, 2)) == 1
-
-
-def test_quick_leaves_out_what_is_at_length_only(bench):
-    assert bench({"one": [10]}, "--quick", counts=(1, 0)) == 0
-
-
 def test_page_is_written_whole_or_not_at_all(bench):
     assert bench({"one": [10], "two": []}) == 1 and not bench.written
     assert bench({"one": [10], "two": [1]}) == 0 and len(bench.written[0]) == 2

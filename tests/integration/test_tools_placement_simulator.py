@@ -100,15 +100,6 @@ def test_every_pod_has_an_id():
     assert done.returncode == 0, done.stderr
 
 
-def test_error_of_the_estimate(example):
-    """Of the estimate and its variants alone."""
-    wanted = [f"--algorithm={name}" for name in ("default", "estimate", "no-compensation")]
-    done = simulate("--scenario", example, "--seeds=2", "-o", "json", *wanted)
-    default, estimate, worse = json.loads(done.stdout)
-    assert "estimateErrorPercent" not in default
-    assert 0 < estimate["estimateErrorPercent"]["mean"] < worse["estimateErrorPercent"]["mean"]
-
-
 def test_an_evictor_runs_beside_a_scheduler(example):
     """Only kubectl plimsoll rebalance needs the estimate."""
     names = ("default", "default+descheduler-ms", "default+low-node-load", "estimate+rebalance")

@@ -38,10 +38,6 @@ def steps(key):
     return [(n, step) for n, _, body in jobs() for step in body["steps"] if key in step]
 
 
-def test_there_are_those_that_are_told():
-    assert set(workflows()) == {"check", "ci", "nightly", "release", "scorecard"}
-
-
 def test_actions_are_pinned():
     """By digest, with the version next to it, and one digest for each."""
     digests = {}
@@ -93,14 +89,6 @@ def test_the_key_of_the_cache_is_of_all_that_is_built():
         found = {path for pattern in patterns for path in TOP.glob(pattern)}
         files = {build.HERE / m / f for m in build.MODULES for f in ("go.mod", "go.sum")}
         assert found == files | {build.HERE / "build.py"}
-
-
-def test_modules_are_kept_up_to_date():
-    """But those of Kubernetes, whose lines move together and by hand."""
-    updates = yaml.safe_load((TOP / ".github" / "dependabot.yml").read_text("utf-8"))["updates"]
-    (told,) = [row["directories"] for row in updates if row["package-ecosystem"] == "gomod"]
-    modules = [m for m in build.MODULES if not m.startswith("kubernetes")]
-    assert told == sorted(f"/tests/e2e/tools/{module}" for module in modules)
 
 
 class Bench:

@@ -203,14 +203,6 @@ class Causes:
     def required(self, field, why):
         self.add("FieldValueRequired", field, f"Required value: {why}")
 
-    def not_supported(self, field, value, allowed):
-        shown = ", ".join(map(json.dumps, allowed))
-        why = f"Unsupported value: {json.dumps(value)}: supported values: {shown}"
-        self.add("FieldValueNotSupported", field, why)
-
-    def forbidden(self, field, why):
-        self.add("FieldValueForbidden", field, f"Forbidden: {why}")
-
     def raise_if_any(self, kind, group, name):
         if not self.rows:
             return

@@ -239,7 +239,6 @@ class Writes:
         # Ownership is the server's business; what a client sends of it is not looked at.
         metadata["managedFields"] = old["metadata"].get("managedFields", [])
         validate.validate(resource, new)
-        validate.validate_update(resource, old, new)
         if new == old:
             # No write, no event, no new revision.
             self._answer_object(request, 200, resource, version)
