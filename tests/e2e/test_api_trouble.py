@@ -13,7 +13,6 @@ pytestmark = pytest.mark.own_plane  # it is killed
 OUTAGE_S = 60 if NIGHTLY else 6
 PERIOD_S = 5
 TOKEN_S = 15
-CPU = "cpu_usage_avg_5s"
 
 
 @pytest.fixture

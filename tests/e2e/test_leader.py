@@ -97,18 +97,6 @@ def peaks(fleet, names):
     return {(name, key): found[name][key].split(",")[0] for name in names for key in PEAKS}
 
 
-def wait_annotated(fleet, names):
-    def look():
-        found = fleet.all_annotations()
-        return all(key in found[name] for name in names for key in PEAKS)
-
-    wait_until(look, what="annotations")
-
-
-def now(fleet, name):
-    return fleet.annotations(name)["cpu_usage_avg_5s"].split(",")[0]
-
-
 def turns(*replicas):
     """Who wrote in what order: one entry for each time that the writer changed."""
     rows = sorted((at, replica.name) for replica in replicas for at in replica.writes())
@@ -145,7 +133,3 @@ def test_killed_leader(fleet, exporters, replica, figure):
         f"leader killed: the other wrote {took_s:.1f} s after its last renewal (lease {LEASE_S} s); all "
         f"{len(high)} maxima of 1 h and 1 d as the dead one left them, to the digit"
     )
-
-
-def ratios(fleet, names):
-    return {key: float(text) for key, text in peaks(fleet, names).items()}

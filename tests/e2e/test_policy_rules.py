@@ -1,14 +1,12 @@
 """What a policy can say beyond limits and weights, through a real kube-scheduler."""
 
 import collections
-import pathlib
 from datetime import datetime, timezone
 
 import pytest
 from cluster.plimsoll import fast_policy, total
 from harness import wait_until
 
-POLICIES = pathlib.Path(__file__).resolve().parents[2] / "policy"
 CPU, MEM = "cpu_usage_avg_5s", "mem_usage_avg_5s"
 
 

@@ -3,7 +3,6 @@
 The sources are synthetic exporters with different loads, so that a value shows where it came from.
 """
 
-import json
 import pathlib
 
 
@@ -18,7 +17,6 @@ from controller_kit import (
 )
 from harness import wait_until
 from policies import write_policy
-from programs import complete
 
 CPU = "cpu_usage_avg_5m"
 SHORT = "cpu_usage_avg_10s"
@@ -95,28 +93,6 @@ def test_the_next_takes_over_and_gives_back(start_standin, start_exporters, star
     print(f"{assert_nothing_twice(standin)} annotations written")
 
 
-def test_each_node_has_its_own_source(start_standin, start_exporters, start_controller):
-    standin = start_standin("--nodes", 3)
-    exporters, agents = start_exporters(*FAST), start_exporters("--agent", *FAST)
-    exporters.set("all", load={"cpu": 0.3})
-    agents.trouble("all", "extra", text=f"node_{SHORT} 60\n")
-    exporters.trouble(["127.1.0.2"], "status", code=404)
-    controller = start_controller(
-        standin, exporters, sources=both(agents), content=policy({SHORT: "2s"})
-    )
-    wait_until(lambda: served(controller) == {"node-exporter": 2, "node-metrics": 1}, what="all")
-    line = "node-exporter 2, node-metrics 1 (node-0001: not_found)"
-    wait_until(lambda: sources_line(controller).endswith(line), what=line)
-
-    def values():
-        found = all_readings(standin, SHORT)
-        return [round(found[f"node-000{i}"].value, 1) for i in range(3)] if len(found) == 3 else []
-
-    wait_until(lambda: values() == [0.3, 0.6, 0.3], 60, "each node's own")
-    assert controller.ready()[0]
-    assert [bool(agents.scrapes(f"127.1.0.{i}")) for i in (1, 2, 3)] == [False, True, False]
-
-
 def test_the_agent_alone(start_standin, start_exporters, start_controller):
     """Its gauges are percentages; what it does not have is not written."""
     standin, agents = start_standin("--nodes", 1), start_exporters("--agent", *FAST)
@@ -174,35 +150,6 @@ def test_one_more_exporter_on_every_node(start_standin, start_exporters, start_c
     assert controller.metric("plimsoll_targets_failing", source="spare") == 0
     assert controller.metric("plimsoll_scrapes_total", source="spare") == 0
     controller.process.wait_log("no exporter of that name.* metric=tpu exporter=coral")
-
-
-def test_once_waits_for_the_next_source(start_standin, start_exporters, tmp_path):
-    """The agents are read twice after the exporters have failed twice; that is not a failure."""
-    standin = start_standin("--nodes", 2)
-    agents = start_exporters("--agent", *FAST)
-    agents.set("all", load={"cpu": 0.5})
-    path = write_policy(tmp_path / "policy", policy({CPU: "2s"}))
-    wait_until(lambda: "node_cpu_usage_avg_5m" in agents.page("127.1.0.1").text, what="a gauge")
-    wait_until(lambda: "node_cpu_usage_avg_5m" in agents.page("127.1.0.2").text, what="a gauge")
-    sources = write_sources(tmp_path / "sources", *both(agents), SPARE, port=1)
-    complete(
-        "plimsoll-controller",
-        *("--kubeconfig", standin.kubeconfig, "--policy-config-path", path),
-        *("--once", "--sources", sources),
-    )
-    assert every_node_near(standin, CPU, 0.5, 2)
-
-
-def test_a_target_by_hand_with_the_agent(start_exporters):
-    agents = start_exporters("--agent", *FAST)
-    agents.set("all", load={"cpu": 0.5})
-    url = f"http://127.1.0.1:{agents.port}/metrics"
-    wait_until(lambda: "node_cpu_usage_avg_5m" in agents.page("127.1.0.1").text, what="a gauge")
-    flags = ("--dry-run", "--once", "--output=json", "--scrape-interval=1s")
-    flags += ("--metrics-source=node-metrics", f"--target=web-1={url}")
-    row = json.loads(complete("plimsoll-controller", *flags).stdout)
-    assert row["node"] == "web-1"
-    assert abs(float(row["annotations"][CPU].split(",")[0]) - 0.5) < 0.01
 
 
 def test_the_file_is_read_again(start_standin, start_exporters, start_controller):

@@ -3,19 +3,17 @@
 import copy
 import json
 import math
-import threading
 import uuid
 
 import pytest
 
 from extender_kit import POD, Connection, annotate, policy
-from harness import NIGHTLY, fetch
+from harness import fetch
 from pages import block
 from policies import CPU, MEM, node_names
 
 NODES = node_names(5)
 IDLE, HALF, HOT, FULL, BARE = NODES
-KEPT = 1024
 
 
 @pytest.fixture
@@ -123,18 +121,6 @@ def test_estimate(cluster, start):
     # Of what a pod asks for, and of what it is, nothing is kept but what it is expected to use.
     text = extender.page("/decisions?pod=shop/web-0").text
     assert "nginx" not in text and "html" not in text and "NodeNames" not in text
-
-
-def test_the_last_thousand(cluster, start):
-    extender = start(cluster)
-    count = KEPT + 30
-    with extender.scheduler() as scheduler:
-        for i in range(count):
-            scheduler.filter([IDLE], pod(f"p-{i}"))
-    lines = decisions(extender)
-    assert [line["name"] for line in lines] == [f"p-{i}" for i in reversed(range(30, count))]
-    assert extender.page("/decisions?pod=default/p-29").status == 404
-    assert extender.page("/decisions?pod=default/p-30").status == 200
 
 
 BAD = {
@@ -256,42 +242,3 @@ def test_the_documented_examples(cluster, start):
     ours = {"decisions": decisions(extender)}
     assert json.dumps(shape(ours)) == json.dumps(shape(listed))
     assert json.dumps(shape(decision(extender, "default/web-0"))) == json.dumps(shape(whole))
-
-
-@pytest.mark.parametrize("build", ["tsan", "build"])
-def test_many_ask_while_many_look(cluster, start, build):
-    """Under ThreadSanitizer: four schedulers, and two who look at the pages without a pause."""
-    extender = start(cluster, build=build)
-    problems, is_over = [], threading.Event()
-
-    def ask(number):
-        with extender.scheduler() as scheduler:
-            for i in range(1500 if NIGHTLY else 300):
-                asked = pod(f"p-{number}-{i % 150}")
-                scheduler.filter(NODES, asked)
-                scheduler.prioritize([IDLE, HALF], asked)
-
-    def look():
-        while not is_over.is_set():
-            for line in decisions(extender):
-                assert line["candidates"] in (None, len(NODES))
-            answer = extender.page("/decisions?pod=default/p-0-7")
-            assert answer.status == 404 or json.loads(answer.text)["name"] == "p-0-7"
-
-    def guard(call, *arguments):
-        try:
-            call(*arguments)
-        except Exception as error:  # a thread's end must not go unnoticed, whatever it is
-            problems.append(f"{type(error).__name__}: {error}")
-
-    askers = [threading.Thread(target=guard, args=(ask, number)) for number in range(4)]
-    lookers = [threading.Thread(target=guard, args=(look,)) for _ in range(2)]
-    for thread in (*askers, *lookers):
-        thread.start()
-    for thread in askers:
-        thread.join(120)
-    is_over.set()
-    for thread in lookers:
-        thread.join(60)
-    assert problems == []
-    assert len(decisions(extender)) == KEPT

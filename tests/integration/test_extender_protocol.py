@@ -13,7 +13,6 @@ from policies import CPU, MEM, ago, node_names
 NODES = node_names(5)
 IDLE, HALF, BUSY, FULL, BARE = NODES
 RULES = policy(limits={CPU: 0.65, MEM: 0.8}, period="1h")
-STRANGERS = ["not-seen-yet", "tomorrow's", "Ünïcode"]
 
 
 @pytest.fixture(scope="module")
@@ -85,45 +84,6 @@ def test_errors_have_no_body_and_keep_the_connection(extender):
             assert connection.call("/v1/filter", good).status == 200
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/filter",
-        "//filter",
-        "/x/y/filter",
-        "/v1//filter",
-        "/v1/filter/",
-        "/a%20b/filter",
-        "/filter?x=1",
-    ],
-)
-def test_any_prefix(extender, path):
-    args = {"Pod": POD, "Nodes": None, "NodeNames": NODES}
-    with Connection(extender.port) as connection:
-        reply = connection.call(path, go_json(args))
-        assert reply.status == 200
-        assert reply.json()["NodeNames"] == [IDLE, HALF, BARE]
-
-
-def test_unknown_nodes_pass(extender):
-    with extender.scheduler() as scheduler:
-        passing, rejected = scheduler.filter([STRANGERS[0], BUSY, *STRANGERS[1:]])
-        assert (passing, list(rejected)) == (STRANGERS, [BUSY])
-        assert scheduler.prioritize([*STRANGERS, IDLE]) == dict.fromkeys(STRANGERS, 0) | {IDLE: 9}
-        # case counts in names of nodes
-        assert scheduler.filter([BUSY.upper(), BUSY])[0] == [BUSY.upper()]
-
-
-def test_a_name_twice_comes_back_once(extender):
-    with extender.scheduler() as scheduler:
-        names = [IDLE, "new", BUSY, IDLE, "new", BUSY, HALF, IDLE]
-        passing, rejected = scheduler.filter(names)
-        assert (passing, list(rejected)) == ([IDLE, "new", HALF], [BUSY])
-        assert scheduler.prioritize(names) == {IDLE: 9, "new": 0, HALF: 5, BUSY: 3}
-        whole = [{"metadata": {"name": name}} for name in names]
-        assert scheduler.filter(whole, cache_capable=False)[0] == [IDLE, "new", HALF]
-
-
 def test_whole_nodes_come_back_as_they_were(extender):
     """Fields that we have never heard of included, byte for byte."""
     items = [
@@ -142,18 +102,6 @@ def test_whole_nodes_come_back_as_they_were(extender):
 
 
 # -- unreadable requests ----------------------------------------------------------------------
-
-
-def test_escapes_and_long_names(extender):
-    names = ["a" * 253, "b" * 254, "c" * 100000, 'quo"te', "back\\slash", "nul\0", "\u00e9", ""]
-    with extender.scheduler() as scheduler:
-        assert scheduler.filter(names) == (names, {})
-        assert scheduler.prioritize(names) == dict.fromkeys(names, 0)
-    body = b'{"NodeNames":["\\u006eode-0002","node\\u002d0000"]}'
-    with Connection(extender.port) as connection:
-        document = connection.call("/filter", body).json()
-    assert document["NodeNames"] == [IDLE]
-    assert list(document["FailedAndUnresolvableNodes"]) == [BUSY]
 
 
 def test_a_body_above_the_ceiling(extender):
