@@ -354,22 +354,6 @@ def test_an_extender_that_cannot_be_scraped(render, values, is_scraped):
     assert names == ["plimsoll-controller", *["plimsoll-extender"] * is_scraped, "plimsoll"]
 
 
-@pytest.mark.parametrize(
-    "what, kinds",
-    [
-        ("monitors", {"PodMonitor", "ServiceMonitor"}),
-        ("rules", {"PrometheusRule"}),
-        ("dashboards", {"ConfigMap"}),
-    ],
-)
-def test_parts_of_monitoring(render, what, kinds):
-    found = [
-        {item["kind"] for item in render({"monitoring": {"enabled": True} | part})}
-        for part in ({}, {what: False})
-    ]
-    assert found[0] - found[1] == kinds
-
-
 def test_the_api_server_takes_every_value(plane, render):
     volume = {"name": "files", "emptyDir": {}}
     constraint = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}

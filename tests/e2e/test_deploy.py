@@ -173,7 +173,7 @@ def idle_rights(plane):
     """With deploy/idle, which leaves nothing behind."""
 
     def may_patch_status(answer):
-        argv = ("auth", "can-i", "patch", "nodes/status", "--as", ACCOUNT)
+        argv = ("auth", "can-i", "patch", "nodes", "--subresource=status", "--as", ACCOUNT)
         return plane.kubectl(*argv, check=False).stdout.startswith(answer)
 
     done = plane.kubectl("apply", "-k", str(DEPLOY / "idle"), check=False)

@@ -55,23 +55,6 @@ def test_all_hot_waits_with_one_reason(fleet, namespace, stack, figure):
     assert bound - published < 15
 
 
-def test_node_without_data_gets_pods(fleet, namespace, exporters, stack, figure):
-    hot = fleet.add(2, load=HOT)
-    (silent,) = fleet.add(1)
-    exporters.trouble([fleet.addresses[silent]], "rst")
-    controller, extender = stack()
-    wait_judged(extender, hot)
-    before = asked(extender, "filter")
-
-    namespace.create_pods("web", 10)
-    places = namespace.wait_bound(10)
-    assert set(places.values()) == {silent}
-    assert CPU not in fleet.annotations(silent)
-    assert total(controller, "plimsoll_targets_failing") == 1
-    assert asked(extender, "filter") >= before + 10
-    figure("10 pods, all on the one node without data")
-
-
 def asked(extender, verb):
     return total(extender, "plimsoll_extender_requests_total", verb=verb)
 

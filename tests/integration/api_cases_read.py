@@ -54,16 +54,6 @@ def test_pages_are_consistent_while_objects_change(api):
     assert set(last["metadata"]) == {"resourceVersion"}
 
 
-def test_pages_of_a_selection_do_not_say_how_many_remain(api):
-    api.add_nodes("a", "b", "d", labels={"pool": "x"})
-    api.add_nodes("c")
-    path = f"{NODES}?limit=2&labelSelector=pool"
-    first = api.get(path)
-    assert names(first) == ["a", "b"] and "remainingItemCount" not in first["metadata"]
-    second = api.get(f"{path}&continue={first['metadata']['continue']}")
-    assert names(second) == ["d"] and "continue" not in second["metadata"]
-
-
 def test_a_lost_history_is_410_everywhere(api):
     """A page and a watch: each finds that what it goes on from is gone."""
     api.add_nodes("a", "b", "c")
@@ -84,14 +74,6 @@ def test_a_lost_history_is_410_everywhere(api):
         assert (status["code"], status["reason"]) == (410, "Expired")
         assert status["message"].startswith(f"too old resource version: {version} (")
         assert watch.next() is None
-
-
-def test_version_0_ignores_the_limit(api):
-    api.add_nodes("a", "b", "c")
-    # Once a consistent list has seen them, the watch cache has them.
-    assert names(api.get(NODES)) == ["a", "b", "c"]
-    listed = api.get(f"{NODES}?resourceVersion=0&limit=1")
-    assert names(listed) == ["a", "b", "c"] and "continue" not in listed["metadata"]
 
 
 @pytest.mark.parametrize("match", ["", "&resourceVersionMatch=NotOlderThan"])
@@ -218,14 +200,6 @@ def test_nodes_in_protobuf(api):
     answer = api.call("GET", f"{NODES}?watch=1&timeoutSeconds=1", Accept=partial)
     assert answer.headers["Content-Type"] == media + ";stream=watch"
     assert b"k8s\0" in answer.body and meta in answer.body
-
-
-def test_accept_is_a_list_of_preferences(api):
-    api.add_nodes("a")
-    assert api.get(NODES, Accept=f"{NONSENSE},application/json")["kind"] == "NodeList"
-    by_quality = f"application/json;q=0.5,{PARTIAL_LIST.split(',')[0]};q=0.9"
-    assert api.get(NODES, Accept=by_quality)["kind"] == "PartialObjectMetadataList"
-    assert api.get(NODES, Accept="*/*")["kind"] == "NodeList"
 
 
 def test_large_lists_are_gzipped_when_asked(api):

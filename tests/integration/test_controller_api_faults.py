@@ -153,50 +153,6 @@ def test_watches_that_end(start_standin, start_exporters, start_controller):
     assert share_scraped(exporters, 1, began_unix) > 0.6
 
 
-def test_a_frozen_and_an_absent_server(start_standin, start_exporters, start_controller):
-    """No answer for a while, then no connection: scrapes go on, and afterwards all is written."""
-    standin, exporters = start_standin("--nodes", 20), start_exporters(*FAST)
-    exporters.set("all", load={"cpu": 0.2})
-    names = node_names(20)
-    controller = start_controller(standin, exporters, content=RULES)
-    wait_until(lambda: len(all_readings(standin, KEY)) == 20, what="the first windows")
-    for way in ("frozen", "absent"):
-        began_unix, cpu_s = time.time(), controller.process.cpu_s()
-        before = len(exporters.scrapes("127.1.0.1"))
-        if way == "frozen":
-            standin.admin("freeze", {})
-        else:
-            standin.admin("listen", {"on": False})
-        exporters.set("all", load={"cpu": 0.2 if way == "frozen" else 0.8})
-        wait_until(
-            lambda n=before: len(exporters.scrapes("127.1.0.1")) >= n + 3, what="three scrapes more"
-        )
-        if way == "absent":
-            standin.admin("delete", {"resource": "nodes", "names": names[-1:]})
-        share = (controller.process.cpu_s() - cpu_s) / (time.time() - began_unix)
-        waiting = controller.metric("plimsoll_patches_waiting")
-        ended_unix = time.time()
-        if way == "frozen":
-            standin.admin("thaw", {})
-        else:
-            standin.admin("listen", {"on": True})
-            names.pop()
-        wait_fresh(standin, names, ended_unix)
-        back_s = time.time() - ended_unix
-        scraped = share_scraped(exporters, 19, began_unix)
-        print(
-            f"{way} for {ended_unix - began_unix:.1f} s: {scraped:.0%} of the scrapes took place, "
-            f"{share:.0%} of a CPU (with sanitizers), {waiting:.0f} nodes waited for their turn, "
-            f"all written {back_s:.1f} s after"
-        )
-        assert scraped > 0.6 and share < 0.5
-        rows = requests_since(standin, began_unix)
-        assert len(rows) < 20 * 2 * (time.time() - began_unix + 5)
-    wait_until(lambda: controller.metric("plimsoll_nodes") == 19, what="the deletion to be known")
-    # Nothing was lost on the way: the windows hold both loads.
-    assert 0.2 < all_readings(standin, KEY)[names[0]].value < 0.8
-
-
 def start_with_token(start_standin, start_controller, exporters, tmp_path, in_file, **auth):
     """A stand-in that wants a token, and a controller that has one in a file."""
     standin = start_standin("--nodes", 4, "--token", "first=plimsoll")

@@ -1,6 +1,7 @@
 """plimsoll-controller --cleanup: after it, nodes are as they were before we came."""
 
 import re
+import signal
 
 import pytest
 
@@ -95,6 +96,45 @@ def test_as_before(controller, start_standin, prefix):
     status, _, err = cleanup(standin)  # again: nothing to do
     assert status == 0 and "cleaned=0 had_none=3" in err
     assert len(standin.patches()) == patched + 3
+
+
+def test_trouble(controller, start_standin):
+    standin = start_standin("--nodes", 2)
+    process = controller(standin, "mem_usage_avg_5m")
+    wait_until(
+        lambda: all("node_hot_value" in standin.annotations(name) for name in nodes(standin)),
+        what="annotations",
+    )
+    status, _, err = cleanup(standin, "--dry-run")
+    assert status == 0 and "will write the annotations again" in err
+    process.stop()
+    standin.fault("status", verb="patch", status=403, name="node-0000")
+    status, _, err = cleanup(standin)
+    assert status == 1 and re.search(r"what=cleanup node=node-0000 reason=forbidden", err)
+    assert "cleaned=1 failed=1" in err and "will write the annotations again" not in err
+    assert "node_hot_value" not in standin.annotations("node-0001")
+    # A node that goes in the meantime is clean; a server that stumbles is asked again.
+    again = {"metadata": {"annotations": {"node_hot_value": "0,2026-07-23T11:25:54Z"}}}
+    assert standin.patch("/api/v1/nodes/node-0001", again).status == 200
+    standin.fault("status", verb="patch", status=404, name="node-0001")
+    standin.fault("status", verb="patch", status=503, retry_after=0, name="node-0000")
+    status, _, err = cleanup(standin)
+    assert status == 0, err
+    assert "node_hot_value" not in standin.annotations("node-0000")
+
+
+def test_signals(run, binary, start_standin):
+    """SIGHUP means nothing here; SIGTERM ends it, and not all nodes are clean."""
+    standin = start_standin()
+    standin.add_nodes(30, annotations={"node_hot_value": "0,2026-07-23T11:25:54Z"})
+    argv = [binary("plimsoll-controller"), "--cleanup", f"--kubeconfig={standin.kubeconfig}"]
+    process = run([*argv, "--patch-qps=10"], "cleanup", clean_exit=False)
+    process.wait_log("cleaning up")
+    process.popen.send_signal(signal.SIGHUP)
+    patched = len(standin.patches())
+    wait_until(lambda: len(standin.patches()) > patched, what="another patch")
+    assert process.stop() == 1
+    assert len(standin.patches()) < 30
 
 
 def test_usage(standin):

@@ -1,24 +1,13 @@
 """Kubelets as a source: what their pages say, whom they are asked about, and what may be sent to
 whom."""
 
-import pathlib
-import urllib.parse
 
 import pytest
 
-from controller_kit import (
-    log_lines,
-    offered_milli,
-    policy,
-    read_annotation,
-    reading,
-    write_sources,
-)
+from controller_kit import log_lines, offered_milli, policy, reading
 from controller_kit import wait_values as wait_exact_values
 from harness import wait_until
 from kubelet_kit import CADVISOR, CPUS, RESOURCE, Kubelet, add_node, add_pod
-from local_server import Handler, LocalServer
-from policies import write_policy
 from programs import complete
 from tls_kit import Authority
 
@@ -27,7 +16,6 @@ RULES = policy({CPU: "1s", MEM: "1s", SWAP: "1s"})
 NOBODY = 1  # a port of exporters
 EXPORTER = {"kind": "node-exporter"}
 TOKEN = "s3cret"
-WINDOWS_PAGE = pathlib.Path(__file__).resolve().parents[1] / "data" / "windows-exporter.txt"
 APART = 0.03
 IDLE = {"plimsoll.io/idle-milli-cpu": "2k", "memory": "1Gi"}
 WITH_IDLE = policy({CPU: "1s", "cpu_usage_max_avg_1h": "1s"}, idle={"line": 0.65})
@@ -66,23 +54,6 @@ def source(authority, token_file):
         "tls_config": {"ca_file": str(authority.cert)},
         "authorization": {"credentials_file": str(token_file)},
     }
-
-
-@pytest.fixture
-def windows_exporter():
-    """It knows other collectors than node_exporter, and no other name."""
-
-    class Windows(Handler):
-        def do_GET(self):
-            query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
-            if set(query.get("collect[]", ())) - {"cpu", "memory", "net", "os", "system"}:
-                self.reply(400, "unavailable collector")
-            else:
-                self.reply(200, WINDOWS_PAGE.read_bytes(), Content_Type="text/plain")
-
-    server = LocalServer(Windows)
-    yield server
-    server.close()
 
 
 def wait_values(standin, key, expected):
@@ -157,27 +128,6 @@ def test_what_batch_pods_use_is_left_out(start_standin, start_controller, start_
         lambda: controller.metric("plimsoll_idle_taken_cores") == 0, what="nothing to be taken"
     )
     controller.wait_ready()
-
-
-def test_an_exporter_behind_it_does_not_count_batch_pods(
-    start_standin, start_controller, start_kubelet, start_exporters, source
-):
-    """Where windows are young, another source may know more: not of CPU, of which it counts more."""
-    standin, kubelet = start_standin(), start_kubelet("a")
-    exporters = start_exporters("--speed", "20")
-    exporters.set("all", load={"cpu": 0.8, "mem": 0.25})
-    kubelet.load, kubelet.pods = (0.8, 0.25, 0), {("jobs", "resize"): 0.5 * CPUS}
-    add_pod(standin, "jobs", "resize", "a", **IDLE)
-    sources = [source, EXPORTER]
-    controller = start_controller(standin, exporters, sources=sources, content=WITH_IDLE)
-    wait_until(lambda: "1 pod on idle CPU" in controller.ready()[1], 30, "the list of pods")
-    add_node(standin, "a", kubelet)
-    keys = (CPU, "cpu_usage_max_avg_1h")
-    wait_until(lambda: len(standin.patches(name="a")) >= 6, 60, "patches")
-    for row in standin.patches(name="a"):
-        annotations = row["body"].get("metadata", {}).get("annotations", {})
-        usage = [read_annotation(annotations[key]).value for key in keys if key in annotations]
-        assert all(value < 0.5 for value in usage), row
 
 
 @pytest.mark.parametrize("is_new", [True, False])
@@ -279,25 +229,6 @@ def test_each_trouble_is_named(start_standin, start_controller, start_kubelet, s
     wait_values(standin, CPU, dict.fromkeys(kubelets, 0.5))
 
 
-def test_a_windows_node(start_standin, start_controller, start_kubelet, windows_exporter, source):
-    """What its exporter says is not taken for another trouble; its kubelet's page is like any other."""
-    standin = start_standin()
-    add_node(standin, "windows", start_kubelet("windows"), address="127.0.0.1")
-    controller = start_controller(
-        standin,
-        windows_exporter.port,
-        sources=[EXPORTER, source],
-        content=policy({CPU: "1s", MEM: "1s"}),
-    )
-    wait_values(standin, CPU, {"windows": 0.5})
-    wait_values(standin, MEM, {"windows": 0.25})
-    (line,) = [
-        line for line in log_lines(controller.process, "node is failing") if "/metrics " in line
-    ]
-    assert "reason=windows_exporter " in line and "has no node_cpu_seconds_total" in line
-    assert controller.metric("plimsoll_scrapes_total", result="windows_exporter") >= 1
-
-
 def test_asked_only_where_no_exporter_serves(
     start_standin, start_controller, start_kubelet, start_exporters, source
 ):
@@ -389,17 +320,3 @@ def test_a_standby_asks_less_often(
     asked_by_writer_until(1)
     assert asked_by_writer_until(6) <= 8
     kubelet.answer = None
-
-
-def test_once_waits_for_a_second_sample(start_standin, start_kubelet, source, tmp_path):
-    """A kubelet repeats a sample until it has the next; one that was repeated is not a second one."""
-    standin, kubelet = start_standin(), start_kubelet("node")
-    kubelet.resolution_s = 5
-    add_node(standin, "node", kubelet)
-    more = (
-        *("--sources", write_sources(tmp_path / "sources", source, interval="2s")),
-        f"--kubeconfig={standin.kubeconfig}",
-        f"--policy-config-path={write_policy(tmp_path / 'policy', RULES)}",
-    )
-    complete("plimsoll-controller", "--once", *more)
-    assert CPU in standin.annotations("node")

@@ -3,8 +3,7 @@ say; a list that fails, or half of it, is told once, with what to look at."""
 
 import time
 
-
-from controller_kit import wait_values, AGENT, all_readings, log_lines, policy
+from controller_kit import wait_values, AGENT, all_readings, log_lines, patched, policy
 from harness import NIGHTLY, wait_until
 from policies import node_names
 
@@ -15,6 +14,7 @@ PATH = "/apis/metrics.k8s.io/v1beta1/nodes"
 FLAGS = ("--metrics-source=metrics-server",)
 NOBODY = 1  # a port of exporters, where only metrics-server is asked
 NO_LIST, LISTED = "cannot list node metrics", "listing node metrics succeeds again"
+FAILING = "node is failing"
 
 
 def serve(standin, **what):
@@ -161,6 +161,37 @@ if NIGHTLY:
         {"action": "not_http"},
         {"action": "drip", "bytes": 10, "seconds": 0.5},
     ]
+
+
+def test_lists_that_fail(start_standin, start_controller):
+    """Each failure costs its own round and nothing else; nothing of half a list is believed."""
+    standin = start_standin("--nodes", 3)
+    serve(standin, usage={"*": {"cpu": "2", "memory": "8Gi"}})
+    controller = start_controller(standin, NOBODY, *FLAGS, content=RULES)
+    names = node_names(3)
+    wait_values(standin, CPU, dict.fromkeys(names, 0.25))
+    for number, way in enumerate(WAYS, 1):
+        standin.fault(path="^" + PATH, count=-1, **way)
+        wait_until(
+            lambda: len(log_lines(controller.process, NO_LIST)) == number, what=f"{way} to be told"
+        )
+        assert controller.metric("plimsoll_metrics_server_listed") == 0
+        standin.clear_faults()
+        wait_until(
+            lambda: len(log_lines(controller.process, LISTED)) == number, what=f"{way} to be over"
+        )
+        assert controller.metric("plimsoll_metrics_server_listed") == 1
+    since = time.time()
+    wait_until(
+        lambda: all(r.at_unix > since for r in all_readings(standin, CPU).values()),
+        what="annotations afterwards",
+    )
+    written = {
+        text.partition(",")[0] for row in standin.patches() for text in patched(row).values()
+    }
+    assert written == {"0.25000"}
+    assert log_lines(controller.process, FAILING) == []
+    assert len(log_lines(controller.process, NO_LIST)) == len(WAYS)
 
 
 def test_the_next_source_takes_over_and_gives_back(

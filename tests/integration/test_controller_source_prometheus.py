@@ -69,6 +69,79 @@ def test_what_is_asked(pretended, start_asking):
     assert controller.metric("plimsoll_targets_failing", source="prometheus") == 0
 
 
+def test_hint_at_the_unit(pretended, start_asking):
+    """Ratios taken for percentages would make every node look idle: said once."""
+    pretended.recorded[CPU] = [({"instance": f"127.1.0.{i}"}, 0.3 * i) for i in (1, 2, 3)]
+    controller, standin = start_asking(pretended)
+    expect(standin, node(0), CPU, 0.003)
+    controller.process.wait_log("set unit: ratio for the source")
+    rounds = pretended.count()
+    wait_until(lambda: pretended.count() >= rounds + 4, what="two rounds")
+    assert controller.process.text().count("set unit: ratio") == 1
+
+
+def test_series_that_contradict(pretended, start_asking):
+    """Another cluster with the same addresses: no value instead of a wrong one, logged once."""
+    pretended.computed[CPU] = [
+        ({"instance": "127.1.0.1:9100", "cluster": "ours"}, 0.2),
+        ({"instance": "127.1.0.1:9100", "cluster": "theirs"}, 0.9),
+        ({"instance": "127.1.0.2:9100", "cluster": "ours"}, 0.3),
+    ]
+    controller, standin = start_asking(pretended, nodes=2, content=policy({CPU: "2s"}))
+    expect(standin, node(1), CPU, 0.3)
+    rounds = pretended.count()
+    wait_until(lambda: pretended.count() >= rounds + 3, what="more rounds")
+    assert reading(standin, node(0), CPU) is None
+    said = "Prometheus has contradicting series for one node; set match for the source"
+    (line,) = log_lines(controller.process, said)
+    assert f"metric={CPU} node={node(0)} " in line and "least=0.2" in line and "most=0.9" in line
+    (line,) = log_lines(controller.process, "node is failing")
+    assert f"node={node(0)} " in line and "reason=contradiction" in line
+    assert controller.labels("plimsoll_prometheus_series", "fate")["contradicting"] == 1
+    pretended.computed[CPU] = pretended.computed[CPU][::2]
+    expect(standin, node(0), CPU, 0.2)
+
+
+def test_values_that_are_none(pretended, start_asking):
+    """They are no usage, and not 0 either: the node has no value, and that is said."""
+    bad = ["NaN", "+Inf", "-Inf", "-5", "1e300", "", "0x10", "x"]
+    pretended.recorded[CPU] = [
+        ({"instance": f"127.1.0.{i + 1}"}, value) for i, value in enumerate(bad)
+    ] + [({"instance": "127.1.0.9"}, 140)]
+    controller, standin = start_asking(pretended, nodes=9, content=policy({CPU: "2s"}))
+    expect(standin, node(8), CPU, 1.4)  # a rule of somebody's, used as it stands
+    for i in range(8):
+        assert reading(standin, node(i), CPU) is None, bad[i]
+    fates = controller.labels("plimsoll_prometheus_series", "fate")
+    assert fates["unusable"] == 8 and fates["used"] == 1
+    assert controller.metric("plimsoll_targets_failing", source="prometheus") == 8
+    lines = log_lines(controller.process, "node is failing")
+    assert len(lines) == 8 and all("reason=no_data" in line for line in lines)
+    # Computed ones may be a rounding error below 0, or extrapolated above 1.
+    pretended.recorded[CPU] = []
+    pretended.computed[CPU] = [
+        ({"instance": "127.1.0.1"}, "-1e-9"),
+        ({"instance": "127.1.0.2"}, "1.004"),
+        ({"instance": "127.1.0.9"}, "-0.2"),
+    ]
+    expect(standin, node(0), CPU, 0)
+    expect(standin, node(1), CPU, 1)
+    wait_until(
+        lambda: controller.labels("plimsoll_prometheus_series", "fate")["unusable"] == 1,
+        what="a negative share to be none",
+    )
+
+
+def test_warnings(pretended, start_asking):
+    """Thanos without one of its stores: what is there counts, and it is said that more may be."""
+    pretended.warnings = ["store 10.0.0.1:10901 is gone\nlevel=error forged"]
+    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
+    controller, standin = start_asking(pretended, nodes=1)
+    expect(standin, node(0), CPU, 0.5)
+    assert controller.metric("plimsoll_prometheus_warnings_total") >= 1
+    assert controller.process.text().count("warning=") == 1
+
+
 def answers(status, body, **headers):
     return lambda handler, asked: send(handler, status, body, **headers) or True
 

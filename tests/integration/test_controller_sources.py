@@ -4,25 +4,15 @@ The sources are synthetic exporters with different loads, so that a value shows 
 """
 
 import pathlib
+import signal
 
-
-from controller_kit import (
-    all_readings,
-    exporter_url,
-    log_lines,
-    patched,
-    policy,
-    reading,
-    write_sources,
-)
+from controller_kit import all_readings, exporter_url, log_lines, patched, policy, write_sources
 from harness import wait_until
 from policies import write_policy
 
-CPU = "cpu_usage_avg_5m"
 SHORT = "cpu_usage_avg_10s"
 SYNC_S = 4
 FAST = ("--speed", "20")
-SPARE = {"kind": "exporter", "name": "spare", "url": "http://{address}:1/"}
 
 
 def agent_at(agents):
@@ -93,65 +83,6 @@ def test_the_next_takes_over_and_gives_back(start_standin, start_exporters, star
     print(f"{assert_nothing_twice(standin)} annotations written")
 
 
-def test_the_agent_alone(start_standin, start_exporters, start_controller):
-    """Its gauges are percentages; what it does not have is not written."""
-    standin, agents = start_standin("--nodes", 1), start_exporters("--agent", *FAST)
-    agents.set("all", load={"cpu": 0.342, "mem": 0.61})
-    names = ("avg_5m", "max_avg_1h", "max_avg_1d")
-    wanted = {f"{r}_usage_{n}": "2s" for r in ("cpu", "mem") for n in names}
-    controller = start_controller(
-        standin,
-        1,
-        sources=[agent_at(agents)],
-        content=policy({**wanted, "psi_cpu_usage_avg_5m": "2s"}),
-    )
-    for key in wanted:
-        expected = 0.342 if key.startswith("cpu") else 0.61
-        wait_until(
-            lambda key=key: reading(standin, "node-0000", key) is not None, what=f"a first {key}"
-        )
-        assert abs(reading(standin, "node-0000", key).value - expected) < 0.01, key
-    assert reading(standin, "node-0000", "psi_cpu_usage_avg_5m") is None
-    wait_until(lambda: served(controller) == {"node-metrics": 1}, what="the count")
-    assert controller.metric("plimsoll_scrapes_total", source="node-metrics", result="ok") > 0
-    assert {row[2] for row in agents.scrapes("127.1.0.1")} == {""}  # its whole page
-
-
-def test_one_more_exporter_on_every_node(start_standin, start_exporters, start_controller):
-    """A metric that names an exporter comes only from there; when it is silent, the other metrics go on."""
-    standin = start_standin("--nodes", 2)
-    exporters, others = start_exporters(*FAST), start_exporters()
-    exporters.trouble("all", "extra", text="GPU_UTIL 10\n")
-    others.trouble(["127.1.0.1"], "extra", text='GPU_UTIL{gpu="0"} 40\nGPU_UTIL{gpu="1"} 80\n')
-    others.trouble(["127.1.0.2"], "rst")
-    rules = policy({CPU: "2s", "gpu_usage_avg_5m": "2s", "tpu_usage_avg_5m": "2s"})
-    rules["spec"]["metrics"] = [
-        {"name": name, "exporter": exporter, "series": "GPU_UTIL", "kind": "gauge"}
-        | {"reduce": "max", "capacity": 100}
-        for name, exporter in (("gpu", "dcgm"), ("tpu", "coral"))
-    ]
-    controller = start_controller(
-        standin,
-        exporters,
-        sources=[
-            {"kind": "node-exporter"},
-            {"kind": "exporter", "name": "dcgm", "url": exporter_url(others.port)},
-            SPARE,  # the policy wants nothing of it
-        ],
-        content=rules,
-    )
-    wait_until(lambda: reading(standin, "node-0000", "gpu_usage_avg_5m"), what="the GPU's usage")
-    assert reading(standin, "node-0000", "gpu_usage_avg_5m").value == 0.8
-    wait_until(lambda: reading(standin, "node-0001", CPU), what="the CPU's, of the other")
-    assert reading(standin, "node-0001", "gpu_usage_avg_5m") is None
-    wait_until(lambda: served(controller) == {"node-exporter": 2}, what="the count")
-    assert {row[2] for row in others.scrapes("127.1.0.1")} == {""}
-    assert controller.metric("plimsoll_targets_failing", source="dcgm") == 1
-    assert controller.metric("plimsoll_targets_failing", source="spare") == 0
-    assert controller.metric("plimsoll_scrapes_total", source="spare") == 0
-    controller.process.wait_log("no exporter of that name.* metric=tpu exporter=coral")
-
-
 def test_the_file_is_read_again(start_standin, start_exporters, start_controller):
     """A source that goes is asked no more, one that stays keeps its windows; of a file that is wrong nothing
     is taken."""
@@ -177,6 +108,7 @@ def test_the_file_is_read_again(start_standin, start_exporters, start_controller
     assert served(controller) == {"node-exporter": 2, "node-metrics": 0}
 
     write_sources(path, agent_at(agents))
+    controller.process.popen.send_signal(signal.SIGHUP)
     wait_until(lambda: every_node_near(standin, SHORT, 0.6, 2), 60, "the agents' values")
     assert controller.metric("plimsoll_sources_failed") == 0
     wait_until(

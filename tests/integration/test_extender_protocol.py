@@ -1,7 +1,6 @@
 """The extender's wire protocol, byte by byte, as kube-scheduler speaks it and as strangers do."""
 
 import signal
-import threading
 import time
 
 import pytest
@@ -245,42 +244,6 @@ def test_a_second_signal_ends_the_shutdown_delay(cluster, start_extender):
     extender.process.popen.send_signal(signal.SIGINT)
     assert extender.process.wait_exit() == 0
     assert time.monotonic() - stopped < SHUTDOWN_DELAY_S
-
-
-def test_sigterm_under_load(cluster, start_extender):
-    """Every request that has been accepted is answered; none is torn off in between."""
-    extender = start_extender(cluster, content=RULES)
-    extender.wait_live()
-    answered, torn, stop = [], [], threading.Event()
-
-    body = go_json({"Pod": POD, "Nodes": None, "NodeNames": NODES})
-
-    def ask():
-        with Connection(extender.port) as connection:
-            while not stop.is_set():
-                try:
-                    reply = connection.call("/filter", body)
-                except ConnectionError as error:
-                    # Closed between two exchanges is fair, within one is not.
-                    if connection.pending:
-                        torn.append(repr(error))
-                    return
-                if reply.status != 200 or reply.json()["NodeNames"] != [IDLE, HALF, BARE]:
-                    torn.append(repr(reply.head))
-                answered.append(1)
-                if "close" in reply.headers.get("connection", ""):
-                    return
-
-    clients = [threading.Thread(target=ask) for _ in range(4)]
-    for client in clients:
-        client.start()
-    wait_until(lambda: len(answered) > 100, what="a hundred answers")
-    code = extender.process.stop()
-    stop.set()
-    for client in clients:
-        client.join(60)
-    assert (code, torn) == (0, [])
-    assert not any(client.is_alive() for client in clients)
 
 
 def test_what_changes_of_a_node_arrives(start_standin, start_extender):

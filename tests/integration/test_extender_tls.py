@@ -17,7 +17,6 @@ from tls_kit import Authority, Volume
 NODES = node_names(3)
 BUSY = NODES[2]
 REFUSED = (ssl.SSLError, ConnectionError)
-BODY = go_json({"Pod": {"metadata": {"name": "p"}}, "Nodes": None, "NodeNames": NODES})
 
 
 @pytest.fixture(scope="module")

@@ -135,30 +135,6 @@ def test_the_night_leaves_no_file_out():
     assert sorted(gate.fuzz_half(0) + gate.fuzz_half(1)) == sorted(t[5:] for t in targets)
 
 
-@pytest.mark.parametrize(
-    "words, status, last",
-    [
-        (["nightly", "1"], 0, "1 passed, 0 failed, 0 skipped"),
-        (["nightly", "2"], 1, "0 passed, 1 failed, 0 skipped"),
-        (["nightly"], 1, "1 passed, 1 failed, 0 skipped"),
-    ],
-)
-def test_each_part_has_its_counts(monkeypatch, tmp_path, capsys, words, status, last):
-    monkeypatch.setattr(gate, "OUT", tmp_path)
-    monkeypatch.setattr(gate, "PARTS", (("good",), ("bad",)))
-    groups = {
-        "good": lambda one: one.step("good", ["true"]),
-        "bad": lambda one: one.beside(one.step, "bad", ["false"]),
-    }
-    monkeypatch.setattr(gate, "GROUPS", groups)
-    monkeypatch.setattr(sys, "argv", ["gate.py", *words])
-    assert gate.main() == status
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == last
-    counts = [line for line in lines if re.fullmatch(r"\d+ passed, \d+ failed, 0 skipped", line)]
-    assert len(counts) == (3 if words == ["nightly"] else 1)
-
-
 # Two steps in a thread, of which the first runs until it is ended.
 TWO_STEPS = """
 import os, lanes

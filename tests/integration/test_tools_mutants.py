@@ -70,11 +70,3 @@ def test_what_becomes_of_a_mutant(tmp_path, program, outcome):
     path.chmod(0o700)
     test = mutants.Test(path, took_s=0.1, limit_s=2.0 if "sleep" in program else 60)
     assert test.run(tmp_path) == outcome
-
-
-def test_the_same_code():
-    before, after = "f__0:\n\tje .L3\n.L3:\n\tret\n", "f__7:\n\tje .L9\n.L9:\n\tret\n"
-    code = mutate.assembly(
-        f"{before}\t.size\tf__0\n{after}\t.size\tf__7\nf__8:\n\tnop\n\t.size\t\n"
-    )
-    assert mutate.is_same(code, 7) and not mutate.is_same(code, 8)

@@ -140,14 +140,6 @@ def test_replay_is_what_was_recorded(replay):
     assert all(0 <= pod["cores"] <= 0.5 for pod in pods if pod["workload"] == 0)
 
 
-def test_replay_repeats_itself(replay):
-    runs = [simulate(*replay, "--seeds=2", "-o", "json", "--algorithm=estimate") for _ in "12"]
-    assert runs[0].returncode == 0, runs[0].stderr
-    assert runs[0].stdout == runs[1].stdout
-    (row,) = json.loads(runs[0].stdout)
-    assert row["meanUtilisation"]["seeds"][0] != row["meanUtilisation"]["seeds"][1]
-
-
 def test_replay_without_its_trace_is_refused(replay, tmp_path):
     done = simulate(*replay[:2])
     assert done.returncode == 2

@@ -141,8 +141,6 @@ class Api(Writes):
             return
         if route.subresource and not (route.subresource == "status" and resource.status):
             raise no_such_path()
-        if route.verb in ("create", "update", "patch", "delete"):
-            self._check_options(request, route)
         handler = getattr(self, f"_{route.verb}", None)
         if handler is None:
             raise no_such_method()
