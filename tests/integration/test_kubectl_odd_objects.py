@@ -9,7 +9,6 @@ import pytest
 
 from harness import NIGHTLY
 from paper_cluster import POLICY_PATH, REQUESTS_PATH, SYSTEM, node, request
-from programs import complete
 
 ROUNDS = 200 if NIGHTLY else 6
 ODD = (None, 7, -1.5, "", "odd \x1b[2J\u00e9", [], {}, [None], [{}], {"a": 1}, True)
@@ -158,10 +157,3 @@ def test_names_that_are_offered(cluster, plimsoll):
     for lost in (403, "[", []):
         cluster.objects[nodes] = lost
         assert offered("node", "") == [":4"], lost
-
-
-def test_words_that_are_no_verb():
-    refused = complete("kubectl-plimsoll", "quite-something-else", status=2)
-    assert refused.stderr.endswith(
-        "unknown verb quite-something-else\nSee 'kubectl plimsoll --help'.\n"
-    )

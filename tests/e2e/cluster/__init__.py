@@ -12,6 +12,7 @@ closed_loop.py    a cluster whose exporters say what its pods use
 plimsoll.py       our two programs as a cluster runs them: service accounts, RBAC of deploy/, tokens
 rights.py         what the roles of deploy/ permit, and taking some of it away
 real_node.py      real kubelets with containerd, each in namespaces of its own
+kubelet.py        a pretended kubelet that asks the API server who may see its pages
 
 All of it expects to run inside ../sandbox: it binds fixed ports on loopback addresses.
 """
