@@ -327,16 +327,6 @@ def test_a_variable_of_the_manifests_is_replaced(render):
     ]
 
 
-def test_what_can_be_left_out(render):
-    everything = {kind for kind, _, _ in by_name(render({}))}
-    off = ("crds", "nodeGuard", "podDisruptionBudgets", "networkPolicies")
-    left = {kind for kind, _, _ in by_name(render({name: {"enabled": False} for name in off}))}
-    assert everything - left == {
-        *("CustomResourceDefinition", "ValidatingAdmissionPolicy", "PodDisruptionBudget"),
-        *("ValidatingAdmissionPolicyBinding", "NetworkPolicy"),
-    }
-
-
 @pytest.mark.parametrize(
     "values, is_scraped",
     [

@@ -1,12 +1,10 @@
 """Where pods go, and where not, because of load."""
 
-import json
 import re
 import time
 
-import pytest
 from cluster.nodes import CALM, HOT
-from cluster.plimsoll import fast_policy, page, total, wait_judged
+from cluster.plimsoll import total, wait_judged
 from cluster.workloads import per_node, pod_object  # noqa: F401, for the example
 from harness import wait_until
 from pages import block
@@ -105,38 +103,3 @@ def test_load_evicts_nobody_from_full_nodes(fleet, namespace, stack, priority_cl
     (victim,) = set(places) - left
     assert places[victim] == calm
     figure("once a node was calm, one pod was evicted, from there")
-
-
-@pytest.mark.parametrize("scoring", ["absolute", "estimate"])
-def test_decisions_say_where_pods_went(fleet, namespace, stack, figure, scoring):
-    """/decisions has, of every pod, the node where it is as the best, or as one of several."""
-    (hot,) = fleet.add(1, load=HOT)
-    # By `absolute` 87 points, and 75, 72 and 70: the best one is so in whole tens as well.
-    calm = [fleet.add(1, load={"cpu": cpu, "mem": 0.1})[0] for cpu in (0.15, 0.4, 0.45, 0.5)]
-    content = fast_policy()
-    content["spec"]["extender"] = {"scoring": scoring}
-    _, extender = stack(content)
-    fleet.wait_reading(CPU, [hot], lambda ratio: ratio > 0.85, "the hot node to show")
-    fleet.wait_reading(CPU, calm, lambda ratio: ratio > 0.05, "the calm nodes to show")
-
-    namespace.create_pods("web", 20)
-    places = namespace.wait_bound(20)
-    lines = {
-        line["name"]: line for line in json.loads(page(extender, "/decisions").text)["decisions"]
-    }
-    alone = 0
-    for pod in namespace.pods("web"):
-        name = pod["metadata"]["name"]
-        found = json.loads(page(extender, f"/decisions?pod={namespace.name}/{name}").text)
-        assert found["uid"] == pod["metadata"]["uid"]
-        told, ranking = found["filter"], found["prioritize"]
-        assert (told["candidates"], told["passed"], told["rejected"]) == (5, 4, 1)
-        assert [row["node"] for row in told["rejectedNodes"]] == [hot]
-        assert ranking["scoring"] == scoring and ranking["candidates"] == 4
-        best_score = ranking["bestNodes"][0]["score"]
-        best = [row["node"] for row in ranking["bestNodes"] if row["score"] == best_score]
-        assert places[name] in best, (name, places[name], ranking)
-        assert lines[name]["bestNode"] == best[0] and lines[name]["bestScore"] == best_score
-        alone += len(best) == 1
-    assert alone > 0
-    figure(f"20 pods are on the best node of their decision, {alone} of them on the only")

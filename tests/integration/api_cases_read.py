@@ -22,15 +22,6 @@ from standin import fabricate
 # -- list ------------------------------------------------------------------------------------
 
 
-def test_list_is_sorted_and_typed_items_carry_no_kind(api):
-    api.add_nodes("b", "a")
-    listed = api.get(NODES)
-    assert list(listed) == ["kind", "apiVersion", "metadata", "items"]
-    assert (listed["kind"], listed["apiVersion"]) == ("NodeList", "v1")
-    assert names(listed) == ["a", "b"]
-    assert set(listed["items"][0]) == {"metadata", "spec", "status"}
-
-
 def test_what_the_stand_in_fabricates_is_what_a_cluster_holds(api):
     made = api.create(NODES, node := fabricate.node("n", "127.1.0.1"))
     assert made == node | {"kind": "Node", "apiVersion": "v1", "metadata": made["metadata"]}

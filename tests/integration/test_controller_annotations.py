@@ -7,6 +7,7 @@ import time
 import pytest
 
 from controller_kit import (
+    log_lines,
     AGENT,
     HOT_VALUE,
     SCRAPE_S,
@@ -236,6 +237,34 @@ def test_prefix_zone_and_selector(start_standin, start_exporters, start_controll
     wait_until(lambda: len(exporters.scrapes("127.1.0.3")) >= 4, what="scrapes of the new one")
     assert len(exporters.scrapes("127.1.0.1")) <= scrapes + 1
     assert exporters.scrapes("127.1.0.4") == exporters.scrapes("127.1.0.5") == []
+
+
+def test_nodes_come_and_go(start_standin, start_exporters, start_controller):
+    """A deleted node is neither scraped nor written; one of its name is another node."""
+    standin, exporters = start_standin("--nodes", 3), start_exporters(*FAST)
+    exporters.set(["127.1.0.1"], load={"cpu": 0.9})
+    exporters.set(["127.7.0.1"], load={"cpu": 0.2})
+    controller = start_controller(
+        standin, exporters, content=policy({"cpu_usage_avg_5m": "2s", "cpu_usage_max_avg_1h": "2s"})
+    )
+    wait_annotated(standin, 3)
+    standin.admin("delete", {"resource": "nodes", "names": ["node-0000", "node-0001"]})
+    wait_until(lambda: controller.metric("plimsoll_nodes") == 1, what="two nodes to be forgotten")
+    scraped = [len(exporters.scrapes(f"127.1.0.{i}")) for i in (1, 2)]
+    standin.add_nodes(1, first_address="127.7.0.1")
+    standin.add_nodes(1, start=3)
+    wait_annotated(standin, 3)
+    assert abs(reading(standin, "node-0000", "cpu_usage_avg_5m").value - 0.2) < 0.02
+    assert abs(reading(standin, "node-0000", "cpu_usage_max_avg_1h").value - 0.2) < 0.02
+    assert [len(exporters.scrapes(f"127.1.0.{i}")) for i in (1, 2)] == scraped
+    assert controller.metric("plimsoll_nodes") == 3
+    # A node that moves is measured at its new place, and nothing is said about the way there.
+    standin.patch(
+        "/api/v1/nodes/node-0002/status",
+        {"status": {"addresses": [{"type": "InternalIP", "address": "127.7.0.1"}]}},
+    )
+    wait_until(lambda: exporters.scrapes("127.7.0.1"), what="a scrape at the new place")
+    assert log_lines(controller.process, "node is failing") == []
 
 
 def test_hot_values(start_standin, start_exporters, start_controller):

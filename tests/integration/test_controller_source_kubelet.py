@@ -1,6 +1,8 @@
 """Kubelets as a source: what their pages say, whom they are asked about, and what may be sent to
 whom."""
 
+import pathlib
+import urllib.parse
 
 import pytest
 
@@ -8,7 +10,7 @@ from controller_kit import log_lines, offered_milli, policy, reading
 from controller_kit import wait_values as wait_exact_values
 from harness import wait_until
 from kubelet_kit import CADVISOR, CPUS, RESOURCE, Kubelet, add_node, add_pod
-from programs import complete
+from local_server import Handler, LocalServer
 from tls_kit import Authority
 
 CPU, MEM, SWAP, PSI = (f"{name}_usage_avg_5m" for name in ("cpu", "mem", "swap", "psi_cpu"))
@@ -16,6 +18,7 @@ RULES = policy({CPU: "1s", MEM: "1s", SWAP: "1s"})
 NOBODY = 1  # a port of exporters
 EXPORTER = {"kind": "node-exporter"}
 TOKEN = "s3cret"
+WINDOWS_PAGE = pathlib.Path(__file__).resolve().parents[1] / "data" / "windows-exporter.txt"
 APART = 0.03
 IDLE = {"plimsoll.io/idle-milli-cpu": "2k", "memory": "1Gi"}
 WITH_IDLE = policy({CPU: "1s", "cpu_usage_max_avg_1h": "1s"}, idle={"line": 0.65})
@@ -54,6 +57,23 @@ def source(authority, token_file):
         "tls_config": {"ca_file": str(authority.cert)},
         "authorization": {"credentials_file": str(token_file)},
     }
+
+
+@pytest.fixture
+def windows_exporter():
+    """It knows other collectors than node_exporter, and no other name."""
+
+    class Windows(Handler):
+        def do_GET(self):
+            query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+            if set(query.get("collect[]", ())) - {"cpu", "memory", "net", "os", "system"}:
+                self.reply(400, "unavailable collector")
+            else:
+                self.reply(200, WINDOWS_PAGE.read_bytes(), Content_Type="text/plain")
+
+    server = LocalServer(Windows)
+    yield server
+    server.close()
 
 
 def wait_values(standin, key, expected):
@@ -227,6 +247,25 @@ def test_each_trouble_is_named(start_standin, start_controller, start_kubelet, s
     for kubelet in kubelets.values():
         kubelet.answer = None
     wait_values(standin, CPU, dict.fromkeys(kubelets, 0.5))
+
+
+def test_a_windows_node(start_standin, start_controller, start_kubelet, windows_exporter, source):
+    """What its exporter says is not taken for another trouble; its kubelet's page is like any other."""
+    standin = start_standin()
+    add_node(standin, "windows", start_kubelet("windows"), address="127.0.0.1")
+    controller = start_controller(
+        standin,
+        windows_exporter.port,
+        sources=[EXPORTER, source],
+        content=policy({CPU: "1s", MEM: "1s"}),
+    )
+    wait_values(standin, CPU, {"windows": 0.5})
+    wait_values(standin, MEM, {"windows": 0.25})
+    (line,) = [
+        line for line in log_lines(controller.process, "node is failing") if "/metrics " in line
+    ]
+    assert "reason=windows_exporter " in line and "has no node_cpu_seconds_total" in line
+    assert controller.metric("plimsoll_scrapes_total", result="windows_exporter") >= 1
 
 
 def test_asked_only_where_no_exporter_serves(
