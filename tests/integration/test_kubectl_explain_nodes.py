@@ -165,6 +165,19 @@ def test_estimate_without_a_reading(explain):
     assert (a["estimate"]["cpu"]["reading"], b["estimate"]["cpu"]["reading"]) == (None, 0.4)
 
 
+def test_estimate_of_a_bound_pod(explain):
+    """On its own node it counts once, as on any other."""
+    policy = json.loads(json.dumps(POLICY))
+    policy["spec"]["extender"] = {"scoring": "estimate"}
+    in_flight = {"new-a": (-0.08, 0), "old-a": (0, 0), "old-b": (0.32, -0.4)}
+    for pod, expected in in_flight.items():
+        flags = (f"--now={NOW}", f"--pod=shop/{pod}", "--output=json")
+        nodes = json.loads(explain(policy, estimated_input(), *flags))
+        cpu = [row["estimate"]["cpu"] for row in nodes]
+        assert [row["usageToRequest"] for row in cpu] == pytest.approx([2, 2], abs=1e-3)
+        assert [row["inFlight"] for row in cpu] == pytest.approx(expected, abs=1e-3), pod
+
+
 @pytest.mark.parametrize(
     "text, why",
     [

@@ -237,15 +237,6 @@ def test_requests(requested, plimsoll, binary):
     assert "GET /api/v1/pods" in call(status=2)
 
 
-def test_top_watches(binary, cluster, run):
-    process = run(
-        [binary("kubectl-plimsoll"), "top", "--watch", "--interval=1s"],
-        env={**os.environ, "KUBECONFIG": cluster.kubeconfig},
-        clean_exit=False,
-    )
-    process.wait_log(r"(?s)4 nodes.*4 nodes")
-
-
 def test_who_may_not_list(plimsoll, cluster):
     cluster.fault("status", verb="list", resource="nodes", status=403, count=1)
     message = plimsoll("top", status=2)
