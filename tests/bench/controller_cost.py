@@ -2,9 +2,6 @@
 
 The whole program: scrapes of every node each 15 s, windows, and patches in the periods of
 policy/crane.yaml, against the stand-in API server and exporter_fleet, whose replies take 1 to 4 ms.
-A scrape here costs several times what bench_scrape_client shows, which drives the client as fast as
-it can: a program that is woken up for each scrape finds its caches cold.
-
 It runs `--rounds` times; medians are printed. With `--prometheus`, Debian's Prometheus with
 crane-scheduler's rules takes its turn on the same pages.
 """

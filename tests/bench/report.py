@@ -96,19 +96,6 @@ def exposition(build, _):
     return rows
 
 
-def scrape_client(build, _):
-    text = run([build / "tests/bench/bench_scrape_client"])
-    if not text:
-        return []
-    found = re.findall(r"targets +([\d.]+) us CPU a scrape +([\d.]+) MB", text)
-    (few_us, _), (many_us, many_mb) = found
-    few = "1,000 targets"
-    return [
-        row("scrape, 5,000 targets, CPU", "us", float(many_us), float(few_us), few, 1 / 1.4),
-        row("memory, 5,000 targets", "MB", float(many_mb), 25.0, "ceiling", 1),
-    ]
-
-
 def is_kubernetes_built():
     return subprocess.run([TOP / "tests/e2e/tools/build.py"], check=False).returncode == 0
 
@@ -163,7 +150,6 @@ def controller(build, quick):
 SECTIONS = {
     extender: (6, 5),
     exposition: (4, 4),
-    scrape_client: (2, 2),
     controller: (2, 0),
     tax: (12, 1),
 }

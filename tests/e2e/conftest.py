@@ -294,13 +294,13 @@ def scheduler(plane):
 
 @pytest.fixture
 def stack(plimsoll, exporters, scheduler):
-    """Call it when the nodes are there: (controller, extender). `more` is of the scheduler."""
+    """Call it when the nodes are there: (controller, extender)."""
 
-    def start(content=None, **more):
+    def start(content=None):
         policy = plimsoll.write_policy(content or fast_policy())
         controller = plimsoll.controller(policy, exporters)
         extender = plimsoll.extender(policy)
-        scheduler(extenders=[plimsoll.scheduler_entry(extender)], **more)
+        scheduler(extenders=[plimsoll.scheduler_entry(extender)])
         return controller, extender
 
     return start

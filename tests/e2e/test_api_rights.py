@@ -11,24 +11,11 @@ from typing import NamedTuple
 
 import pytest
 import yaml
-from cluster.kubelet import ReviewingKubelet
-from cluster.metrics_server import GROUP_VERSION, MetricsServer, point_to_kwok
 from cluster.nodes import CALM, HOT
-from cluster.plimsoll import (
-    ACCOUNTS,
-    NAMESPACE,
-    TOP,
-    ask,
-    fast_policy,
-    kubelet_source,
-    metrics,
-    page,
-    refused,
-    wait_ready,
-)
+from cluster.plimsoll import ACCOUNTS, NAMESPACE, TOP, ask, fast_policy, metrics, page, refused
 from cluster.relay import ApiRelay
 from cluster.rights import Right, deployed, without
-from cluster.workloads import load_pod, pod_object
+from cluster.workloads import pod_object
 from harness import fetch, wait_until
 
 pytestmark = pytest.mark.own_plane  # its roles are taken apart
@@ -42,7 +29,6 @@ FIRST_REFUSED, REFUSED_A_SECOND = 5, 2.5
 NAMED_S, WELL_S = 60, 120
 # Requests for policies while their definition is away.
 FIRST_POLICIES, POLICIES_A_SECOND = 10, 1
-INTERVAL_S = 5
 NUMBERS = itertools.count()
 OUR_LABELS = ("name", "plimsoll-extender"), ("part-of", "plimsoll")
 
@@ -167,6 +153,7 @@ ROUNDS = [
 ]
 CLEANUP = Right(CONTROLLER, "get", POLICY)
 CLEANUP_LEASE = Right(CONTROLLER, "delete", LEASES)
+# tests/integration/test_controller_source_*.py name these.
 METRICS_API = Right(CONTROLLER, "list", "metrics.k8s.io/nodes")
 KUBELET = Right(CONTROLLER, "get", "/nodes/metrics")
 # Which test_idle.py begins without.
@@ -255,82 +242,6 @@ def test_lists_removed(plane, world, figure):
     figure(
         f"no lists, API server killed: all named after {named_s:.1f} s, well "
         f"{time.monotonic() - given:.1f} s after they were given back, {denied} refused meanwhile"
-    )
-
-
-@pytest.mark.nightly
-def test_cleanup_names_what_it_may_not(plane, plimsoll, figure):
-    """It runs once, so it has only a log, and no page."""
-    argv = [plimsoll.binary(CONTROLLER), f"--kubeconfig={plimsoll.kubeconfig(CONTROLLER)}"]
-    leases = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
-    plane.api.request("DELETE", f"{leases}/{CONTROLLER}")
-    plane.api.create(leases, {"metadata": {"name": CONTROLLER}, "spec": {}})
-    for right, flags in ((CLEANUP, ["--dry-run"]), (CLEANUP_LEASE, [])):
-        with without(plane, [right]):
-            done = subprocess.run(
-                [*argv, "--cleanup", *flags], capture_output=True, text=True, check=False
-            )
-        assert done.returncode == 0 and right.refusal in done.stderr.replace('\\"', '"'), done
-        figure(f"--cleanup without {right.verb} on {right.resource} names it, and goes on")
-    plane.api.delete(f"{leases}/{CONTROLLER}")
-
-
-@pytest.fixture
-def kubelet(plane, fleet):
-    (node,) = fleet.add(1, labels={"source": "kubelet"}, kwok=False)
-    kubelet = ReviewingKubelet(plane, node, fleet.addresses[node])
-    yield kubelet
-    kubelet.stop()
-
-
-@pytest.fixture
-def metrics_server(plane, fleet, namespace):
-    server = MetricsServer(plane)
-    server.register()
-    server.start()
-    (node,) = fleet.add(1, labels={"source": "metrics-server"})
-    point_to_kwok(plane, [node])
-    namespace.create(load_pod(node, 1, 2))  # it leaves out who uses nothing
-    yield server
-    server.kill()
-    plane.kubectl("delete", "apiservice", GROUP_VERSION)
-
-
-@pytest.mark.nightly
-def test_rights_of_sources_missing(plane, kubelet, metrics_server, plimsoll, figure):
-    """From the start: a reading is good for a minute."""
-    apply(plane, fast_policy(window="30s"))
-    token = plimsoll.write_token(CONTROLLER)
-    cases = {
-        METRICS_API: (
-            {"kind": "metrics-server", "interval": f"{INTERVAL_S}s"},
-            METRICS_API.refusal, "nodes.metrics.k8s.io (list)",
-        ),
-        KUBELET: (
-            kubelet_source(token, plane.authority.cert),
-            "nodes/metrics (get)", "nodes/metrics (get)",
-        ),
-    }  # fmt: skip
-    before, began, programs = len(plane.audit(CONTROLLER)), time.monotonic(), []
-    with without(plane, cases):
-        for right, (source, logged, rule) in cases.items():
-            selector = f"--node-selector=source={source['kind']}"
-            program = plimsoll.controller(None, None, "--dry-run", selector, sources=[source])
-            programs.append(program)
-            program.wait_log(re.escape(logged.replace('"', '\\"')))
-            wait_until(
-                lambda p=program, r=rule: f"the rule for {r}" in page(p, "/readyz?verbose").text,
-                what=f"{right} to be named",
-            )
-    given = time.monotonic()
-    denied = {METRICS_API: denials(plane, METRICS_API, before), KUBELET: len(kubelet.asked)}
-    most = FIRST_REFUSED + REFUSED_A_SECOND * (given - began)
-    assert all(1 <= count <= most for count in denied.values()), denied
-    for program in programs:
-        wait_ready(program, 120)
-    figure(
-        f"without rights for metrics-server and kubelets: {list(denied.values())} requests refused in "
-        f"{given - began:.1f} s, both ready {time.monotonic() - given:.1f} s after they were given back"
     )
 
 

@@ -118,31 +118,6 @@ def test_a_deployment_through_every_verb(
     figure(f"evicted on the calm node alone: {len(victims)} of 3 pods there, none of 3 on the hot")
 
 
-def test_all_hot_nobody_is_evicted(fleet, namespace, stack, name, priority_class, figure):
-    names = fleet.add(2, load=CALM)
-    _, extender = stack()
-    fleet.wait_reading(CPU, names, lambda ratio: ratio < 0.25, "the nodes to show")
-    namespace.create_deployment("low", 6, pod_object("low-0", scheduler=name, cpu="2500m"))
-    namespace.wait_bound(6, app="low")
-    namespace.create_pods("small", 3, scheduler=name, cpu="50m")
-    namespace.wait_bound(3, app="small")
-    before = uids(namespace.pods("low"))
-    fleet.set_load(names, **HOT)
-    wait_judged(extender, names)
-
-    namespace.create_pod("urgent-0", scheduler=name, cpu="4", priorityClassName=priority_class)
-    # When a pod ends somewhere, there may be room: the scheduler looks again.
-    for attempt in range(1, 4):
-        wait_until(lambda: asked(extender, "preempt") >= attempt, 60, "an attempt to preempt")
-        namespace.delete_pod(f"small-{attempt - 1:03}")
-    assert uids(namespace.pods("low")) == before
-    assert not namespace.events("Preempted")
-    assert not namespace.pod("urgent-0")["spec"].get("nodeName")
-    figure(
-        f"{len(before)} pods stayed through {asked(extender, 'preempt'):.0f} attempts to preempt"
-    )
-
-
 # -- what may happen in between -------------------------------------------------------------------
 
 
@@ -171,43 +146,6 @@ class Between:
     def url(self, extender):
         self.target = extender.url
         return self.server.url
-
-
-@pytest.mark.parametrize("comes_back", [False, True])
-def test_pod_is_deleted_before_it_is_bound(fleet, namespace, stack, name, figure, comes_back):
-    """Gone, or made again under its name: the new one is not bound on the old one's account."""
-    fleet.add(2, load=CALM)
-    seen = []
-
-    def before(args):
-        seen.append(args["PodUID"])
-        if len(seen) == 1:
-            namespace.delete_pod("web-0")
-            if comes_back:
-                namespace.create_pod("web-0", scheduler=name)
-
-    between = Between(before)
-    try:
-        _, extender = stack(between.url)
-        namespace.create_pod("web-0", scheduler=name)
-        wait_until(lambda: seen and seen[0] in between.answers, what="a bind to be answered")
-        error = between.answers[seen[0]]["Error"]
-        if comes_back:
-            places = namespace.wait_bound(1)
-            assert len(seen) == 2 and seen[0] != seen[1]
-            assert namespace.pod("web-0")["metadata"]["uid"] == seen[1]
-            assert "another UID" in error
-            assert total(extender, "plimsoll_binds_total", result="conflict") == 1
-            wait_until(lambda: seen[1] in between.answers, what="the other bind to be answered")
-            assert between.answers[seen[1]] == {"Error": ""}
-            assert list(places) == ["web-0"]
-        else:
-            assert "not found" in error
-            assert total(extender, "plimsoll_binds_total", result="not_found") == 1
-            assert not namespace.pods()
-        figure(f"answered {error!r}")
-    finally:
-        between.close()
 
 
 def test_the_namespace_goes_before_it_is_bound(plane, fleet, namespace, stack, name, figure):
@@ -258,20 +196,3 @@ def test_the_extender_is_killed(plane, fleet, namespace, stack, name, figure):
     ours = len(bound_by_account(plane, namespace))
     assert 20 <= ours <= 100
     figure(f"{ours} pods bound by the extender, {120 - ours} by the scheduler after it was killed")
-
-
-def test_without_the_rbac(fleet, namespace, plimsoll, scheduler, name, figure):
-    """Forbidden, said once, and the scheduler binds by itself."""
-    fleet.add(2, load=CALM)
-    policy = plimsoll.write_policy(fast_policy())
-    extender = plimsoll.extender(policy, "--bind")
-    scheduler(
-        name=name,
-        extenders=[plimsoll.scheduler_entry(extender), binder_entry(extender.url)],
-    )
-    namespace.create_pods("web", 5, scheduler=name)
-    namespace.wait_bound(5)
-    assert total(extender, "plimsoll_binds_total", result="forbidden") == 5
-    said = [line for line in extender.text().splitlines() if "forbidden;" in line]
-    assert len(said) == 1 and "pods/binding" in said[0]
-    figure(said[0].split("error=")[-1])

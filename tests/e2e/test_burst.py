@@ -58,12 +58,6 @@ EVEN_SPREAD = PODS // NODES
 
 
 @pytest.mark.alone
-def test_burst_on_equal_nodes(fleet, result):
-    fleet.add(NODES, load=EVEN)
-    assert result(True, OVERWHELMING) <= EVEN_SPREAD
-
-
-@pytest.mark.alone
 def test_burst_with_an_idle_node(fleet, result):
     names = fleet.add(NODES, load=EVEN)
     fleet.set_load(names[:1], **IDLE)

@@ -327,16 +327,6 @@ def test_a_variable_of_the_manifests_is_replaced(render):
     ]
 
 
-def test_what_can_be_left_out(render):
-    everything = {kind for kind, _, _ in by_name(render({}))}
-    off = ("crds", "nodeGuard", "podDisruptionBudgets", "networkPolicies")
-    left = {kind for kind, _, _ in by_name(render({name: {"enabled": False} for name in off}))}
-    assert everything - left == {
-        *("CustomResourceDefinition", "ValidatingAdmissionPolicy", "PodDisruptionBudget"),
-        *("ValidatingAdmissionPolicyBinding", "NetworkPolicy"),
-    }
-
-
 @pytest.mark.parametrize(
     "values, is_scraped",
     [
@@ -352,22 +342,6 @@ def test_an_extender_that_cannot_be_scraped(render, values, is_scraped):
     names = [group["name"] for group in found["PrometheusRule", "plimsoll"]["spec"]["groups"]]
     assert (("ServiceMonitor", "plimsoll-extender") in found) == is_scraped
     assert names == ["plimsoll-controller", *["plimsoll-extender"] * is_scraped, "plimsoll"]
-
-
-@pytest.mark.parametrize(
-    "what, kinds",
-    [
-        ("monitors", {"PodMonitor", "ServiceMonitor"}),
-        ("rules", {"PrometheusRule"}),
-        ("dashboards", {"ConfigMap"}),
-    ],
-)
-def test_parts_of_monitoring(render, what, kinds):
-    found = [
-        {item["kind"] for item in render({"monitoring": {"enabled": True} | part})}
-        for part in ({}, {what: False})
-    ]
-    assert found[0] - found[1] == kinds
 
 
 def test_the_api_server_takes_every_value(plane, render):

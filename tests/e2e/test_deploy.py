@@ -1,5 +1,5 @@
 """deploy/ against the real API server: it applies as it stands, its pods keep to the restricted
-standard, its accounts may no more than they must, and the guard on Nodes holds."""
+standard, and the guard on Nodes holds."""
 
 import json
 import pathlib
@@ -20,17 +20,18 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
 # monitoring*/ have neither pods nor kinds of Kubernetes' own: test_monitoring.py applies them. descheduler/
 # has a namespace of its own, and none of our programs: test_descheduler.py applies it. plugin-users/ has
-# no pods: test_plugin.py applies it. Nor has idle*/: see test_offers_may_be_made() and test_idle_namespaces.py.
+# no pods: test_plugin.py applies it. Nor has idle*/: see idle_rights() and test_idle_namespaces.py.
 KUSTOMIZATIONS = [
     str(path.parent.relative_to(DEPLOY))
     for path in sorted(DEPLOY.rglob("kustomization.yaml"))
     if "kind: Component" not in path.read_text("utf-8")
     and not path.parent.name.startswith(("monitoring", "descheduler", "plugin-users", "idle"))
 ]
-# Its pod needs its account first: see test_doctor_may_only_look().
+# Its pod needs its account first: see test_helm_test() in test_chart.py.
 BUT_DOCTOR = [name for name in KUSTOMIZATIONS if name != "doctor"]
 # These have one pod, the last two of kubectl-plimsoll, which has no --check-config.
 SINGLE = ("cleanup", "doctor", "rebalance")
+ACCOUNT = "system:serviceaccount:kube-system:plimsoll-controller"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
@@ -164,160 +165,24 @@ def test_network_policies_open_what_is_called(plane, name):
         assert called <= opened
 
 
-# -- what the accounts may -------------------------------------------------------------------------
-
-VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
-OBJECTS = {
-    "nodes": ("", "nodes", "", ""),
-    "nodes/status": ("", "nodes", "status", ""),
-    "nodes/proxy": ("", "nodes", "proxy", ""),
-    "nodes/metrics": ("", "nodes", "metrics", ""),
-    "nodes/stats": ("", "nodes", "stats", ""),
-    "node metrics": ("metrics.k8s.io", "nodes", "", ""),
-    "pod metrics": ("metrics.k8s.io", "pods", "", ""),
-    "pods": ("", "pods", "", ""),
-    "pods/binding": ("", "pods", "binding", ""),
-    "pods/eviction": ("", "pods", "eviction", ""),
-    "pods/exec": ("", "pods", "exec", ""),
-    "secrets": ("", "secrets", "", ""),
-    "configmaps": ("", "configmaps", "", ""),
-    "events in default": ("", "events", "", "", "default"),
-    "events elsewhere": ("", "events", "", ""),
-    "namespaces": ("", "namespaces", "", ""),
-    "serviceaccounts/token": ("", "serviceaccounts", "token", ""),
-    "leases of their own": ("coordination.k8s.io", "leases", "", "plimsoll-controller"),
-    "the Lease of evictions": ("coordination.k8s.io", "leases", "", "plimsoll-rebalance"),
-    "leases of others": ("coordination.k8s.io", "leases", "", "kube-scheduler"),
-    "policies": ("scheduler.policy.crane.io", "dynamicschedulerpolicies", "", ""),
-    "policies/status": ("scheduler.policy.crane.io", "dynamicschedulerpolicies", "status", ""),
-    "clusterroles": ("rbac.authorization.k8s.io", "clusterroles", "", ""),
-}
-MAY = {
-    "plimsoll-controller": {
-        "nodes": {"list", "watch", "patch"},
-        "nodes/metrics": {"get"},
-        "node metrics": {"list"},
-        "pods": {"list", "watch"},
-        # Those about Nodes and the policy are there.
-        "events in default": {"create", "patch"},
-        # RBAC does not know the name of what is created; the others use it.
-        "leases of their own": {"get", "create", "update", "delete"},
-        "the Lease of evictions": {"create"},
-        "leases of others": {"create"},
-        "policies": {"get", "list", "watch"},
-        "policies/status": {"patch"},
-    },
-    "plimsoll-extender": {
-        "nodes": {"list", "watch"},
-        "pods": {"list", "watch"},
-        "policies": {"list", "watch"},
-    },
-}
-
-
-def allowed(plane, account):
-    """{object: verbs} that an account may."""
-    found = {}
-    for label, (group, resource, subresource, name, *elsewhere) in OBJECTS.items():
-        for verb in VERBS:
-            review = plane.api.create(
-                "/apis/authorization.k8s.io/v1/subjectaccessreviews",
-                {
-                    "spec": {
-                        "user": f"system:serviceaccount:kube-system:{account}",
-                        "groups": ["system:serviceaccounts", "system:authenticated"],
-                        "resourceAttributes": {
-                            "namespace": elsewhere[0] if elsewhere else "kube-system",
-                            "group": group,
-                            "resource": resource,
-                            "subresource": subresource,
-                            "name": name,
-                            "verb": verb,
-                        },
-                    }
-                },
-            )
-            if review["status"]["allowed"]:
-                found.setdefault(label, set()).add(verb)
-    return found
-
-
-@pytest.mark.parametrize("account", MAY)
-def test_accounts_may_no_more_than_they_must(plane, figure, account):
-    found = allowed(plane, account)
-    for label, verbs in found.items():
-        figure(f"{label}: {', '.join(v for v in VERBS if v in verbs)}")
-    assert found == MAY[account]
-
-
-def test_extender_that_binds_may_no_more_than_it_must(plane):
-    """extender-bind opts in, and leaves nothing behind."""
-    rules = str(DEPLOY / "extender-bind" / "rbac.yaml")
-    may = MAY["plimsoll-extender"]
-    plane.kubectl("apply", "-f", rules)
-    try:
-        wanted = {**may, "pods": may["pods"] | {"get"}, "pods/binding": {"create"}}
-        wait_until(lambda: allowed(plane, "plimsoll-extender") == wanted, what="the rules")
-    finally:
-        plane.kubectl("delete", "-f", rules)
-    wait_until(lambda: allowed(plane, "plimsoll-extender") == may, what="the rules to be gone")
+# -- what the controller may write on a Node -------------------------------------------------------
 
 
 @pytest.fixture
 def idle_rights(plane):
     """With deploy/idle, which leaves nothing behind."""
-    before = MAY["plimsoll-controller"]
+
+    def may_patch_status(answer):
+        argv = ("auth", "can-i", "patch", "nodes", "--subresource=status", "--as", ACCOUNT)
+        return plane.kubectl(*argv, check=False).stdout.startswith(answer)
+
     done = plane.kubectl("apply", "-k", str(DEPLOY / "idle"), check=False)
     assert done.returncode == 0 and done.stderr == "", done.stderr
-    wait_until(lambda: allowed(plane, "plimsoll-controller") != before, what="the rules")
+    wait_until(lambda: may_patch_status("yes"), what="the rules")
     yield
     plane.kubectl("delete", "-k", str(DEPLOY / "idle"))
-    what = "the rules to be gone"
-    wait_until(lambda: allowed(plane, "plimsoll-controller") == before, what=what)
+    wait_until(lambda: may_patch_status("no"), what="the rules to be gone")
 
-
-def test_offers_may_be_made(plane, idle_rights):
-    wanted = {**MAY["plimsoll-controller"], "nodes/status": {"patch"}}
-    assert allowed(plane, "plimsoll-controller") == wanted
-
-
-def test_doctor_may_only_look(plane):
-    rules = str(DEPLOY / "doctor" / "rbac.yaml")
-    plane.kubectl("apply", "-f", rules)
-    wanted = {
-        "nodes": {"list"},
-        "pods": {"list"},
-        "configmaps": {"list"},
-        "policies": {"get"},
-    }
-    try:
-        wait_until(lambda: allowed(plane, "plimsoll-doctor") == wanted, what="the rules")
-        # What it says is tested by test_chart.py.
-        plane.kubectl("apply", "-k", str(DEPLOY / "doctor"), "--dry-run=server")
-    finally:
-        plane.kubectl("delete", "-f", rules)
-
-
-def test_rebalance_may_no_more_than_it_must(plane):
-    rules = str(DEPLOY / "rebalance" / "rbac.yaml")
-    plane.kubectl("apply", "-f", rules)
-    wanted = {
-        "nodes": {"list"},
-        "pod metrics": {"list"},
-        "pods": {"get", "list"},
-        "pods/eviction": {"create"},
-        "the Lease of evictions": {"get", "create", "update"},
-        "leases of their own": {"create"},
-        "leases of others": {"create"},
-        "policies": {"get"},
-    }
-    try:
-        wait_until(lambda: allowed(plane, "plimsoll-rebalance") == wanted, what="the rules")
-    finally:
-        plane.kubectl("delete", "-f", rules)
-
-
-# -- what the controller may write on a Node -------------------------------------------------------
 
 READING = "0.34210,2026-07-23T11:25:54Z"
 FOREIGN = "kubeadm.alpha.kubernetes.io/cri-socket"

@@ -1,5 +1,5 @@
-"""With scoring: estimate top, explain and simulate say what the real extender answers next, asked through
-the real API server's proxy, while the real scheduler places pods."""
+"""With scoring: estimate top says what the real extender answers the real scheduler next, asked through
+the real API server's proxy."""
 
 import itertools
 import json
@@ -9,8 +9,7 @@ import time
 from datetime import datetime, timezone
 
 import pytest
-import yaml
-from cluster.plimsoll import ask, metrics, page
+from cluster.plimsoll import metrics, page
 from cluster.workloads import pod_object
 from harness import wait_until
 from policies import policy_object
@@ -29,7 +28,6 @@ def policy(limits, weights):
 
 
 IN_FORCE = policy({CPU: 0.7}, {CPU: 1, MEM: 0.6})
-OTHER = policy({CPU: 0.65, MEM: 0.5}, {CPU: 0.7, MEM: 1})
 
 
 @pytest.fixture
@@ -70,16 +68,6 @@ def read_loads(fleet, names, generator, placed):
         fleet.annotate(name, readings)
 
 
-def answers(extender, names):
-    """{node: its score; None: it is rejected}, for a pod without requests."""
-    pod = pod_object("p-0", cpu="0", memory="0")
-    pod["metadata"]["uid"] = f"asked-{datetime.now()}"
-    passing = ask(extender, "filter", pod, names)["NodeNames"]
-    rows = ask(extender, "prioritize", pod, passing)
-    scores = dict.fromkeys(passing, 0) | {row["Host"]: row["Score"] for row in rows}
-    return dict.fromkeys(names) | scores
-
-
 def known(extender):
     """What the extender knows now, except for when it was asked: a page is kept for a second."""
     time.sleep(1.1)
@@ -87,29 +75,13 @@ def known(extender):
     return told["cluster"], told["nodes"]
 
 
-def while_nothing_changes(extender, look):
-    """What `look()` finds, while what the extender knows stays: every 15 s its factors move."""
-
-    def check():
-        before = known(extender)
-        found = look()
-        assert before == known(extender)
-        return found
-
-    return wait_until(check, 120, "an extender whose knowledge stays")
-
-
-def test_scores_are_the_next_answers(
-    fleet, plane, extender, verb, namespace, scheduler, plimsoll, figure, tmp_path
-):
+def test_scores_are_the_next_answers(fleet, extender, verb, namespace, scheduler, plimsoll, figure):
     generator = random.Random(29)
-    away = list(fleet.addresses)
     names = fleet.add(NODES)
     entry = plimsoll.scheduler_entry(extender)
     scheduler(extenders=[entry], percentageOfNodesToScore=100)
     read_loads(fleet, names, generator, {})
-    compared = differences = decided = 0
-    everybody, different = sorted(names + away), set()
+    differences = decided = 0
     for number in range(ROUNDS):
         deployment = pod_object(f"web{number}-0", cpu=f"{100 + 150 * number}m", memory="128Mi")
         namespace.create_deployment(f"web{number}", SLICE, deployment)
@@ -120,24 +92,6 @@ def test_scores_are_the_next_answers(
         )
         read_loads(fleet, names, generator, on_nodes)
 
-        def look():
-            top = json.loads(verb("top", "-o", "json"))
-            explained = json.loads(verb("explain", "nodes", "-o", "json"))
-            (one,) = json.loads(verb("explain", "node", names[7], "-o", "json"))
-            return top, explained, one
-
-        top, explained, one = while_nothing_changes(extender, look)
-        assert top["estimate"]["from"].startswith("estimate-extender-0 at ")
-        wanted = answers(extender, everybody)
-        for rows in (top["nodes"], explained, [one]):
-            for row in rows:
-                compared += 1
-                differences += row["score"] != wanted[row["node"]]
-        assert None in wanted.values()
-        different |= set(wanted.values())
-    assert len(different) > 5
-
-    # What the scheduler itself is answered next.
     wait_until(
         lambda: metrics(extender)["plimsoll_extender_reservations"] == 0, what="no reservation"
     )
@@ -163,29 +117,8 @@ def test_scores_are_the_next_answers(
         differences += row["score"] != wanted
     assert decided == 16 and not differences
 
-    # What follows when another policy comes into force.
-    wait_until(
-        lambda: metrics(extender)["plimsoll_extender_reservations"] == 0, what="no reservation"
-    )
-    (tmp_path / "other.yaml").write_text(yaml.safe_dump(OTHER))
-    simulated = while_nothing_changes(
-        extender, lambda: json.loads(verb("simulate", "-f", "other.yaml", "-o", "json"))
-    )
-    generation = metrics(extender)["plimsoll_policy_generation"]
-    plane.kubectl("apply", "-f", str(tmp_path / "other.yaml"))
-    wait_until(
-        lambda: metrics(extender)["plimsoll_policy_generation"] > generation, what="the policy"
-    )
-    followed = answers(extender, everybody)
-    after = {row["node"]: row["after"]["score"] for row in simulated["nodes"]}
-    assert after == followed and simulated["summary"]["scoresChanged"] > 5
-
     workloads = json.loads(verb("workloads", "-n", namespace.name, "-o", "json"))["workloads"]
     assert [row["pods"] for row in workloads] == [SLICE] * ROUNDS
-    learned = sum(row["learnedCores"] is not None for row in workloads)
-    assert learned > 0
     figure(
-        f"{NODES} nodes, {PODS} pods: {compared} scores of top and explain, {decided} of the "
-        f"scheduler's next answer, {len(after)} of simulate: {differences} differences; "
-        f"{learned} of {ROUNDS} workloads learned"
+        f"{NODES} nodes, {PODS} pods: {decided} scores of top and of the scheduler's next answer"
     )

@@ -21,7 +21,6 @@ from policies import IDLE
 from test_install_and_leave import nodes_as_they_are
 
 pytestmark = pytest.mark.own_plane  # all of its nodes are looked at, and its policy is changed
-PAGE = "docs/idle.md"
 AMOUNTS = ("capacity", "allocatable")
 MEAN = "cpu_usage_avg_5s"
 CONTROLLER = "plimsoll-controller"

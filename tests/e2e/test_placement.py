@@ -1,12 +1,10 @@
 """Where pods go, and where not, because of load."""
 
-import json
 import re
 import time
 
-import pytest
 from cluster.nodes import CALM, HOT
-from cluster.plimsoll import fast_policy, page, total, wait_judged
+from cluster.plimsoll import total, wait_judged
 from cluster.workloads import per_node, pod_object  # noqa: F401, for the example
 from harness import wait_until
 from pages import block
@@ -55,52 +53,12 @@ def test_all_hot_waits_with_one_reason(fleet, namespace, stack, figure):
     assert bound - published < 15
 
 
-def test_node_without_data_gets_pods(fleet, namespace, exporters, stack, figure):
-    hot = fleet.add(2, load=HOT)
-    (silent,) = fleet.add(1)
-    exporters.trouble([fleet.addresses[silent]], "rst")
-    controller, extender = stack()
-    wait_judged(extender, hot)
-    before = asked(extender, "filter")
-
-    namespace.create_pods("web", 10)
-    places = namespace.wait_bound(10)
-    assert set(places.values()) == {silent}
-    assert CPU not in fleet.annotations(silent)
-    assert total(controller, "plimsoll_targets_failing") == 1
-    assert asked(extender, "filter") >= before + 10
-    figure("10 pods, all on the one node without data")
-
-
 def asked(extender, verb):
     return total(extender, "plimsoll_extender_requests_total", verb=verb)
 
 
 def uids(pods):
     return {pod["metadata"]["uid"] for pod in pods}
-
-
-def test_load_evicts_nobody(fleet, namespace, stack, priority_class, figure):
-    """A pod of high priority while every node is hot: preemption would kill and not help."""
-    names = fleet.add(3, load=CALM)
-    _, extender = stack()
-    fleet.wait_reading(CPU, names, lambda ratio: ratio < 0.25, "the nodes to show")
-    namespace.create_pods("low", 12)
-    namespace.wait_bound(12)
-    before = uids(namespace.pods("low"))
-    fleet.set_load(names, **HOT)
-    wait_judged(extender, names)
-
-    namespace.create_pod("urgent-0", priorityClassName=priority_class)
-    condition = wait_unschedulable(namespace, "urgent-0")
-    attempts = asked(extender, "filter") + 3
-    wait_until(lambda: asked(extender, "filter") >= attempts, 60, "three more attempts")
-    assert uids(namespace.pods("low")) == before
-    assert not namespace.events("Preempted")
-    assert "nominatedNodeName" not in namespace.pod("urgent-0")["status"]
-    figure(
-        f"{len(before)} pods of low priority stayed; the urgent one waits: {condition['message']!r}"
-    )
 
 
 def test_load_evicts_nobody_from_full_nodes(fleet, namespace, stack, priority_class, figure):
@@ -145,38 +103,3 @@ def test_load_evicts_nobody_from_full_nodes(fleet, namespace, stack, priority_cl
     (victim,) = set(places) - left
     assert places[victim] == calm
     figure("once a node was calm, one pod was evicted, from there")
-
-
-@pytest.mark.parametrize("scoring", ["absolute", "estimate"])
-def test_decisions_say_where_pods_went(fleet, namespace, stack, figure, scoring):
-    """/decisions has, of every pod, the node where it is as the best, or as one of several."""
-    (hot,) = fleet.add(1, load=HOT)
-    # By `absolute` 87 points, and 75, 72 and 70: the best one is so in whole tens as well.
-    calm = [fleet.add(1, load={"cpu": cpu, "mem": 0.1})[0] for cpu in (0.15, 0.4, 0.45, 0.5)]
-    content = fast_policy()
-    content["spec"]["extender"] = {"scoring": scoring}
-    _, extender = stack(content)
-    fleet.wait_reading(CPU, [hot], lambda ratio: ratio > 0.85, "the hot node to show")
-    fleet.wait_reading(CPU, calm, lambda ratio: ratio > 0.05, "the calm nodes to show")
-
-    namespace.create_pods("web", 20)
-    places = namespace.wait_bound(20)
-    lines = {
-        line["name"]: line for line in json.loads(page(extender, "/decisions").text)["decisions"]
-    }
-    alone = 0
-    for pod in namespace.pods("web"):
-        name = pod["metadata"]["name"]
-        found = json.loads(page(extender, f"/decisions?pod={namespace.name}/{name}").text)
-        assert found["uid"] == pod["metadata"]["uid"]
-        told, ranking = found["filter"], found["prioritize"]
-        assert (told["candidates"], told["passed"], told["rejected"]) == (5, 4, 1)
-        assert [row["node"] for row in told["rejectedNodes"]] == [hot]
-        assert ranking["scoring"] == scoring and ranking["candidates"] == 4
-        best_score = ranking["bestNodes"][0]["score"]
-        best = [row["node"] for row in ranking["bestNodes"] if row["score"] == best_score]
-        assert places[name] in best, (name, places[name], ranking)
-        assert lines[name]["bestNode"] == best[0] and lines[name]["bestScore"] == best_score
-        alone += len(best) == 1
-    assert alone > 0
-    figure(f"20 pods are on the best node of their decision, {alone} of them on the only")

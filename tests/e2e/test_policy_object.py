@@ -17,18 +17,6 @@ PATH = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 POLICY = yaml.safe_load(POLICY_FILE.read_text(encoding="utf-8"))
 LOADS = (0.2, 0.6)
 
-# What is put where, and what the API server must name in its refusal.
-BAD = {
-    "limit": (("predicate", 0, "maxLimitPecent"), 101, "spec.predicate[0].maxLimitPecent"),
-    "limit of a word": (("predicate", 1, "maxLimitPecent"), "half", "maxLimitPecent"),
-    "period": (("syncPolicy", 2, "period"), "3 minutes", "spec.syncPolicy[2].period"),
-    "unknown name": (("predicate", 0, "name"), "cpu_usage_avg_6m", "spec.predicate"),
-    "duplicate": (("syncPolicy", 1, "name"), "cpu_usage_avg_5m", "spec.syncPolicy[1]"),
-    "weight": (("priority", 5, "weight"), -1, "spec.priority[5].weight"),
-    "count": (("hotValue", 0, "count"), 0, "spec.hotValue[0].count"),
-    "time range": (("hotValue", 1, "timeRange"), "0", "spec.hotValue[1].timeRange"),
-}
-
 
 @pytest.fixture
 def plane(plane):
@@ -53,18 +41,10 @@ def ready(process):
     return fetch(f"{process.url}/readyz?verbose").text
 
 
-def changed(*path, to):
-    """Crane's policy except for one field of its spec."""
-    policy = copy.deepcopy(POLICY)
-    place = policy["spec"]
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = to
-    return policy
-
-
 def with_limit(limit):
-    return changed("predicate", 0, "maxLimitPecent", to=limit)
+    policy = copy.deepcopy(POLICY)
+    policy["spec"]["predicate"][0]["maxLimitPecent"] = limit
+    return policy
 
 
 def apply(plane, policy, check=True):
@@ -159,15 +139,13 @@ def test_policy_object(plane, fleet, programs, figure):
 
     # Refused at the door: the object stays as it was, and nobody is told anything.
     before = generation(controller), generation(extender)
-    for name, (path, value, field) in BAD.items():
-        done = apply(plane, changed(*path, to=value), check=False)
-        assert done.returncode != 0 and field in done.stderr, f"{name}: {done.stdout}{done.stderr}"
+    done = apply(plane, with_limit(101), check=False)
+    assert done.returncode != 0 and "spec.predicate[0].maxLimitPecent" in done.stderr, done.stderr
     other = {**POLICY, "metadata": {"name": "other"}}
     done = apply(plane, other, check=False)
     assert done.returncode != 0 and "metadata.name" in done.stderr, done.stderr
     assert (generation(controller), generation(extender)) == before
     assert wait_condition(plane, "True")
-    figure(f"{len(BAD) + 1} bad policies refused by the API server, each naming the field")
 
     # Deleted, the last one stays.
     plane.kubectl("delete", "dsp", "default")
@@ -180,69 +158,3 @@ def test_policy_object(plane, fleet, programs, figure):
     wait_until(lambda: passing(extender, fleet) == [0, 1], what="the new object")
     assert wait_condition(plane, "True")
     figure("deleted: the last good one stays in force and /readyz?verbose says so")
-
-
-def relaxed_crd(has_status):
-    """A definition as others have it: any spec goes."""
-    crd = yaml.safe_load(CRD_FILE.read_text(encoding="utf-8"))
-    version = crd["spec"]["versions"][0]
-    version["schema"]["openAPIV3Schema"] = {
-        "type": "object",
-        "x-kubernetes-preserve-unknown-fields": True,
-    }
-    if not has_status:
-        version["subresources"] = {}
-    return crd
-
-
-def test_older_crd(plane, fleet, programs, figure):
-    """A definition without validation: the programs refuse what the API server let through."""
-    controller, extender = programs
-    apply(plane, relaxed_crd(has_status=True))
-    apply(plane, with_limit(0.5))
-    wait_until(lambda: passing(extender, fleet) == [0], what="the limit of 0.5")
-    assert wait_condition(plane, "True")
-    before = generation(controller), generation(extender)
-
-    messages = []
-    for name, (path, value, field) in BAD.items():
-        applied = time.monotonic()
-        apply(plane, changed(*path, to=value))
-        refused = wait_condition(plane, "False")
-        assert refused["reason"] == "Refused", refused
-        leaf = field.removeprefix("spec.")
-        assert leaf in refused["message"], f"{name}: {refused['message']}"
-        messages.append((time.monotonic() - applied, refused["message"]))
-        wait_until(lambda: metrics(extender)["plimsoll_policy_failed"] == 1, what="the refusal")
-        assert passing(extender, fleet) == [0], "the old one is in force"
-    assert (generation(controller), generation(extender)) == before
-    shown = table(plane)
-    assert shown["IN FORCE"] == "False"
-    assert shown["MESSAGE"] == messages[-1][1]
-    described = plane.kubectl("describe", "dsp", "default")
-    assert "PolicyInvalid" in described and "PolicyInForce" in described
-    figure(
-        f"{len(messages)} bad policies past an older CRD: refused by both programs, status after "
-        f"{max(took for took, _ in messages):.2f} s at most, e.g. {messages[0][1]!r}"
-    )
-
-    def refused_patches():
-        return [
-            event
-            for event in plane.audit("plimsoll-controller")
-            if event["verb"] == "patch" and event["responseStatus"]["code"] == 404
-        ]
-
-    # A definition that does not even have a status: nobody can be told, and all else works.
-    apply(plane, relaxed_crd(has_status=False))
-    apply(plane, with_limit(0.65))
-    wait_until(lambda: passing(extender, fleet) == [0, 1], what="the limit of 0.65")
-    # The controller writes only the newest status, so the next policy has to wait for it.
-    wait_until(lambda: len(refused_patches()) == 1, what="the status of the limit of 0.65")
-    apply(plane, with_limit(-1))
-    wait_until(lambda: metrics(controller)["plimsoll_policy_failed"] == 1, what="the refusal")
-    assert passing(extender, fleet) == [0, 1]
-
-    wait_until(lambda: len(refused_patches()) >= 2, what="both statuses")
-    assert len(refused_patches()) == 2
-    figure("a CRD without a status: 2 patches answered 404")

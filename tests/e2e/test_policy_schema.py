@@ -165,49 +165,14 @@ def rule(terms):
 
 
 NAMES = [
-    "cpu_usage_avg_5m",
-    "gpu_mem_usage_p95_1h",
-    "mem_usage_avg_5m",
-    "cpu_usage_max_avg_1h",
-    "gpu",
-    "a.b-c",
-    "load_usage_p99_1d",
+    *("cpu_usage_avg_5m", "gpu_mem_usage_p95_1h", "mem_usage_avg_5m", "cpu_usage_max_avg_1h"),
+    *("gpu", "a.b-c", "load_usage_p99_1d"),
 ]
 PEAK = "cpu_usage_max_avg_"
 ODD_NAMES = ["", "-a", "a_", "a b", "x/y", "ä", "a" * 63, "a" * 64]
-DURATIONS = [
-    "3m",
-    "90s",
-    "1h30m",
-    "500ms",
-    "1.5h",
-    "1h0m0s",
-    ".5s",
-    "1.s",
-    "0",
-    "0s",
-    "1500us",
-    "+3m",
-]
-ODD_DURATIONS = [
-    "",
-    "3",
-    "3 m",
-    "1d",
-    "-1s",
-    "9999999h",
-    "m",
-    "1h-3m",
-    "0x1s",
-    "1e3s",
-    "3m ",
-    "00",
-    "999us",
-    "5µs",
-    "-1us",
-    "0.0ns",
-    "0.1ns",
-]
+DURATIONS = "3m 90s 1h30m 500ms 1.5h 1h0m0s .5s 1.s 0 0s 1500us +3m".split()
+ODD_DURATIONS = ["", "3 m", "3m "]
+ODD_DURATIONS += "3 1d -1s 9999999h m 1h-3m 0x1s 1e3s 00 999us 5µs -1us 0.0ns 0.1ns".split()
 LIMITS = [0.65, 0, 1, 65, 100, 1e-9, 0.5, 1.0]
 ODD_LIMITS = [-0.1, 100.1, 650, -0.0, 1e300]
 WEIGHTS = [0.2, 1, 0, 3, 1e300, 0.5]

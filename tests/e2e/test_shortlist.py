@@ -168,21 +168,6 @@ def test_pods_go_where_they_would_go(fleet, namespace, plimsoll, scheduler, figu
            f"{dict(by_zone[0, 'web'])}, {dict(by_zone[PLACES, 'web'])}")  # fmt: skip
 
 
-def test_nobody_waits_for_what_is_left_out(fleet, namespace, plimsoll, scheduler, picky, figure):
-    """Another extender takes none but the busiest node: the second try is about all nodes."""
-    zones = add_nodes(fleet, 2)
-    busiest = list(zones)[NODES["a"] - 1]
-    Picky.nodes = {busiest}
-    extender = start_extender(plimsoll, zones, PLACES)
-    start_scheduler(plimsoll, scheduler, namespace.name, extender, picky)
-    namespace.create_pod("web", scheduler=namespace.name)
-    assert namespace.wait_bound(1) == {"web": busiest}
-    asked = [count for count, _ in Picky.calls["web"]]
-    assert asked[0] == PLACES and asked[-1] == len(zones), asked
-    assert lists(extender, "whole_retry") >= 1
-    figure(f"an extender behind ours was asked about {asked} nodes, until it took one")
-
-
 def test_other_replicas_answer_the_second_attempt(
     fleet, namespace, plimsoll, scheduler, picky, serve, figure
 ):

@@ -1,12 +1,9 @@
 """The API server that tests/integration stands on is a stand-in. Here a real kube-apiserver says
 whether it is true: the same cases (api_kit.py), with etcd but without controllers or scheduler,
-so that nobody but a case touches its objects. And kubectl takes the stand-in for real."""
+so that nobody but a case touches its objects."""
 
-import json
-import os
 import pathlib
 import ssl
-import subprocess
 
 import pytest
 from api_cases_read import *  # noqa: F403
@@ -14,9 +11,8 @@ from api_cases_write import *  # noqa: F403
 from api_kit import NODES, POLICIES, Api
 from cluster.control_plane import ControlPlane
 from cluster.metrics_server import GROUP_VERSION, MetricsServer
-from harness import ApiClient, StandIn, wait_until
+from harness import ApiClient, wait_until
 from programs import log_folder
-from tools import build
 
 CRD = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "base" / "crd.yaml"
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
@@ -91,46 +87,3 @@ def server(log_root):
 def api(server):
     server.clear()
     return server
-
-
-@pytest.fixture
-def standin(log_dir):
-    peer = StandIn(log_dir, "--nodes", 2)
-    yield peer
-    peer.stop()
-
-
-def test_kubectl_takes_the_stand_in_for_real(standin, tmp_path):
-    def kubectl(*arguments):
-        done = subprocess.run(
-            [build.program("kubectl"), *arguments],
-            env={**os.environ, "KUBECONFIG": standin.kubeconfig, "HOME": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}"
-        return done.stdout
-
-    assert kubectl("get", "nodes").splitlines()[1].split()[0] == "node-0000"
-    assert len(json.loads(kubectl("get", "nodes", "-o", "json"))["items"]) == 2
-    assert "name: node-0001" in kubectl("get", "node", "node-0001", "-o", "yaml")
-    kubectl("annotate", "node", "node-0000", "a=b")
-    assert standin.annotations("node-0000")["a"] == "b"
-    manifest = tmp_path / "pod.yaml"
-    manifest.write_text(
-        "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
-        "spec: {containers: [{name: c, image: i}]}\n"
-    )
-    assert "pod/web created" in kubectl("create", "-f", str(manifest))
-    assert "web" in kubectl("get", "pods", "-A")
-    assert "deleted" in kubectl("delete", "pod", "web")
-    assert json.loads(kubectl("get", "--raw", "/version"))["major"] == "1"
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(
-        "apiVersion: scheduler.policy.crane.io/v1alpha1\nkind: DynamicSchedulerPolicy\n"
-        "metadata: {name: default}\nspec: {hotValue: []}\n"
-    )
-    assert "created" in kubectl("apply", "-f", str(policy))
-    assert "default" in kubectl("get", "dynamicschedulerpolicies")

@@ -143,22 +143,3 @@ def is_welcome(extender):
         return page(extender, "/livez").status == 200
     except OSError:
         return False
-
-
-def test_scheduler_without_certificate(
-    plimsoll, namespace, scheduler, exporters, authority, hot_and_calm, log_dir, figure
-):
-    """It is not answered, and goes on without us, since the extender is ignorable."""
-    hot, calm = hot_and_calm
-    watcher = authority.client("watcher", "watcher")
-    volume = Volume(
-        os.path.join(log_dir, "secret"), server_pair(authority, "server"), authority.cert
-    )
-    extender = start_extender(plimsoll, exporters, volume, client_context(authority, watcher))
-    ours = scheduler(extenders=[entry(plimsoll, extender, authority)])
-    namespace.create_pods("web", 10)
-    places = namespace.wait_bound(10)
-    assert set(places.values()) <= set(hot + calm)
-    assert filtered(extender) == 0
-    wait_until(lambda: SKIPPED in ours.text(), what="kube-scheduler to say that it skips us")
-    figure("10 pods of a kube-scheduler without a certificate were placed without us")

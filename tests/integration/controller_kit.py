@@ -92,7 +92,7 @@ def wait_values(standin, key, expected, apart=2e-5, timeout_s=40):
 
 def patched(row):
     """The annotations of one row of standin.patches(), except for the notes on peaks' times, which are
-    there when they have changed (test_controller_peaks.py), and on how much young windows hold
+    there when they have changed (tests/unit/controller/track/test_peaks.c), and on how much young windows hold
     (test_controller_annotations.py)."""
     assert set(row["body"]) == {"metadata"}
     assert set(row["body"]["metadata"]) == {"uid", "annotations"}

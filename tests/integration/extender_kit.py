@@ -189,15 +189,6 @@ class Connection:
         self.send(self.head(path, len(body), method) + body)
         return self.receive()
 
-    def is_closed(self, timeout_s=10):
-        """Wait for the other side's end."""
-        self._forget_failures()
-        self.sock.settimeout(timeout_s)
-        try:
-            return self.sock.recv(1) == b""
-        except (ConnectionResetError, BrokenPipeError):
-            return True
-
     def close(self):
         self.sock.close()
 

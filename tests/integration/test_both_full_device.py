@@ -28,16 +28,6 @@ def test_what_is_printed_at_once(command):
     assert fails_to_print(*command.split())
 
 
-def test_what_a_cleanup_would_do(start_standin):
-    standin = start_standin("--nodes", 1)
-    standin.patch(
-        "/api/v1/nodes/node-0000",
-        {"metadata": {"annotations": {"node_hot_value": "1,2026-07-23T11:25:54Z"}}},
-    )
-    flags = ("--kubeconfig", standin.kubeconfig, "--cleanup", "--dry-run")
-    assert fails_to_print("plimsoll-controller", *flags)
-
-
 def test_windows_of_a_dry_run(exporters):
     target = f"--target=web-1=http://127.1.0.1:{exporters.port}/metrics"
     flags = ("--dry-run", "--once", "--scrape-interval=1s", target)

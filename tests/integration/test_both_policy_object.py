@@ -6,13 +6,10 @@ import pytest
 import yaml
 
 from api_kit import EVENTS
-from controller_kit import LEASE
 from harness import Pages, fetch, wait_until
 from policies import CPU, policy_object
 
 PATH = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
-LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller"
-USERS = ("alpha", "beta")
 FLAGS = {
     "plimsoll-controller": ["--health-port=0", "--scrape-interval=1s"],
     "plimsoll-extender": ["--port=0"],
@@ -182,56 +179,6 @@ def test_without_the_custom_resource(run, binary, standin):
             wait_until(lambda p=program, k=known: k in p.told(), what=known)
         wait_until(lambda: standin.count(code=404, user_agent=name) >= 2, what="another look")
         assert program.process.stderr().count(" resource=dynamicschedulerpolicies") == 1
-
-
-# -- its status -----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def guarded(start_standin):
-    """A cluster that knows its users."""
-    return start_standin("--nodes", 1, *(f"--token=token-{user}={user}" for user in USERS))
-
-
-@pytest.fixture
-def leader(run, binary, guarded, tmp_path):
-    """Start a controller as `user`."""
-
-    def start(user):
-        token = {"token": f"token-{user}"}
-        config = guarded.edit_kubeconfig(tmp_path / f"{user}.kubeconfig", user=token)
-        flags = (f"--kubeconfig={config}", "--bind-address=127.0.0.1", "--health-port=0", *LEASE)
-        return run([binary("plimsoll-controller"), *flags], user)
-
-    return start
-
-
-def writers(cluster):
-    """Whose writing of the status was done, in order."""
-    return [p["user"] for p in cluster.patches(name="default") if p["code"] == 200]
-
-
-def test_who_lost_the_lease_writes_no_status(leader, guarded):
-    """Its request waits for the server's Retry-After while another takes the lease."""
-    alpha = leader("alpha")
-    alpha.wait_log(r"started leading")
-    leader("beta").wait_log(r"new leader elected")
-    throttle = guarded.fault(
-        "status",
-        status=429,
-        retry_after=3,
-        user="alpha",
-        verb="patch",
-        resource="dynamicschedulerpolicies",
-    )
-    assert guarded.call("POST", PATH, policy(0.5), Authorization="Bearer token-beta").status == 201
-    wait_until(lambda: guarded.faults()[throttle]["hits"] == 1, what="alpha to be throttled")
-    guarded.patch(LEASE_PATH, {"spec": {"holderIdentity": "x"}}, Authorization="Bearer token-beta")
-    alpha.wait_log(r"stopped leading")
-    guarded.fault("status", status=500, user="alpha", resource="leases", count=-1)
-    # Beta leads when the stolen lease has run out, which is later than alpha was told to come again.
-    wait_until(lambda: writers(guarded), what="the status")
-    assert writers(guarded) == ["beta"]
 
 
 def test_conditions_of_others_stay(run, binary, cluster):

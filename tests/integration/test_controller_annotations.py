@@ -7,11 +7,11 @@ import time
 import pytest
 
 from controller_kit import (
+    log_lines,
     AGENT,
     HOT_VALUE,
     SCRAPE_S,
     all_readings,
-    log_lines,
     patched,
     policy,
     read_annotation,
@@ -182,43 +182,6 @@ def test_form_and_rhythm(start_standin, start_exporters, start_controller):
     assert len(managers) == 1 and managers[0]["operation"] == "Update"
 
 
-def test_nothing_is_written_for_its_own_sake(start_standin, start_exporters, start_controller):
-    """Within the dead band a value stands for two periods; what crosses a limit does not wait."""
-    standin, exporters = start_standin("--nodes", 3), start_exporters(*FAST)
-    exporters.set(["127.1.0.1"], load={"cpu": 0.5, "mem": 0.5})
-    exporters.set(["127.1.0.2"], load={"cpu": 0.5, "mem": 0.6480})
-    exporters.trouble(["127.1.0.3"], "status")
-    controller = start_controller(
-        standin,
-        exporters,
-        content=policy(
-            {"cpu_usage_avg_5m": "3s", "mem_usage_avg_1s": "3s"},
-            predicate={"mem_usage_avg_1s": 0.65},
-        ),
-    )
-
-    def rows(name):
-        return standin.patches(name=name)
-
-    wait_until(lambda: len(rows("node-0001")) >= 2, what="two patches of the second node")
-    # Less than the dead band, but across the limit.
-    exporters.set(["127.1.0.2"], load={"mem": 0.6530})
-    wait_until(
-        lambda: min(len(rows("node-0000")), len(rows("node-0001"))) >= 3,
-        what="three patches of a still node, and of one that crosses its limit",
-    )
-    still, crossing = gaps_s(rows("node-0000")), gaps_s(rows("node-0001"))
-    values = [read_annotation(patched(r)["mem_usage_avg_1s"]).value for r in rows("node-0001")]
-    print(f"period 3 s; still node: {still}; one that crosses its limit: {crossing}, {values}")
-    # The first sync at which the value would outlive two periods; then every second one.
-    assert still[0] > 3.1 and 5.5 < still[1] < 9
-    assert values[:2] == [0.648, 0.648] and values[2] == 0.653
-    assert crossing[1] < 5.5
-    assert controller.metric("plimsoll_syncs_unchanged_total") >= 1
-    # A node whose exporter gives nothing is not written at all, not even a hot value.
-    assert rows("node-0002") == []
-
-
 def test_forged_annotations_are_replaced(start_standin, start_exporters, start_controller):
     """Anybody who may write a node, its kubelet say: with a usual time, one far ahead, or no reading."""
     standin, exporters = start_standin("--nodes", 3), start_exporters(*FAST)
@@ -238,23 +201,6 @@ def test_forged_annotations_are_replaced(start_standin, start_exporters, start_c
         )
 
     wait_until(replaced, what="what was forged to be replaced")
-
-
-def test_a_long_period_is_kept(start_standin, start_exporters, start_controller):
-    """Nothing when nothing is due; an annotation that is good already is left alone."""
-    standin, exporters = start_standin(), start_exporters(*FAST)
-    fresh = {"cpu_usage_avg_5m": f"0.50000,{ago(10)}"}
-    standin.add_nodes(2, annotations=fresh)
-    standin.add_nodes(2, start=2)
-    exporters.set("all", load={"cpu": 0.5})
-    start_controller(standin, exporters, content=policy({"cpu_usage_avg_5m": "10m"}))
-    wait_annotated(standin, 4)
-    wait_until(
-        lambda: all(len(exporters.scrapes(f"127.1.0.{i}")) >= 6 for i in range(1, 5)),
-        what="six scrapes of every node",
-    )
-    counts = [len(standin.patches(name=name)) for name in node_names(4)]
-    assert counts == [0, 0, 1, 1]
 
 
 def test_prefix_zone_and_selector(start_standin, start_exporters, start_controller):
@@ -353,25 +299,3 @@ def test_hot_values(start_standin, start_exporters, start_controller):
     standin.wait_job(standin.add_pods(1, prefix="last-", nodes=[c], per_second=200))
     wait_until(lambda: hot_values()[2] == 2, what="one more")
     assert hot_values() == [7, 4, 2, 0], "a pod that has gone was bound nevertheless"
-
-
-def test_what_an_earlier_policy_left(start_standin, start_exporters, start_controller):
-    """Readings of metrics that the policy does not have go with a patch when they are a day old."""
-    standin, exporters = start_standin("--nodes", 1), start_exporters(*FAST)
-    day_s = 86400
-    left = {
-        "cpu_usage_max_avg_1d": f"0.5,{ago(day_s + 60)}",
-        "cpu_usage_max_avg_1d_peak": f"0.5,{ago(day_s + 60)}",
-    }
-    stays = {
-        "mem_usage_avg_1h": f"0.5,{ago(day_s - 60)}",
-        "disks": f"0.5,{ago(2 * day_s)}",
-        "load.example.com/cpu_usage_max_avg_1d": f"0.5,{ago(2 * day_s)}",
-    }
-    annotations = {"metadata": {"annotations": {**left, **stays}}}
-    standin.patch("/api/v1/nodes/node-0000", annotations)
-    start_controller(standin, exporters, content=policy({"cpu_usage_avg_5m": "3m"}))
-    wait_annotated(standin, 1)
-    carried = standin.annotations("node-0000")
-    assert set(left).isdisjoint(carried)
-    assert {key: carried[key] for key in stays} == stays

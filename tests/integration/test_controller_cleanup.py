@@ -98,30 +98,6 @@ def test_as_before(controller, start_standin, prefix):
     assert len(standin.patches()) == patched + 3
 
 
-def test_taints(start_standin):
-    """From node-0000 it takes taints and annotations, from node-0001 taints; foreign ones stay."""
-    standin = start_standin("--nodes", 4)
-    spot = {"key": "spot", "effect": "NoSchedule"}
-    ours = [{"key": f"load.plimsoll.io/{n}", "effect": "PreferNoSchedule"} for n in (1, 2)]
-    carried = {"node-0000": [ours[0], spot, ours[1]], "node-0001": ours, "node-0002": [spot]}
-    for name, rows in carried.items():
-        assert standin.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": rows}}).status == 200
-    note = {"metadata": {"annotations": {"node_hot_value": "0,2026-07-23T11:25:54Z"}}}
-    assert standin.patch("/api/v1/nodes/node-0000", note).status == 200
-
-    status, out, err = cleanup(standin, "--dry-run")
-    assert status == 0, err
-    both = "load.plimsoll.io/1,load.plimsoll.io/2"
-    assert out.splitlines() == [f"node-0000 node_hot_value,{both}", f"node-0001 {both}"]
-    status, _, err = cleanup(standin)
-    assert status == 0 and "cleaned=2 had_none=2" in err, err
-    left = [node["spec"].get("taints") or [] for node in standin.get("/api/v1/nodes")["items"]]
-    assert left == [[spot], [], [spot], []]
-    assert "node_hot_value" not in standin.annotations("node-0000")
-    status, _, err = cleanup(standin)
-    assert status == 0 and "cleaned=0 had_none=4" in err, err
-
-
 def test_trouble(controller, start_standin):
     standin = start_standin("--nodes", 2)
     process = controller(standin, "mem_usage_avg_5m")
@@ -147,15 +123,6 @@ def test_trouble(controller, start_standin):
     assert "node_hot_value" not in standin.annotations("node-0000")
 
 
-def test_usage(standin):
-    for other in ("--once", "--target=a=http://127.0.0.1/"):
-        status, _, err = cleanup(standin, "--dry-run", other)
-        assert status == 2 and "--cleanup" in err
-    for flag in ("--policy-config-path=/nonexistent", "--kubeconfig=/nonexistent"):
-        status, _, err = cleanup(standin, flag)
-        assert status == 2 and "/nonexistent: " in err
-
-
 def test_signals(run, binary, start_standin):
     """SIGHUP means nothing here; SIGTERM ends it, and not all nodes are clean."""
     standin = start_standin()
@@ -168,3 +135,12 @@ def test_signals(run, binary, start_standin):
     wait_until(lambda: len(standin.patches()) > patched, what="another patch")
     assert process.stop() == 1
     assert len(standin.patches()) < 30
+
+
+def test_usage(standin):
+    for other in ("--once", "--target=a=http://127.0.0.1/"):
+        status, _, err = cleanup(standin, "--dry-run", other)
+        assert status == 2 and "--cleanup" in err
+    for flag in ("--policy-config-path=/nonexistent", "--kubeconfig=/nonexistent"):
+        status, _, err = cleanup(standin, flag)
+        assert status == 2 and "/nonexistent: " in err

@@ -3,7 +3,7 @@
 import pytest
 
 from api_kit import EVENTS
-from controller_kit import LEASE, all_readings, log_lines, policy
+from controller_kit import policy
 from harness import wait_until
 from policies import node_names, write_policy
 
@@ -41,10 +41,6 @@ def written(standin):
 
 def told(controller, reason, result):
     return controller.metric("plimsoll_events_total", reason=reason, result=result)
-
-
-def refuse(standin):
-    return standin.fault("status", status=403, resource="events", count=-1)
 
 
 def test_changes_are_told(cluster, start_controller, tmp_path):
@@ -87,41 +83,6 @@ def test_changes_are_told(cluster, start_controller, tmp_path):
     assert len(events(standin)) == 3
     wait_until(lambda: told(controller, OVERLOADED, "sent") == 3, what="the answer to be counted")
     assert told(controller, NORMAL, "sent") == 1
-
-
-def test_an_api_server_that_refuses(cluster, start_controller, tmp_path):
-    """It is logged once, and annotations are written all the same."""
-    exporters, standin = cluster
-    refuse(standin)
-    path = write_policy(tmp_path / "policy.json", limit(0.65))
-    controller = start_controller(standin, exporters, content=path)
-    wait_until(lambda: told(controller, OVERLOADED, "failed") == 2, what="refused Events")
-    wait_until(lambda: len(all_readings(standin, CPU)) == len(LOADS), what="annotations")
-    assert len(log_lines(controller.process, "cannot write Events")) == 1
-    standin.clear_faults()
-    write_policy(path, limit(0.8))
-    wait_until(lambda: told(controller, NORMAL, "sent") == 1, what="the next Event")
-    assert len(log_lines(controller.process, "Events are written again")) == 1
-    assert told(controller, OVERLOADED, "failed") == 2
-
-
-def test_only_the_leader_tells(cluster, start_controller, tmp_path):
-    """And when another leads, it does not tell again what it has seen coming."""
-    exporters, standin = cluster
-    path = write_policy(tmp_path / "policy.json", limit(0.65))
-    leader = start_controller(standin, exporters, *LEASE, content=path)
-    leader.process.wait_log("started leading")
-    standby = start_controller(standin, exporters, *LEASE, content=path)
-    wait_until(lambda: len(events(standin, OVERLOADED)) == 2, what="overload to be told")
-    gauge = "plimsoll_node_usage_ratio"
-    wait_until(lambda: len(standby.metrics().of(gauge)) == len(LOADS), what="the standby's windows")
-    leader.process.stop()
-    standby.process.wait_log("started leading")
-    assert written(standin) == 2
-    write_policy(path, limit(0.8))
-    wait_until(lambda: told(standby, NORMAL, "sent") == 1, what="an Event of the new leader")
-    assert told(standby, OVERLOADED, "sent") == 0
-    assert set(events(standin, NORMAL)) == {"node-0001"} and written(standin) == 3
 
 
 @pytest.mark.parametrize("flag", ["--events=false", "--dry-run"])

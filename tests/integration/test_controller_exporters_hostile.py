@@ -6,7 +6,7 @@ import statistics
 import pytest
 
 from addresses import address_of
-from controller_kit import all_readings, log_lines, patched, policy, read_annotation
+from controller_kit import all_readings, log_lines, patched, policy, read_annotation, reading
 from harness import NIGHTLY, wait_until
 
 HEALTHY = [f"127.1.0.{i}" for i in range(1, 21)]
@@ -220,3 +220,15 @@ def test_the_others_stay_fresh(build, start_standin, start_exporters, start_cont
 
 def spec_of(address, bad):
     return TROUBLES[bad.index(address)] if address in bad else "no fixed trouble"
+
+
+def test_a_host_called_like_a_node_that_is_not_scraped(start_standin, exporters, start_controller):
+    """Only that Node's own page could show that this one is a copy of it."""
+    standin = start_standin()
+    exporters.trouble(["127.1.0.2"], "rst")
+    standin.add_nodes(None, names=["node"], first_address="127.1.0.2")
+    standin.add_nodes(None, names=["namesake"], first_address="127.1.0.1")
+    start_controller(standin, exporters)
+    memory = "mem_usage_avg_5m"
+    wait_until(lambda: reading(standin, "namesake", memory), what="values of the host")
+    assert reading(standin, "node", memory) is None

@@ -7,11 +7,10 @@ import pytest
 
 from controller_kit import policy
 from harness import wait_until
-from kubelet_kit import add_pod
 from policies import IDLE, write_policy
 from wall_clock import WallClock
 
-NODES, PODS = "/api/v1/nodes", "/api/v1/namespaces/default/pods"
+NODES = "/api/v1/nodes"
 CORES = 8  # of the exporters' hosts and of the stand-in's nodes
 # Windows of seconds; an offer rises once in a shortest period, by an eighth.
 METRICS = {"cpu_usage_avg_4s": "2s", "cpu_usage_max_avg_8s": "2s"}
@@ -84,18 +83,6 @@ def test_rises_slowly_falls_at_once_and_goes(standin, exporters, start_controlle
     write_policy(path, WITHOUT)
     controller.process.wait_log("generation=2")
     wait_until(lambda: [offer(standin, n) for n in range(3)] == [None] * 3, what="no offer")
-
-
-def test_more_is_taken_than_is_left(standin, exporters, start_controller):
-    """No offer at all, since a kubelet that restarts would end pods for which one is too small."""
-    add_pod(standin, "default", "batch-0", "node-0000", **{IDLE: "1500"})
-    start_controller(standin, exporters, content=WITH)
-    wait_until(lambda: is_near_room(standin, 0), 60, "the whole offer")
-    exporters.set("all", load=BUSY)
-    wait_until(lambda: offer(standin, 1) == 0, 30, "a busy node's offer to go")
-    wait_until(lambda: offer(standin, 0) is None, 30, "the other's to go")
-    assert standin.call("DELETE", f"{PODS}/batch-0?gracePeriodSeconds=0").status == 200
-    wait_until(lambda: offer(standin, 0) == 0, 30, "an offer, without the pod")
 
 
 def test_node_is_not_read(standin, exporters, start_controller):

@@ -16,7 +16,6 @@ CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
 LOADS = {"node-0000": {"cpu": 0.2, "mem": 0.4}, "node-0001": {"cpu": 0.7, "mem": 0.1}}
 TOLERANCE = 0.03
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-MAX_BODY_BYTES = 64 * 1024
 RULES = {
     "metrics": {CPU: "2s", MEM: "2s"},
     "predicate": {CPU: 0.65},
@@ -75,33 +74,6 @@ def test_what_is_shown_of_nodes(two_nodes, start_controller, tmp_path):
     wait_until(
         lambda: shown(controller, "usage_ratio").keys() == {("node-0001", MEM)}, what="one to go"
     )
-
-
-@pytest.mark.nightly
-@pytest.mark.timeout(180)
-def test_what_is_measured_no_more_is_not_shown(two_nodes, start_controller):
-    exporters, standin = two_nodes
-    controller = start_controller(standin, exporters, content=policy(**RULES))
-    families = ("usage_ratio", "score", "hot_value")
-
-    def nodes(family):
-        return {node for node, _ in shown(controller, family)}
-
-    for family in families:
-        wait_until(lambda f=family: nodes(f) == set(LOADS), what=f"{family} of both")
-    exporters.trouble(["127.1.0.2"], "close")
-    # A reading counts for a minute.
-    for family in families:
-        wait_until(lambda f=family: nodes(f) == {"node-0000"}, 90, f"the silent node's {family}")
-
-
-def test_node_series_switched_off(two_nodes, start_controller):
-    exporters, standin = two_nodes
-    controller = start_controller(
-        standin, exporters, "--node-series=false", content=policy(**RULES)
-    )
-    wait_until(lambda: controller.metric("plimsoll_windows") > 0, what="windows")
-    assert not [name for name in controller.metrics().types if name.startswith("plimsoll_node_")]
 
 
 # -- queries -------------------------------------------------------------------------------------
@@ -187,25 +159,3 @@ def test_the_client_of_prometheus_reads_it(two_nodes, start_controller):
     assert sorted(series) == [(CPU, node) for node in LOADS]
     refused = promtool(controller, f"avg({CPU})", status=1)
     assert "bad_data: invalid parameter" in refused.stderr
-
-
-def test_bad_requests(two_nodes, start_controller):
-    """The unit test of query_api_answer() has them all."""
-    exporters, standin = two_nodes
-    controller = start_controller(standin, exporters)
-    refused = fetch(f"{controller.url}/api/v1/query", "POST", b"%%%&=&\xff", FORM)
-    assert refused.status == 400 and refused.headers["Content-Type"] == "application/json"
-    assert refused.json().keys() == {"status", "errorType", "error"}
-    large = fetch(f"{controller.url}/api/v1/query", "POST", b"x" * (MAX_BODY_BYTES + 1), FORM)
-    assert large.status == 413
-    refused = fetch(query_url(controller, query=CPU), "DELETE")
-    assert (refused.status, refused.headers["Allow"]) == (405, "GET, HEAD, POST")
-    assert fetch(controller.url + "/api/v1/query_range").status == 404
-
-
-def test_query_api_switched_off(two_nodes, start_controller):
-    exporters, standin = two_nodes
-    controller = start_controller(standin, exporters, "--query-api=false")
-    wait_until(lambda: controller.metric("plimsoll_windows") > 0, what="windows")
-    assert get(controller, query=CPU).status == 404
-    assert controller.metrics().of("plimsoll_node_usage_ratio")

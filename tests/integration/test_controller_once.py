@@ -64,22 +64,3 @@ def test_the_policy_of_the_cluster_comes_late(once, start_standin, late_s):
     for name in node_names(NODES):
         ours = {key for key in standin.annotations(name) if "/" not in key}
         assert ours == {*OWN, "node_covered_seconds"}
-
-
-@pytest.mark.nightly
-@pytest.mark.timeout(300)
-def test_all_are_written_however_many(once, start_standin):
-    """A minute of patches at 50 a second, which is more than reading may take."""
-    standin = start_standin("--nodes", 3000)
-    once(standin, policy())
-    assert len({patch["name"] for patch in standin.patches() if patch["code"] == 200}) == 3000
-
-
-@pytest.mark.nightly
-def test_pods_that_may_not_be_listed_are_named(once, start_standin):
-    """Nothing is written without the hot value; half a minute is left for it to come."""
-    standin = start_standin("--nodes", NODES)
-    standin.fault("status", resource="pods", status=403, message="pods is forbidden", count=-1)
-    said = once(standin, policy(hot={"5m": 5}), status=1)
-    line = next(line for line in said.splitlines() if 'msg="--once timed out"' in line)
-    assert 'nodes_missing=0 node_watch="" binding_watch="list: 403 pods is forbidden"' in line

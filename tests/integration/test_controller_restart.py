@@ -1,27 +1,23 @@
 """plimsoll-controller ends and begins again; and its policy changes under it."""
 
 import concurrent.futures
-import os
 import random
 import signal
 import time
 
 import pytest
 
-import bad_policies
 from controller_kit import (
     all_readings,
     lease_object,
     lease_renewed_unix,
-    log_lines,
     offered_milli,
     patched,
     policy,
     read_annotation,
 )
 from harness import wait_until
-from policies import ago, node_names, write_policy
-from programs import complete
+from policies import ago, node_names
 
 FAST = ("--speed", "20")
 KILLS, WORLDS = 1000, 10
@@ -210,95 +206,3 @@ def test_a_clean_end(start_standin, start_exporters, start_controller):
           f"{took_s[2]:.2f} s with some that never end")  # fmt: skip
     assert max(took_s[:2]) < took_s[2] and took_s[2] > 4
     assert lease_object(standin)["spec"]["holderIdentity"]
-
-
-def test_policy_is_read_again(start_standin, start_exporters, start_controller, tmp_path):
-    """A good policy brings its windows, bad ones change nothing and are told once each."""
-    standin, exporters = start_standin("--nodes", 2), start_exporters(*FAST)
-    # As the kubelet mounts a ConfigMap: file -> ..data/file, ..data -> a directory of a version.
-    version = iter(range(100))
-
-    def mount(content):
-        directory = tmp_path / f"..version-{next(version)}"
-        directory.mkdir()
-        write_policy(directory / "policy.yaml", content)
-        link = tmp_path / "..data.new"
-        link.symlink_to(directory.name)
-        os.rename(link, tmp_path / "..data")
-
-    mount(policy({"cpu_usage_avg_5m": "1s"}))
-    path = tmp_path / "policy.yaml"
-    path.symlink_to("..data/policy.yaml")
-    controller = start_controller(standin, exporters, content=str(path))
-    process = controller.process
-    wait_until(lambda: len(all_readings(standin, "cpu_usage_avg_5m")) == 2, what="the first policy")
-    assert controller.metric("plimsoll_policy_generation") == 1
-    # The symbolic link is swapped; the program gets no signal.
-    mount(policy({"cpu_usage_avg_5m": "1s", "mem_usage_avg_5m": "1s"}))
-    began = time.monotonic()
-    wait_until(
-        lambda: len(all_readings(standin, "mem_usage_avg_5m")) == 2, what="the second policy"
-    )
-    print(f"the second policy's windows came {time.monotonic() - began:.1f} s after the swap")
-    assert controller.metric("plimsoll_policy_generation") == 2
-
-    chosen = ["empty.yaml", "tab-indent.yaml", "nul-byte.yaml", "json-cut-off.json"]
-    chosen += ["period-misspelt.yaml", "limit-negative.yaml", "weight-nan.yaml"]
-    bad = tmp_path / "bad"
-    bad.mkdir()
-    expected = bad_policies.write(bad)
-    for count, name in enumerate(chosen, 1):
-        mount((bad / name).read_bytes())
-        # SIGHUP instead of waiting for the next look; only one of them is left to be noticed.
-        if count > 1:
-            process.popen.send_signal(signal.SIGHUP)
-        wait_until(
-            lambda n=count: controller.metric("plimsoll_policy_errors_total") == n, what=name
-        )
-        assert controller.metric("plimsoll_policy_failed") == 1
-        assert controller.metric("plimsoll_policy_generation") == 2
-        lines = log_lines(process, "cannot load policy, keeping the previous one")
-        assert len(lines) == count
-        assert expected[name] in lines[-1].replace('\\"', '"')
-        is_ready, text = controller.ready()
-        assert is_ready and "cannot load the latest policy" in text
-    # The old one goes on.
-    seen = standin.stats()["now_unix"]
-    wait_until(
-        lambda: len(standin.patches(since=seen + 0.5)) >= 4, what="patches by the old policy"
-    )
-    assert all(
-        set(patched(row)) == {"cpu_usage_avg_5m", "mem_usage_avg_5m"}
-        for row in standin.patches(since=seen)
-    )
-    # A file that is gone for a moment is no error worth a word, or one of its own.
-    mount(policy({"mem_usage_avg_5m": "1s", "load_usage_avg_5m": "1s"}, hot={"1m": 1}))
-    process.popen.send_signal(signal.SIGHUP)
-    wait_until(lambda: len(all_readings(standin, "load_usage_avg_5m")) == 2, what="the last policy")
-    assert controller.metric("plimsoll_policy_generation") == 3
-    assert controller.metric("plimsoll_policy_failed") == 0
-    wait_until(
-        lambda: "node_hot_value" in standin.annotations("node-0000"), what="a hot value by it"
-    )
-
-
-@pytest.mark.parametrize("program", ["plimsoll-controller", "plimsoll-extender"])
-def test_no_start_with_a_bad_policy(program, tmp_path):
-    """Also without --check-config: status 2, one line, before anybody is called."""
-    nowhere = tmp_path / "kubeconfig"
-    nowhere.write_text(
-        "{current-context: c, contexts: [{name: c, context: {cluster: c}}],"
-        " clusters: [{name: c, cluster: {server: http://127.0.0.1:1}}]}"
-    )
-    expected = bad_policies.write(tmp_path)
-    cases = {str(tmp_path / name): why for name, why in expected.items() if name.endswith(".json")}
-    cases[str(tmp_path / "period-in-days.yaml")] = "line 6: "
-    cases[str(tmp_path / "missing.yaml")] = "cannot open: No such file or directory"
-    cases[str(tmp_path)] = cases["/dev/zero"] = "not a regular file"
-    assert len(cases) >= 6
-    for path, text in cases.items():
-        flags = ("--kubeconfig", nowhere, "--policy-config-path", path)
-        done = complete(program, *flags, status=2, errors="replace")
-        said = done.stderr.replace('\\"', '"')
-        assert f"{path}: {text}" in said, (path, said)
-        assert done.stdout == "" and said.count("\n") == 1, said

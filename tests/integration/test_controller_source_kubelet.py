@@ -6,20 +6,11 @@ import urllib.parse
 
 import pytest
 
-from controller_kit import (
-    log_lines,
-    offered_milli,
-    policy,
-    read_annotation,
-    reading,
-    write_sources,
-)
+from controller_kit import log_lines, offered_milli, policy, reading
 from controller_kit import wait_values as wait_exact_values
 from harness import wait_until
 from kubelet_kit import CADVISOR, CPUS, RESOURCE, Kubelet, add_node, add_pod
 from local_server import Handler, LocalServer
-from policies import write_policy
-from programs import complete
 from tls_kit import Authority
 
 CPU, MEM, SWAP, PSI = (f"{name}_usage_avg_5m" for name in ("cpu", "mem", "swap", "psi_cpu"))
@@ -157,27 +148,6 @@ def test_what_batch_pods_use_is_left_out(start_standin, start_controller, start_
         lambda: controller.metric("plimsoll_idle_taken_cores") == 0, what="nothing to be taken"
     )
     controller.wait_ready()
-
-
-def test_an_exporter_behind_it_does_not_count_batch_pods(
-    start_standin, start_controller, start_kubelet, start_exporters, source
-):
-    """Where windows are young, another source may know more: not of CPU, of which it counts more."""
-    standin, kubelet = start_standin(), start_kubelet("a")
-    exporters = start_exporters("--speed", "20")
-    exporters.set("all", load={"cpu": 0.8, "mem": 0.25})
-    kubelet.load, kubelet.pods = (0.8, 0.25, 0), {("jobs", "resize"): 0.5 * CPUS}
-    add_pod(standin, "jobs", "resize", "a", **IDLE)
-    sources = [source, EXPORTER]
-    controller = start_controller(standin, exporters, sources=sources, content=WITH_IDLE)
-    wait_until(lambda: "1 pod on idle CPU" in controller.ready()[1], 30, "the list of pods")
-    add_node(standin, "a", kubelet)
-    keys = (CPU, "cpu_usage_max_avg_1h")
-    wait_until(lambda: len(standin.patches(name="a")) >= 6, 60, "patches")
-    for row in standin.patches(name="a"):
-        annotations = row["body"].get("metadata", {}).get("annotations", {})
-        usage = [read_annotation(annotations[key]).value for key in keys if key in annotations]
-        assert all(value < 0.5 for value in usage), row
 
 
 @pytest.mark.parametrize("is_new", [True, False])
@@ -389,17 +359,3 @@ def test_a_standby_asks_less_often(
     asked_by_writer_until(1)
     assert asked_by_writer_until(6) <= 8
     kubelet.answer = None
-
-
-def test_once_waits_for_a_second_sample(start_standin, start_kubelet, source, tmp_path):
-    """A kubelet repeats a sample until it has the next; one that was repeated is not a second one."""
-    standin, kubelet = start_standin(), start_kubelet("node")
-    kubelet.resolution_s = 5
-    add_node(standin, "node", kubelet)
-    more = (
-        *("--sources", write_sources(tmp_path / "sources", source, interval="2s")),
-        f"--kubeconfig={standin.kubeconfig}",
-        f"--policy-config-path={write_policy(tmp_path / 'policy', RULES)}",
-    )
-    complete("plimsoll-controller", "--once", *more)
-    assert CPU in standin.annotations("node")

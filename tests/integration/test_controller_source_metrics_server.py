@@ -3,10 +3,9 @@ say; a list that fails, or half of it, is told once, with what to look at."""
 
 import time
 
-
 from controller_kit import wait_values, AGENT, all_readings, log_lines, patched, policy
 from harness import NIGHTLY, wait_until
-from policies import node_names, write_policy
+from policies import node_names
 
 CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
 SHORT = "mem_usage_avg_10s"  # which is soon that of another source
@@ -14,8 +13,8 @@ RULES = policy({CPU: "1s", MEM: "1s"})
 PATH = "/apis/metrics.k8s.io/v1beta1/nodes"
 FLAGS = ("--metrics-source=metrics-server",)
 NOBODY = 1  # a port of exporters, where only metrics-server is asked
-FAILING, RECOVERED = "node is failing", "node recovered"
 NO_LIST, LISTED = "cannot list node metrics", "listing node metrics succeeds again"
+FAILING = "node is failing"
 
 
 def serve(standin, **what):
@@ -83,38 +82,6 @@ def test_usage_against_what_is_allocatable(start_standin, start_controller):
     assert log_lines(controller.process, NO_LIST) == []
 
 
-def test_nodes_without_a_usable_item(start_standin, start_controller):
-    """Each fails for its own reason, and recovers; the unit tests of items and samples have more."""
-    standin = start_standin("--nodes", 5)
-    standin.admin("nodes", {"names": ["bare"], "cpus": "0", "memory_gib": 0})
-    names = node_names(5)
-    changes = {
-        "node-0001": (None, "no_data"),
-        "node-0002": ({"timestamp": "yesterday"}, "malformed"),
-        "node-0003": ({"timestamp": -3600}, "stale"),
-        "bare": ({}, "no_allocatable"),
-        "node-0004": ({"usage": {"cpu": "0", "memory": "0"}}, "malformed"),
-    }
-    change = {name: change for name, (change, _) in changes.items()}
-    serve(standin, usage={"*": {"cpu": "2", "memory": "8Gi"}}, change=change)
-    controller = start_controller(standin, NOBODY, *FLAGS, content=RULES)
-    wait_values(standin, CPU, {"node-0000": 0.25})
-
-    def failing():
-        return controller.metric("plimsoll_targets_failing", source="metrics-server")
-
-    wait_until(lambda: failing() == len(changes), what="the failing ones to be counted")
-    told = log_lines(controller.process, FAILING)
-    for name, (_, reason) in changes.items():
-        assert sum(f"node={name} reason={reason} " in line for line in told) == 1, told
-    assert len(told) == len(changes)
-    standin.admin("nodemetrics", {"change": dict.fromkeys(names, {})})
-    standin.admin("delete", {"resource": "nodes", "names": ["bare"]})
-    wait_values(standin, CPU, dict.fromkeys(names, 0.25))
-    wait_until(lambda: len(log_lines(controller.process, RECOVERED)) == 4, what="the recovery")
-    wait_until(lambda: failing() == 0, what="none to be counted")
-
-
 def test_no_metrics_server_yet(start_standin, start_controller):
     standin = start_standin("--nodes", 2)
     controller = start_controller(standin, NOBODY, *FLAGS, content=RULES)
@@ -137,28 +104,6 @@ def test_no_metrics_server_yet(start_standin, start_controller):
     wait_values(standin, CPU, dict.fromkeys(node_names(2), 0.25))
     assert len(log_lines(controller.process, LISTED)) == 1
     controller.wait_ready()
-
-
-def test_nothing_is_asked_that_no_policy_wants(
-    start_standin, exporters, start_controller, tmp_path
-):
-    standin = start_standin("--nodes", 2)
-    path = tmp_path / "policy"
-    write_policy(path, RULES)
-    flags = (*FLAGS, "--metrics-source=metrics-server,node-exporter")
-    controller = start_controller(standin, exporters, *flags, content=str(path))
-
-    def failing():
-        return controller.metric("plimsoll_targets_failing", source="metrics-server")
-
-    wait_until(lambda: failing() == 2, what="a list in vain")
-    write_policy(path, policy({"load_usage_avg_5m": "1s"}))
-    wait_until(lambda: failing() == 0, what="its failures to be forgotten")
-    asked, scraped = len(lists(standin)), len(exporters.scrapes("127.1.0.1"))
-    wait_until(lambda: len(exporters.scrapes("127.1.0.1")) >= scraped + 4, what="four intervals")
-    assert len(lists(standin)) == asked
-    write_policy(path, RULES)
-    wait_until(lambda: len(lists(standin)) > asked, what="it to be wanted again")
 
 
 def test_what_rbac_lacks_is_named(start_standin, start_controller, tmp_path):

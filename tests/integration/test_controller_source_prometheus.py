@@ -1,8 +1,6 @@
 """plimsoll-controller asks a Prometheus: one that answers well, one that errs, lies, hangs and dies."""
 
-import itertools
 import json
-import time
 
 import pytest
 
@@ -71,16 +69,6 @@ def test_what_is_asked(pretended, start_asking):
     assert controller.metric("plimsoll_targets_failing", source="prometheus") == 0
 
 
-def test_unit_of_rules(pretended, start_asking):
-    """Rules that record ratios; what is computed is one anyway."""
-    pretended.recorded[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
-    pretended.computed[CPU] = [({"instance": "127.1.0.2"}, 0.25)]
-    controller, standin = start_asking(pretended, unit="ratio")
-    expect(standin, node(0), CPU, 0.5)
-    expect(standin, node(1), CPU, 0.25)
-    assert not log_lines(controller.process, "no recorded value")
-
-
 def test_hint_at_the_unit(pretended, start_asking):
     """Ratios taken for percentages would make every node look idle: said once."""
     pretended.recorded[CPU] = [({"instance": f"127.1.0.{i}"}, 0.3 * i) for i in (1, 2, 3)]
@@ -90,21 +78,6 @@ def test_hint_at_the_unit(pretended, start_asking):
     rounds = pretended.count()
     wait_until(lambda: pretended.count() >= rounds + 4, what="two rounds")
     assert controller.process.text().count("set unit: ratio") == 1
-
-
-def test_series_of_one_node(pretended, start_asking):
-    """The largest of those that agree counts, in whichever order they come, and none of nobody's."""
-    pretended.computed[CPU] = [
-        ({"instance": "127.1.0.1:9100", "job": "a"}, 0.31),
-        ({"nodename": node(0), "job": "b"}, 0.35),
-        ({"instance": "node-0000", "job": "c"}, 0.32),
-        ({"instance": "10.9.9.9:9100"}, 0.9),
-        ({}, 0.9),
-    ]
-    controller, standin = start_asking(pretended, nodes=1, content=policy({CPU: "2s"}))
-    expect(standin, node(0), CPU, 0.35)
-    fates = controller.labels("plimsoll_prometheus_series", "fate")
-    assert fates == {"used": 1, "duplicate": 2, "contradicting": 0, "unmatched": 2, "unusable": 0}
 
 
 def test_series_that_contradict(pretended, start_asking):
@@ -160,6 +133,16 @@ def test_values_that_are_none(pretended, start_asking):
         lambda: controller.labels("plimsoll_prometheus_series", "fate")["unusable"] == 1,
         what="a negative share to be none",
     )
+
+
+def test_warnings(pretended, start_asking):
+    """Thanos without one of its stores: what is there counts, and it is said that more may be."""
+    pretended.warnings = ["store 10.0.0.1:10901 is gone\nlevel=error forged"]
+    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
+    controller, standin = start_asking(pretended, nodes=1)
+    expect(standin, node(0), CPU, 0.5)
+    assert controller.metric("plimsoll_prometheus_warnings_total") >= 1
+    assert controller.process.text().count("warning=") == 1
 
 
 def answers(status, body, **headers):
@@ -252,77 +235,6 @@ def test_trouble(pretended, start_asking):
     pretended.computed[CPU] = [(labels, 0.6) for labels in addresses]
     expect(standin, node(0), CPU, 0.6)
     assert results().keys() == {"ok", *(reason for _, reason in TROUBLES.values())}
-
-
-def test_one_query_that_fails(pretended, start_asking):
-    """The other metrics of the round are as good as before."""
-    pretended.computed[CPU] = pretended.computed[MEM] = [({"instance": "127.1.0.1"}, 0.5)]
-    pretended.trouble = lambda handler, asked: asked.name == MEM and answers(
-        422, error("execution", "too many samples")
-    )(handler, asked)
-    controller, standin = start_asking(pretended, nodes=1)
-    expect(standin, node(0), CPU, 0.5)
-    assert reading(standin, node(0), MEM) is None
-    (line,) = log_lines(controller.process, "Prometheus query failed")
-    assert f"metric={MEM}" in line and "too many samples" in line
-    assert controller.metric("plimsoll_targets_failing", source="prometheus") == 0
-
-
-def test_slow_queries(pretended, start_asking):
-    """Those that time out fail alone, and are logged once for as long as they last."""
-    slow = [f"{resource}_usage_avg_1m" for resource in ("cpu", "mem", "load", "disk")]
-    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
-    pretended.trouble = lambda handler, asked: asked.name in slow and hang(handler, asked)
-    controller, standin = start_asking(
-        pretended,
-        nodes=1,
-        content=policy({name: "2s" for name in (*slow, CPU)}),
-    )
-    expect(standin, node(0), CPU, 0.5)
-    results = "plimsoll_prometheus_queries_total"
-    wait_until(lambda: controller.metric(results, result="timeout") >= 12, what="three rounds")
-    assert controller.metric("plimsoll_targets_failing", source="prometheus") == 0
-    lines = [line for line in controller.process.text().splitlines() if "Prometheus quer" in line]
-    assert len(lines) == len(slow) and all("query failed" in line for line in lines), lines
-    assert log_lines(controller.process, "cannot query Prometheus") == []
-
-
-def test_a_query_that_often_fails(pretended, start_asking):
-    """In every second round: that is one outage, and not one of every other round."""
-    count = itertools.count()
-    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
-    fail = answers(422, error("execution", "too many samples"))
-    pretended.trouble = lambda handler, asked: next(count) % 2 == 0 and fail(handler, asked)
-    controller, standin = start_asking(pretended, nodes=1, content=policy({CPU: "2s"}))
-    expect(standin, node(0), CPU, 0.5)
-    wait_until(lambda: pretended.count() >= 8, what="eight rounds")
-    assert controller.process.text().count("Prometheus quer") == 1
-
-
-def test_warnings(pretended, start_asking):
-    """Thanos without one of its stores: what is there counts, and it is said that more may be."""
-    pretended.warnings = ["store 10.0.0.1:10901 is gone\nlevel=error forged"]
-    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
-    controller, standin = start_asking(pretended, nodes=1)
-    expect(standin, node(0), CPU, 0.5)
-    assert controller.metric("plimsoll_prometheus_warnings_total") >= 1
-    assert controller.process.text().count("warning=") == 1
-
-
-def test_a_slow_one(pretended, start_asking):
-    """Bounded queries at a time, rounds that are cut, and no pile-up behind them."""
-    names = {f"{r}_usage_avg_{w}": "2s" for r in ("cpu", "mem", "load") for w in ("5m", "1m", "2m")}
-    pretended.computed = {name: [({"instance": "127.1.0.1"}, 0.5)] for name in names}
-    pretended.trouble = lambda handler, asked: time.sleep(0.6)
-    controller, standin = start_asking(pretended, nodes=1, content=policy(names))
-    expect(standin, node(0), "cpu_usage_avg_5m", 0.5)
-    wait_until(lambda: pretended.count() >= 24, 60, what="several rounds")
-    assert pretended.most_in_flight <= 8  # four, and as many that were given up and do not know yet
-    assert controller.metric("plimsoll_prometheus_rounds_cut_total") >= 1
-    assert len(log_lines(controller.process, "Prometheus did not answer a round of queries within the interval")) == 1  # fmt: skip
-    pretended.trouble = None
-    for name in names:
-        expect(standin, node(0), name, 0.5)
 
 
 def test_behind_a_path_with_tls_and_credentials(start_pretended, start_asking, tmp_path):

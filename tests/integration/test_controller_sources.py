@@ -3,28 +3,16 @@
 The sources are synthetic exporters with different loads, so that a value shows where it came from.
 """
 
-import json
 import pathlib
+import signal
 
-
-from controller_kit import (
-    all_readings,
-    exporter_url,
-    log_lines,
-    patched,
-    policy,
-    reading,
-    write_sources,
-)
+from controller_kit import all_readings, exporter_url, log_lines, patched, policy, write_sources
 from harness import wait_until
 from policies import write_policy
-from programs import complete
 
-CPU = "cpu_usage_avg_5m"
 SHORT = "cpu_usage_avg_10s"
 SYNC_S = 4
 FAST = ("--speed", "20")
-SPARE = {"kind": "exporter", "name": "spare", "url": "http://{address}:1/"}
 
 
 def agent_at(agents):
@@ -95,116 +83,6 @@ def test_the_next_takes_over_and_gives_back(start_standin, start_exporters, star
     print(f"{assert_nothing_twice(standin)} annotations written")
 
 
-def test_each_node_has_its_own_source(start_standin, start_exporters, start_controller):
-    standin = start_standin("--nodes", 3)
-    exporters, agents = start_exporters(*FAST), start_exporters("--agent", *FAST)
-    exporters.set("all", load={"cpu": 0.3})
-    agents.trouble("all", "extra", text=f"node_{SHORT} 60\n")
-    exporters.trouble(["127.1.0.2"], "status", code=404)
-    controller = start_controller(
-        standin, exporters, sources=both(agents), content=policy({SHORT: "2s"})
-    )
-    wait_until(lambda: served(controller) == {"node-exporter": 2, "node-metrics": 1}, what="all")
-    line = "node-exporter 2, node-metrics 1 (node-0001: not_found)"
-    wait_until(lambda: sources_line(controller).endswith(line), what=line)
-
-    def values():
-        found = all_readings(standin, SHORT)
-        return [round(found[f"node-000{i}"].value, 1) for i in range(3)] if len(found) == 3 else []
-
-    wait_until(lambda: values() == [0.3, 0.6, 0.3], 60, "each node's own")
-    assert controller.ready()[0]
-    assert [bool(agents.scrapes(f"127.1.0.{i}")) for i in (1, 2, 3)] == [False, True, False]
-
-
-def test_the_agent_alone(start_standin, start_exporters, start_controller):
-    """Its gauges are percentages; what it does not have is not written."""
-    standin, agents = start_standin("--nodes", 1), start_exporters("--agent", *FAST)
-    agents.set("all", load={"cpu": 0.342, "mem": 0.61})
-    names = ("avg_5m", "max_avg_1h", "max_avg_1d")
-    wanted = {f"{r}_usage_{n}": "2s" for r in ("cpu", "mem") for n in names}
-    controller = start_controller(
-        standin,
-        1,
-        sources=[agent_at(agents)],
-        content=policy({**wanted, "psi_cpu_usage_avg_5m": "2s"}),
-    )
-    for key in wanted:
-        expected = 0.342 if key.startswith("cpu") else 0.61
-        wait_until(
-            lambda key=key: reading(standin, "node-0000", key) is not None, what=f"a first {key}"
-        )
-        assert abs(reading(standin, "node-0000", key).value - expected) < 0.01, key
-    assert reading(standin, "node-0000", "psi_cpu_usage_avg_5m") is None
-    wait_until(lambda: served(controller) == {"node-metrics": 1}, what="the count")
-    assert controller.metric("plimsoll_scrapes_total", source="node-metrics", result="ok") > 0
-    assert {row[2] for row in agents.scrapes("127.1.0.1")} == {""}  # its whole page
-
-
-def test_one_more_exporter_on_every_node(start_standin, start_exporters, start_controller):
-    """A metric that names an exporter comes only from there; when it is silent, the other metrics go on."""
-    standin = start_standin("--nodes", 2)
-    exporters, others = start_exporters(*FAST), start_exporters()
-    exporters.trouble("all", "extra", text="GPU_UTIL 10\n")
-    others.trouble(["127.1.0.1"], "extra", text='GPU_UTIL{gpu="0"} 40\nGPU_UTIL{gpu="1"} 80\n')
-    others.trouble(["127.1.0.2"], "rst")
-    rules = policy({CPU: "2s", "gpu_usage_avg_5m": "2s", "tpu_usage_avg_5m": "2s"})
-    rules["spec"]["metrics"] = [
-        {"name": name, "exporter": exporter, "series": "GPU_UTIL", "kind": "gauge"}
-        | {"reduce": "max", "capacity": 100}
-        for name, exporter in (("gpu", "dcgm"), ("tpu", "coral"))
-    ]
-    controller = start_controller(
-        standin,
-        exporters,
-        sources=[
-            {"kind": "node-exporter"},
-            {"kind": "exporter", "name": "dcgm", "url": exporter_url(others.port)},
-            SPARE,  # the policy wants nothing of it
-        ],
-        content=rules,
-    )
-    wait_until(lambda: reading(standin, "node-0000", "gpu_usage_avg_5m"), what="the GPU's usage")
-    assert reading(standin, "node-0000", "gpu_usage_avg_5m").value == 0.8
-    wait_until(lambda: reading(standin, "node-0001", CPU), what="the CPU's, of the other")
-    assert reading(standin, "node-0001", "gpu_usage_avg_5m") is None
-    wait_until(lambda: served(controller) == {"node-exporter": 2}, what="the count")
-    assert {row[2] for row in others.scrapes("127.1.0.1")} == {""}
-    assert controller.metric("plimsoll_targets_failing", source="dcgm") == 1
-    assert controller.metric("plimsoll_targets_failing", source="spare") == 0
-    assert controller.metric("plimsoll_scrapes_total", source="spare") == 0
-    controller.process.wait_log("no exporter of that name.* metric=tpu exporter=coral")
-
-
-def test_once_waits_for_the_next_source(start_standin, start_exporters, tmp_path):
-    """The agents are read twice after the exporters have failed twice; that is not a failure."""
-    standin = start_standin("--nodes", 2)
-    agents = start_exporters("--agent", *FAST)
-    agents.set("all", load={"cpu": 0.5})
-    path = write_policy(tmp_path / "policy", policy({CPU: "2s"}))
-    wait_until(lambda: "node_cpu_usage_avg_5m" in agents.page("127.1.0.1").text, what="a gauge")
-    wait_until(lambda: "node_cpu_usage_avg_5m" in agents.page("127.1.0.2").text, what="a gauge")
-    sources = write_sources(tmp_path / "sources", *both(agents), SPARE, port=1)
-    complete(
-        "plimsoll-controller",
-        *("--kubeconfig", standin.kubeconfig, "--policy-config-path", path),
-        *("--once", "--sources", sources),
-    )
-    assert every_node_near(standin, CPU, 0.5, 2)
-
-
-def test_a_target_by_hand_with_the_agent(start_exporters):
-    agents = start_exporters("--agent", *FAST)
-    agents.set("all", load={"cpu": 0.5})
-    url = f"http://127.1.0.1:{agents.port}/metrics"
-    wait_until(lambda: "node_cpu_usage_avg_5m" in agents.page("127.1.0.1").text, what="a gauge")
-    flags = ("--dry-run", "--once", "--output=json", "--scrape-interval=1s")
-    flags += ("--metrics-source=node-metrics", f"--target=web-1={url}")
-    row = json.loads(complete("plimsoll-controller", *flags).stdout)
-    assert row["node"] == "web-1"
-    assert abs(float(row["annotations"][CPU].split(",")[0]) - 0.5) < 0.01
-
-
 def test_the_file_is_read_again(start_standin, start_exporters, start_controller):
     """A source that goes is asked no more, one that stays keeps its windows; of a file that is wrong nothing
     is taken."""
@@ -230,6 +108,7 @@ def test_the_file_is_read_again(start_standin, start_exporters, start_controller
     assert served(controller) == {"node-exporter": 2, "node-metrics": 0}
 
     write_sources(path, agent_at(agents))
+    controller.process.popen.send_signal(signal.SIGHUP)
     wait_until(lambda: every_node_near(standin, SHORT, 0.6, 2), 60, "the agents' values")
     assert controller.metric("plimsoll_sources_failed") == 0
     wait_until(

@@ -3,13 +3,10 @@ and failures of sources."""
 
 import pytest
 
-from controller_kit import exporter_url, log_lines, policy, reading, write_sources
+from controller_kit import exporter_url, log_lines, policy, reading
 from harness import wait_until
-from policies import write_policy
-from programs import complete
 
 GPU, GPU_MAX, CPU = "gpu_usage_avg_5m", "gpu_usage_max_avg_1h", "cpu_usage_avg_5m"
-FAST = ("--speed", "20")
 NODE = "node-0000"
 NODES = {"kind": "node-exporter"}
 UNREADABLE = "policy metric has no source: no exporter of that name"
@@ -44,16 +41,6 @@ def test_only_metrics_of_another_exporter(start_standin, start_controller, gpus)
     assert log_lines(controller.process, "node switched to another source") == []
 
 
-def test_once_with_another_exporter(start_standin, gpus, tmp_path):
-    """Status 0: every source from which something is wanted has answered."""
-    standin = start_standin("--nodes", 2)
-    path = write_policy(tmp_path / "policy", gpu_policy(GPU))
-    sources = write_sources(tmp_path / "sources", NODES, gpus, port=1)
-    flags = ["--kubeconfig", standin.kubeconfig, "--once", "--policy-config-path", path]
-    complete("plimsoll-controller", *flags, "--sources", sources)
-    assert reading(standin, NODE, GPU).value == 0.8
-
-
 def test_prometheus_has_read_every_page(start_standin, start_controller, pretended):
     """Means and maxima of an exporter that the controller was not told of, and no complaint."""
     pretended.computed[GPU] = [({"node": NODE}, 0.7)]
@@ -68,18 +55,6 @@ def test_prometheus_has_read_every_page(start_standin, start_controller, pretend
     wait_until(lambda: reading(standin, NODE, GPU_MAX), what="the maximum")
     assert reading(standin, NODE, GPU_MAX).value == 0.7
     assert log_lines(controller.process, UNREADABLE) == []
-
-
-def test_a_source_is_no_exporter(start_standin, start_exporters, start_controller):
-    """node-exporter is a source's name: metrics of the node's own exporter name none."""
-    standin, exporters = start_standin("--nodes", 1), start_exporters(*FAST)
-    exporters.trouble("all", "extra", text="GPU_UTIL 80\n")
-    content = gpu_policy(CPU, GPU, exporter="node-exporter")
-    controller = start_controller(standin, exporters, content=content)
-    wait_until(lambda: reading(standin, NODE, CPU), what="the CPU's usage")
-    assert reading(standin, NODE, GPU) is None
-    (line,) = log_lines(controller.process, UNREADABLE)
-    assert "metric=gpu exporter=node-exporter" in line
 
 
 def test_prometheus_counts_the_same_devices(start_standin, start_controller, pretended):

@@ -9,8 +9,7 @@ import pytest
 from controller_kit import policy
 from harness import fetch, wait_until
 from pages import TOP
-from policies import node_names, write_policy
-from programs import complete
+from policies import write_policy
 from status_sample import sample
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
@@ -57,64 +56,6 @@ def settled(controller):
         )
 
     return wait_until(look, what="verdicts of all three nodes")
-
-
-def test_what_is_shown(fleet):
-    now = settled(fleet)
-    nodes = {row["name"]: row for row in now["nodes"]}
-    calm, hot, dead = (nodes[name] for name in (*node_names(2), "dead"))
-    assert calm["usage"] == pytest.approx([0.25, 0.5], abs=0.03)
-    assert calm["limitShare"] == pytest.approx(0.25 / 0.6, abs=0.05)
-    assert calm["score100"] == pytest.approx(50, abs=3)
-    assert calm["source"] == "node-exporter" and calm["ageSeconds"] < 30
-    assert hot["reason"] == "cpu_usage_avg_5m above 0.6" and hot["limitShare"] > 1.4
-    assert calm["labels"]["x"] == HOSTILE
-    assert "usage" in dead and dead["usage"] == [None, None]
-    assert dead["missing"].keys() == {"cpu_usage_avg_5m", "mem_usage_avg_5m"}
-    (failure,) = now["failures"]
-    assert failure["nodes"] == 1 and failure["examples"] == ["dead"]
-    assert failure["reason"] == dead["reason"]
-    (source,) = now["sources"]
-    assert (source["nodesServed"], source["nodesFailing"]) == (2, 1)
-    assert now["role"] == "writer" and now["ready"] and now["nodeCount"] == 3
-    assert any(line.startswith("[+] policy: ") for line in now["checks"])
-    # The flags that it names exist.
-    said = complete("plimsoll-controller", "--help").stdout
-    named = set(re.findall(r"--[a-z-]+", failure["see"]))
-    assert len(named) == 2 and not [flag for flag in named if f" {flag}" not in said]
-
-
-def test_pools_of_another_policy(start_standin, exporters, start_controller, tmp_path):
-    """Nodes are listed again; until they have been, the policy before judges."""
-    standin, cpu = start_standin(), "cpu_usage_avg_5m"
-    labels = {f"label-{i}": "x" * 60 for i in range(20)}  # more than the page shows
-    standin.add_nodes(1, labels={**labels, "pool": "batch"})
-    standin.add_nodes(2, start=1)
-    exporters.set([f"127.1.0.{i}" for i in (1, 2, 3)], load={"cpu": 0.3, "mem": 0.5})
-    path = tmp_path / "policy"
-    write_policy(path, LIMITS)
-    controller = start_controller(standin, exporters, content=str(path))
-
-    def verdicts():
-        return {row["name"]: row["verdict"] for row in status(controller)["nodes"]}
-
-    wait_until(lambda: list(verdicts().values()) == ["passes"] * 3, what="readings of all")
-    standin.fault("status", verb="list", resource="nodes", status=503, count=-1)
-    pools = policy(predicate={cpu: 0.1})
-    predicate = [{"name": cpu, "maxLimitPecent": 0.9}]
-    pools["spec"]["pools"] = [{"nodeSelector": {"pool": "batch"}, "predicate": predicate}]
-    write_policy(path, pools)
-    controller.process.wait_log("listing nodes again")
-    standin.admin("delete", {"resource": "nodes", "names": ["node-0002"]})
-    scraped = len(exporters.scrapes("127.1.0.1"))
-    while len(exporters.scrapes("127.1.0.1")) < scraped + 3:
-        assert set(verdicts().values()) == {"passes"}
-    ready, text = controller.ready()
-    assert ready and "503" in text
-    standin.clear_faults()
-    wanted = {"node-0000": "passes", "node-0001": "rejected"}
-    wait_until(lambda: verdicts() == wanted, what="verdicts by the pools")
-    assert "pools:" in status(controller)["policy"]["yaml"]
 
 
 def shape(value):
@@ -164,19 +105,6 @@ def test_every_member_is_documented():
     explained = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     # The sample's nodes are in no pool.
     assert explained - found == {"pool"}
-
-
-def test_a_new_policy_is_shown(fleet):
-    settled(fleet)
-    changed = policy(predicate={"cpu_usage_avg_5m": 0.95})
-    changed["spec"]["oddity"] = 1
-    write_policy(fleet.policy_path, changed)
-    now = wait_until(
-        lambda: (s := status(fleet))["verdicts"]["rejected"] == 0 and s, what="the other limit"
-    )
-    assert now["policy"]["metrics"][0]["limit"] == 0.95
-    assert now["policy"]["warningCount"] == 1 and "oddity" in now["policy"]["warnings"][0]
-    assert "maxLimitPecent: 0.95" in now["policy"]["yaml"]
 
 
 def allowed(headers):

@@ -1,13 +1,11 @@
 """spec.taints: nodes carry as many soft taints as their load has reached levels, and nobody else's
 taint is touched. The taints that stand on nodes before a controller starts are its predecessor's."""
 
-import time
 
 import pytest
 
 from controller_kit import Controller, policy
 from harness import wait_until
-from policies import write_policy
 
 NODES = "/api/v1/nodes"
 # Windows of seconds: nothing is decided of one that is less than half full.
@@ -19,7 +17,6 @@ UNLOADABLE = {**NAMED, "spec": WITH["spec"] | {"extender": {"scoring": "of a new
 POLICY_RESOURCE = "dynamicschedulerpolicies"
 POLICIES = f"/apis/scheduler.policy.crane.io/v1alpha1/{POLICY_RESOURCE}"
 JSON_PATCH = "application/json-patch"
-QPS = 2
 SPOT = {"key": "spot", "value": "yes", "effect": "NoSchedule"}
 SOFT = {"key": "load.plimsoll.io/other", "effect": "PreferNoSchedule"}
 
@@ -84,71 +81,6 @@ def test_levels(standin, exporters, start_controller):
     wait_until(lambda: taints(standin, 3) == [SPOT, SOFT], what="only foreign taints")
     wait_until(lambda: taints(standin, 2) == [SPOT], what="only the foreign taint")
     wait_until(lambda: taints(standin, 1) == [], what="no taint")
-
-
-def test_goes_on_from_what_nodes_carry(standin, exporters, start_controller, tmp_path):
-    """A level within the hysteresis stays as the last leader left it; a node without data has none;
-    and without spec.taints, none has."""
-    put(standin, 1, *ours(1, 2))
-    put(standin, 3, *ours(1, 2, 3, 4))
-    standin.admin("nodes", {"count": 1, "start": 4, "first_address": ""})
-    put(standin, 4, *ours(1, 2))
-    path = write_policy(tmp_path / "policy", WITH)
-    controller = start_controller(standin, exporters, content=path)
-    wait_until(lambda: taints(standin, 4) == [], what="the silent node")
-    wait_until(lambda: taints(standin, 2) == ours(1, 2), what="the third")
-    assert taints(standin, 1) == ours(1, 2) and taints(standin, 3) == ours(1, 2, 3, 4)
-    assert sorted(changed(standin)) == ["node-0002", "node-0004"]
-    write_policy(path, WITHOUT)
-    controller.process.wait_log("generation=2")
-    for node in (1, 3):  # the third was changed less than a minute ago
-        wait_until(lambda n=node: taints(standin, n) == [], what="no taint")
-
-
-def test_somebody_was_faster(standin, exporters, start_controller):
-    """A patch that rests on another list than there is changes nothing, and is made again."""
-    put(standin, 1, *ours(1, 2))
-    controller = start_controller(standin, exporters, content=WITHOUT)
-    wait_until(
-        lambda: controller.metric("plimsoll_taint_level_nodes", level="2") == 1, what="the list"
-    )
-    for verb in ("watch", "list"):
-        standin.fault("status", resource="nodes", verb=verb, status=503, count=-1, may_miss=True)
-    standin.admin("watches/cut", {})
-    put(standin, 1, SPOT, *ours(1, 2))
-    controller.process.wait_log(r"node is failing.* what=taints node=node-0001 reason=invalid")
-    assert taints(standin, 1) == [SPOT, *ours(1, 2)]
-    standin.clear_faults()
-    wait_until(lambda: taints(standin, 1) == [SPOT], what="the second attempt")
-    controller.process.wait_log(r"node recovered.* what=taints node=node-0001")
-
-
-@pytest.mark.parametrize("status", (403, 422))
-def test_refused_taints_delay_no_annotation(
-    start_standin, start_exporters, start_controller, status
-):
-    """Half of the nodes carry taints that nobody lets us take off; and there are few patches."""
-    count = 24
-    standin, exporters = start_standin("--nodes", count), start_exporters()
-    exporters.set("all", load={"cpu": 0.2, "mem": 0.2})
-    for node in range(0, count, 2):
-        put(standin, node, *ours(1))
-    standin.fault("status", verb="patch", sends=JSON_PATCH, status=status, count=-1)
-    began = time.monotonic()
-    controller = start_controller(
-        standin, exporters, f"--patch-qps={QPS}", content=policy({"cpu_usage_avg_5m": "30s"})
-    )
-
-    def all_are_written():
-        nodes = (standin.annotations(f"node-{n:04}") for n in range(count))
-        return all("cpu_usage_avg_5m" in annotations for annotations in nodes)
-
-    wait_until(all_are_written, 60, "all annotations")
-    # Taints have a tenth of all patches.
-    tried = {row["name"] for row in standin.patches() if is_of_taints(row)}
-    assert len(tried) <= 2 + (time.monotonic() - began) * QPS / 10, tried
-    # They are tried all the same.
-    controller.process.wait_log(r"node is failing.* what=taints")
 
 
 @pytest.mark.parametrize("fault", ("refused", "unloadable"))

@@ -7,7 +7,7 @@ import pytest
 
 from extender_kit import AGENT, annotate, policy
 from harness import wait_until
-from policies import CPU, HOT, ago, node_names
+from policies import CPU, ago, node_names
 
 NODES = node_names(6)
 BUSY = NODES[0]
@@ -165,50 +165,6 @@ def test_tokens_rotate(start, tmp_path):
     metadata = {"name": NODES[4], "annotations": {CPU: f"0.9,{ago()}"}}
     standin.admin("objects", {"resource": "nodes", "object": {"metadata": metadata}})
     hammer.wait_rejected(BUSY, NODES[4])
-
-
-def test_pods_forbidden(start):
-    standin, extender, hammer = start()
-    extender.wait_live()
-    hammer.wait_rejected(BUSY)
-    standin.fault("status", resource="pods", status=403, count=-1)
-    standin.admin("watches/cut", {"resource": "pods"})
-    wait_until(lambda: ": 403 " in extender.ready()[1], what="the reason")
-    ready, text = extender.ready()
-    assert ready and "list and watch on pods" in text, text
-    catches_up(standin, hammer)
-    # The annotation stands in: it is younger than the loss of the watch.
-    wait_until(lambda: NODES[1] in (hammer.scores or {}), what="a score")
-    before = hammer.scores[NODES[1]]
-
-    def annotated():
-        annotate(standin, NODES[1], **{HOT: 3})  # again and again, as the controller does
-        return hammer.scores.get(NODES[1], 0) == before - 3
-
-    wait_until(annotated, what="the annotation's hot value", poll_s=0.3)
-    # An event shows at once that the watch is open; without one it takes eight seconds of quiet.
-    standin.add_pods(1, nodes=[NODES[2]])
-    standin.clear_faults()
-    extender.wait_live()
-    wait_until(lambda: hammer.scores.get(NODES[1], 0) == before, what="our own count again")
-    wait_until(lambda: hammer.scores[NODES[2]] == before - 1, what="the pod bound meanwhile")
-
-
-def test_nodes_forbidden(start):
-    standin, extender, hammer = start()
-    extender.wait_live()
-    hammer.wait_rejected(BUSY)
-    standin.fault("status", resource="nodes", status=403, count=-1)
-    standin.admin("watches/cut", {})
-    wait_until(lambda: ": 403 " in extender.ready()[1], what="the reason")
-    hammer.goes_on()
-    standin.clear_faults()
-    catches_up(standin, hammer)
-    refused = standin.count(code=403, user_agent=AGENT)
-    assert refused == extender.metric("plimsoll_api_requests_total", code="403") > 0
-    watches = standin.count(verb="watch", resource="nodes", code=403, user_agent=AGENT)
-    restarts = {"resource": "nodes", "reason": "forbidden"}
-    assert extender.metric("plimsoll_watch_restarts_total", **restarts) == watches
 
 
 # More of them are in the unit tests of the reflector and of its stream.

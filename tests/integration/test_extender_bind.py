@@ -4,11 +4,10 @@ import concurrent.futures
 import functools
 import random
 import signal
-import threading
 
 import pytest
 
-from extender_kit import AGENT, POD, Connection, annotate, go_json
+from extender_kit import AGENT, Connection, annotate, go_json
 from extender_kit import policy
 from harness import wait_until
 from policies import node_names
@@ -479,55 +478,3 @@ def test_an_end_without_an_answer(start, signals):
         assert cluster.extender.process.wait_exit() == 0
         text = answer.result(60)
     assert ("shutting down" if signals == 2 else "within 4 s") in text, text
-
-
-class Binder(threading.Thread):
-    """Binds pods in a row, with trouble in between, and asks for the load at the same time."""
-
-    def __init__(self, cluster, pods, seed):
-        super().__init__()
-        self.cluster, self.pods, self.rng = cluster, pods, random.Random(seed)
-        self.problem = None
-
-    def run(self):
-        try:
-            with self.cluster.extender.scheduler() as scheduler:
-                for pod in self.pods:
-                    node = self.rng.choice(NODES)
-                    kind = self.rng.random()
-                    if kind < 0.1:
-                        body = go_json(binding(pod, node, PodUID="0"))
-                        with Connection(self.cluster.extender.port) as gone:
-                            gone.send(gone.head("/bind", len(body)) + body)
-                    elif kind < 0.2:
-                        assert self.cluster.error(binding(pod, node, PodUID=""))
-                    reply = scheduler.connection.call("/bind", go_json(binding(pod, node)))
-                    assert reply.body == SUCCESS, reply.body
-                    scheduler.filter(NODES, pod={**POD, "metadata": pod["metadata"]})
-        except Exception as error:  # a thread's end must not go unnoticed, whatever it is
-            self.problem = f"{type(error).__name__}: {error}"
-
-
-@pytest.mark.parametrize(
-    "build, count", [("tsan", 10), pytest.param("release", 40, marks=pytest.mark.nightly)]
-)
-def test_parallel_binds(start, build, count):
-    """Workers and the loop's thread hand exchanges to and fro; a certificate of no data race."""
-    cluster = start(build=build, hot={"5m": 2})
-    pods = [cluster.pods(count, prefix=f"t{i}-") for i in range(8)]
-    refuse = {"verb": "create", "path": BINDING, "status": 500, "count": 20}
-    cluster.standin.fault("status", **refuse)
-    lose = {"verb": "create", "path": BINDING, "bytes": 0, "reset": True, "count": 10, "skip": 20}
-    cluster.standin.fault("truncate", **lose)
-    binders = [Binder(cluster, some, seed) for seed, some in enumerate(pods)]
-    for binder in binders:
-        binder.start()
-    for binder in binders:
-        binder.join(120)
-    assert [binder.problem for binder in binders] == [None] * len(binders)
-    assert not any(binder.is_alive() for binder in binders)
-    assert [fault["hits"] for fault in cluster.standin.faults().values()] == [20, 10]
-    results = cluster.results()
-    assert results["bound"] + results["already_bound"] == 8 * count
-    # Of a pod whose answer was lost, that of the next attempt may be lost as well.
-    assert 1 <= results["already_bound"] <= 10

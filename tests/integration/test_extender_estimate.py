@@ -71,26 +71,6 @@ def test_a_binding_counts_at_once_and_so_does_a_deletion(cluster, start):
         wait_metric(extender, "plimsoll_extender_pods", 0)
 
 
-def test_pods_come_in_protobuf(cluster, start):
-    cluster.add_pods(3, prefix="before-", nodes=[A], phase="Running")
-    extender = start(cluster)
-    lines = [line for line in extender.log_lines("initial list complete") if "=pods" in line]
-    assert lines and all("encoding=protobuf" in line for line in lines)
-    cluster.add_pods(2, prefix="after-", nodes=[B])
-    wait_metric(extender, "plimsoll_extender_pods", 5)
-    assert extender.metric("plimsoll_pods_unreadable_total") == 0
-
-
-def test_it_starts_in_a_running_cluster(cluster, start):
-    cluster.add_pods(10, prefix="before-", nodes=[A], phase="Running")
-    cluster.add_pods(10, prefix="done-", nodes=[B], phase="Succeeded")
-    extender = start(cluster, says="pods: 10 pods$")
-    with extender.scheduler() as scheduler:
-        wait_scores(scheduler, {A: 6, B: 10, C: 0})
-        cluster.admin("phase", {"phase": "Succeeded", "prefix": "before-"})
-        wait_scores(scheduler, {A: 10, B: 8, C: 0})
-
-
 def test_the_next_pod_sees_the_last_answer(cluster, start):
     """Before the watch shows the binding, which here never comes."""
     extender = start(cluster)
@@ -101,27 +81,6 @@ def test_the_next_pod_sees_the_last_answer(cluster, start):
         wait_metric(extender, "plimsoll_extender_reservations", 2)
         wait_metric(extender, "plimsoll_extender_reservations", 0)  # 5 s later
         assert scheduler.prioritize(NODES, pod())[A] == 10
-
-
-def test_without_the_right_to_see_pods(cluster, start):
-    """Readings and the pod's own load are enough to answer."""
-    cluster.fault("status", status=403, resource="pods", verb="list", count=-1)
-    extender = start(cluster, says=r"pods: 0 pods, but the pod watch is not open.*403")
-    with extender.scheduler() as scheduler:
-        wait_scores(scheduler, {A: 10, B: 8, C: 0})
-
-
-def test_a_policy_that_begins_to_estimate(cluster, start):
-    """The watch of nodes begins again, for their capacity; a node that went in the meantime is gone."""
-    extender = start(cluster, scoring="absolute", says="pods: not needed")
-    with extender.scheduler() as scheduler:
-        wait_scores(scheduler, {A: 8, B: 8, C: 4})
-        write_policy(extender.policy_path, policy(scoring="estimate"))
-        extender.reload()
-        extender.wait_ready(r"(?m)pods: 0 pods$")
-        wait_scores(scheduler, {A: 10, B: 8, C: 0})
-        cluster.add_pods(10, prefix="burst-", nodes=[A])
-        wait_scores(scheduler, {A: 6, B: 10, C: 0})
 
 
 def test_hot_values_have_no_watch_of_their_own(cluster, start):
@@ -147,27 +106,9 @@ def test_hot_values_have_no_watch_of_their_own(cluster, start):
         wait_scores(scheduler, {A: 6, B: 7, C: 4})
 
 
-def test_pods_that_nobody_expects(cluster, start):
-    """Absurd requests, a thousand containers, no owner: nothing of it rejects a pod or breaks."""
-    containers = [
-        {"name": f"c{i}", "resources": {"requests": {"cpu": "1m", "memory": "1Ki"}}}
-        for i in range(1000)
-    ]
-    quantities = ["-5", "1e300", "9999999Ei", "", "abc", 7, None, [], "0x10", "1e-300"]
-    extender = start(cluster)
+def test_without_the_right_to_see_pods(cluster, start):
+    """Readings and the pod's own load are enough to answer."""
+    cluster.fault("status", status=403, resource="pods", verb="list", count=-1)
+    extender = start(cluster, says=r"pods: 0 pods, but the pod watch is not open.*403")
     with extender.scheduler() as scheduler:
-        for i, quantity in enumerate(quantities):
-            odd = pod(quantity)
-            assert len(scheduler.filter(NODES, odd)[0]) == 3
-            assert set(scheduler.prioritize(NODES, odd)) == set(NODES)
-            odd["metadata"].update(name=f"odd-{i}", ownerReferences=[])
-            odd["spec"]["nodeName"] = C
-            cluster.admin("objects", {"resource": "pods", "object": odd})
-        many = pod()
-        many["metadata"].update(name="many")
-        many["spec"].update(containers=containers, nodeName=C)
-        cluster.admin("objects", {"resource": "pods", "object": many})
-        wait_metric(extender, "plimsoll_extender_pods", len(quantities) + 1)
-        assert len(scheduler.filter(NODES)[0]) == 3
-        scores = scheduler.prioritize([A, B], pod())
-        assert scores[A] == 10, scores
+        wait_scores(scheduler, {A: 10, B: 8, C: 0})

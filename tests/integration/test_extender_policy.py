@@ -111,37 +111,3 @@ def test_as_a_config_map_is_mounted(start_standin, start_extender, tmp_path):
             (tmp_path / "..new").symlink_to(version)
             os.rename(tmp_path / "..new", data)
             wait_rejected(scheduler, *rejected)
-
-
-def test_pools_of_another_policy_are_learned(extender, path):
-    """The table keeps no labels: nodes are listed again."""
-    answer = extender.standin.patch(
-        f"/api/v1/nodes/{IDLE}", {"metadata": {"labels": {"pool": "strict"}}}
-    )
-    assert answer.status == 200, answer.text
-    strict = [{"name": CPU, "maxLimitPecent": 0.05}]
-    pools = [{"nodeSelector": {"pool": "strict"}, "predicate": strict}]
-    with extender.scheduler() as scheduler:
-        wait_rejected(scheduler)
-        write_policy(path, {**TOLERANT, "spec": {**TOLERANT["spec"], "pools": pools}})
-        wait_rejected(scheduler, IDLE)
-        write_policy(path, TOLERANT)
-        wait_rejected(scheduler)
-
-
-def test_until_the_pools_are_known_the_policy_before_judges(extender, path):
-    lax = {"nodeSelector": {"pool": "lax"}, "predicate": [{"name": CPU, "maxLimitPecent": 0.9}]}
-    strict = policy(limits={CPU: 0.05})
-    standin = extender.standin
-    assert (
-        standin.patch(f"/api/v1/nodes/{HALF}", {"metadata": {"labels": {"pool": "lax"}}}).status
-        == 200
-    )
-    with extender.scheduler() as scheduler:
-        wait_rejected(scheduler)
-        refusal = standin.fault("status", verb="list", resource="nodes", status=503, count=-1)
-        write_policy(path, {**strict, "spec": {**strict["spec"], "pools": [lax]}})
-        while standin.faults()[refusal]["hits"] < 3:
-            assert scheduler.filter(NODES)[1] == {}
-        standin.clear_faults()
-        wait_rejected(scheduler, IDLE)

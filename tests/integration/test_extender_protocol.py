@@ -1,7 +1,6 @@
 """The extender's wire protocol, byte by byte, as kube-scheduler speaks it and as strangers do."""
 
 import signal
-import threading
 import time
 
 import pytest
@@ -13,7 +12,6 @@ from policies import CPU, MEM, ago, node_names
 NODES = node_names(5)
 IDLE, HALF, BUSY, FULL, BARE = NODES
 RULES = policy(limits={CPU: 0.65, MEM: 0.8}, period="1h")
-STRANGERS = ["not-seen-yet", "tomorrow's", "Ünïcode"]
 
 
 @pytest.fixture(scope="module")
@@ -85,45 +83,6 @@ def test_errors_have_no_body_and_keep_the_connection(extender):
             assert connection.call("/v1/filter", good).status == 200
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/filter",
-        "//filter",
-        "/x/y/filter",
-        "/v1//filter",
-        "/v1/filter/",
-        "/a%20b/filter",
-        "/filter?x=1",
-    ],
-)
-def test_any_prefix(extender, path):
-    args = {"Pod": POD, "Nodes": None, "NodeNames": NODES}
-    with Connection(extender.port) as connection:
-        reply = connection.call(path, go_json(args))
-        assert reply.status == 200
-        assert reply.json()["NodeNames"] == [IDLE, HALF, BARE]
-
-
-def test_unknown_nodes_pass(extender):
-    with extender.scheduler() as scheduler:
-        passing, rejected = scheduler.filter([STRANGERS[0], BUSY, *STRANGERS[1:]])
-        assert (passing, list(rejected)) == (STRANGERS, [BUSY])
-        assert scheduler.prioritize([*STRANGERS, IDLE]) == dict.fromkeys(STRANGERS, 0) | {IDLE: 9}
-        # case counts in names of nodes
-        assert scheduler.filter([BUSY.upper(), BUSY])[0] == [BUSY.upper()]
-
-
-def test_a_name_twice_comes_back_once(extender):
-    with extender.scheduler() as scheduler:
-        names = [IDLE, "new", BUSY, IDLE, "new", BUSY, HALF, IDLE]
-        passing, rejected = scheduler.filter(names)
-        assert (passing, list(rejected)) == ([IDLE, "new", HALF], [BUSY])
-        assert scheduler.prioritize(names) == {IDLE: 9, "new": 0, HALF: 5, BUSY: 3}
-        whole = [{"metadata": {"name": name}} for name in names]
-        assert scheduler.filter(whole, cache_capable=False)[0] == [IDLE, "new", HALF]
-
-
 def test_whole_nodes_come_back_as_they_were(extender):
     """Fields that we have never heard of included, byte for byte."""
     items = [
@@ -142,18 +101,6 @@ def test_whole_nodes_come_back_as_they_were(extender):
 
 
 # -- unreadable requests ----------------------------------------------------------------------
-
-
-def test_escapes_and_long_names(extender):
-    names = ["a" * 253, "b" * 254, "c" * 100000, 'quo"te', "back\\slash", "nul\0", "\u00e9", ""]
-    with extender.scheduler() as scheduler:
-        assert scheduler.filter(names) == (names, {})
-        assert scheduler.prioritize(names) == dict.fromkeys(names, 0)
-    body = b'{"NodeNames":["\\u006eode-0002","node\\u002d0000"]}'
-    with Connection(extender.port) as connection:
-        document = connection.call("/filter", body).json()
-    assert document["NodeNames"] == [IDLE]
-    assert list(document["FailedAndUnresolvableNodes"]) == [BUSY]
 
 
 def test_a_body_above_the_ceiling(extender):
@@ -297,42 +244,6 @@ def test_a_second_signal_ends_the_shutdown_delay(cluster, start_extender):
     extender.process.popen.send_signal(signal.SIGINT)
     assert extender.process.wait_exit() == 0
     assert time.monotonic() - stopped < SHUTDOWN_DELAY_S
-
-
-def test_sigterm_under_load(cluster, start_extender):
-    """Every request that has been accepted is answered; none is torn off in between."""
-    extender = start_extender(cluster, content=RULES)
-    extender.wait_live()
-    answered, torn, stop = [], [], threading.Event()
-
-    body = go_json({"Pod": POD, "Nodes": None, "NodeNames": NODES})
-
-    def ask():
-        with Connection(extender.port) as connection:
-            while not stop.is_set():
-                try:
-                    reply = connection.call("/filter", body)
-                except ConnectionError as error:
-                    # Closed between two exchanges is fair, within one is not.
-                    if connection.pending:
-                        torn.append(repr(error))
-                    return
-                if reply.status != 200 or reply.json()["NodeNames"] != [IDLE, HALF, BARE]:
-                    torn.append(repr(reply.head))
-                answered.append(1)
-                if "close" in reply.headers.get("connection", ""):
-                    return
-
-    clients = [threading.Thread(target=ask) for _ in range(4)]
-    for client in clients:
-        client.start()
-    wait_until(lambda: len(answered) > 100, what="a hundred answers")
-    code = extender.process.stop()
-    stop.set()
-    for client in clients:
-        client.join(60)
-    assert (code, torn) == (0, [])
-    assert not any(client.is_alive() for client in clients)
 
 
 def test_what_changes_of_a_node_arrives(start_standin, start_extender):

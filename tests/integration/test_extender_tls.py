@@ -6,7 +6,6 @@ import os
 import signal
 import ssl
 import subprocess
-import threading
 
 import pytest
 
@@ -18,7 +17,6 @@ from tls_kit import Authority, Volume
 NODES = node_names(3)
 BUSY = NODES[2]
 REFUSED = (ssl.SSLError, ConnectionError)
-BODY = go_json({"Pod": {"metadata": {"name": "p"}}, "Nodes": None, "NodeNames": NODES})
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +66,6 @@ class Page:
 def serial_of(pair):
     found = ssl._ssl._test_decode_cert(pair[0])  # pylint: disable=protected-access
     return found["serialNumber"]
-
-
-def expiry_of(pair):
-    found = ssl._ssl._test_decode_cert(pair[0])  # pylint: disable=protected-access
-    return ssl.cert_time_to_seconds(found["notAfter"])
 
 
 def trusting(authority, pair=None):
@@ -185,40 +178,6 @@ def test_mutual_tls(start_extender, ours, tmp_path):
 # -- what changes -----------------------------------------------------------------------------
 
 
-class Hammer:
-    """A client that asks without a pause, until the `with` block ends; any failure is kept."""
-
-    def __init__(self, extender, context, is_staying):
-        self.extender, self.context, self.is_staying = extender, context, is_staying
-        self.answers, self.failure = 0, None
-        self.is_over = threading.Event()
-        self.thread = threading.Thread(target=self._run, daemon=True)
-
-    def _run(self):
-        try:
-            while not self.is_over.is_set():
-                with self.extender.scheduler(context=self.context) as scheduler:
-                    self._ask(scheduler)
-                    while self.is_staying and not self.is_over.is_set():
-                        self._ask(scheduler)
-        except Exception as problem:  # pylint: disable=broad-except
-            self.failure = problem
-
-    def _ask(self, scheduler):
-        assert BUSY in scheduler.filter(NODES)[1]
-        self.answers += 1
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, kind, *_):
-        self.is_over.set()
-        self.thread.join(60)
-        if kind is None:
-            assert self.failure is None and not self.thread.is_alive(), repr(self.failure)
-
-
 def test_a_certificate_that_changes_during_the_start(run, cluster, ours, tmp_path):
     """It stops when it has loaded the first pair, before it listens. (No leak check: that cannot
     trace a process that strace traces.)"""
@@ -239,77 +198,3 @@ def test_a_certificate_that_changes_during_the_start(run, cluster, ours, tmp_pat
         return process
 
     TlsExtender(run_stopped, cluster, volume, context=trusting(ours)).wait_serial(second)
-
-
-def test_rotation_under_load(start_extender, ours, tmp_path):
-    """Four clients, two of which stay connected: no request fails, no connection is broken."""
-    client = ours.client()
-    first, second, third = (ours.server() for _ in range(3))
-    volume = Volume(tmp_path / "secret", first, ours.cert)
-    context = trusting(ours, client)
-    extender = start_extender(volume, context)
-    assert extender.metric("plimsoll_tls_certificate_expiry_timestamp_seconds") == expiry_of(first)
-    hammers = [Hammer(extender, context, i < 2) for i in range(4)]
-    with hammers[0], hammers[1], hammers[2], hammers[3]:
-        volume.write(second, ours.cert)
-        extender.wait_serial(second)
-        # One that cannot be used in between, told of twice, and then a good one.
-        volume.write((third[0], second[1]), ours.cert)
-        for count in (1, 2):
-            extender.reload()
-            wait_until(
-                lambda: extender.metric("plimsoll_tls_reload_errors_total") >= count,
-                what="the bad pair to be seen",
-            )
-        extender.wait_ready(r"certificate: expires \S+; reload failed: .*match")
-        assert extender.serial() == serial_of(second)
-        volume.write(third, ours.cert)
-        extender.reload()
-        extender.wait_serial(third)
-        counted = [hammer.answers for hammer in hammers]
-        wait_until(
-            lambda: all(h.answers > n + 10 for h, n in zip(hammers, counted)),
-            what="ten more answers for each",
-        )
-    assert extender.metric("plimsoll_tls_certificate_expiry_timestamp_seconds") == expiry_of(third)
-    extender.wait_ready(r"certificate: expires \S+, /")
-    assert len(extender.log_lines("cannot reload certificates, keeping the current ones")) == 1
-
-
-def is_served(extender, context):
-    try:
-        return ask(extender, context)
-    except REFUSED:
-        return None
-
-
-def is_last(connection):
-    """One more answer, which says that it is the last."""
-    reply = connection.call("/filter", BODY)
-    assert (reply.status, reply.headers.get("connection")) == (200, "close")
-    return connection.is_closed()
-
-
-def test_client_ca_rotation(start_extender, ours, theirs, tmp_path):
-    """As one does it: both CAs, then only the new one. Open connections are asked to come again."""
-    pair = ours.server()
-    old, new = trusting(ours, ours.client()), trusting(ours, theirs.client())
-    volume = Volume(tmp_path / "secret", pair, ours.cert)
-    extender = start_extender(volume, old)
-    assert refuses(extender, new)
-    with Connection(extender.port, context=old) as connection:
-        assert "connection" not in connection.call("/filter", BODY).headers
-        volume.write(pair, [ours.cert, theirs.cert])
-        wait_until(lambda: is_served(extender, new), what="the new client to be let in")
-        ask(extender, old)
-        assert is_last(connection)
-
-    extender.context = new
-    with Connection(extender.port, context=old) as connection:
-        assert "connection" not in connection.call("/filter", BODY).headers
-        volume.write(pair, theirs.cert)
-        extender.reload()
-        wait_until(lambda: not is_served(extender, old), what="the old client to be refused")
-        assert is_last(connection)
-    ask(extender, new)
-    assert refuses(extender, trusting(ours))

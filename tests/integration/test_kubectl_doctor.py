@@ -12,7 +12,6 @@ from paper_cluster import (
     CONTROLLERS,
     CRD_PATH,
     DEPLOYMENTS,
-    EXTENDERS,
     POLICY_PATH,
     REVIEWS_PATH,
     SYSTEM,
@@ -132,26 +131,6 @@ def test_faults_of_what_is_deployed(cluster, doctor):
     assert "@NS" not in done.stdout
 
 
-def test_idle_cpu(cluster, doctor):
-    idle(cluster)
-    bare(cluster)
-    found = findings(doctor("-o", "json", status=1))
-    assert set(found) == {"annotations", "idle-offers", "idle-pods", "idle-source"}
-    said = "2 of 4 nodes offer no idle CPU, although the policy has spec.idle"
-    assert found["idle-offers"][1] == f"{said}: node-0, node-3"
-    assert found["idle-pods"][1] == "1 pod with requests for both CPU and idle CPU: shop/batch-0"
-    deny("plimsoll-controller", "patch", "nodes/status")(cluster)
-    cluster.objects["/api/v1/pods"] = 403
-    found = findings(doctor("-o", "json", status=2))
-    assert found["idle-rights"] == ("error", "it may not patch nodes/status")
-    assert found["idle-pods"][0] == "unknown" and "403" in found["idle-pods"][1]
-    assert "idle-offers" not in found, "for want of the right"
-    cluster.spec().pop("idle")
-    found = findings(doctor("-o", "json", status=1))
-    assert set(found) == {"annotations", "idle-left"}
-    assert found["idle-left"][1].startswith("2 of 4 nodes still offer idle CPU")
-
-
 def test_nodes_that_the_controller_does_not_follow(cluster, doctor):
     """They need no annotations, and offer nothing; those that it follows do."""
     cluster.flag("node-selector", '"pool in (a,b)"')
@@ -226,18 +205,6 @@ def test_table(cluster, doctor):
     assert "kubectl -n kube-system logs deploy/plimsoll-controller" in table
     assert lines[-1].endswith("0 unknown, 1 warning, 2 errors")
     doctor("--fail-on=error", status=2)
-
-
-def test_what_is_not_known_for_the_same_reason(cluster, doctor):
-    """It is one row."""
-    cluster.objects[f"{SYSTEM}/pods"].pop()
-    cluster.objects[f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/metrics"] = 403
-    lines = doctor(status=0, env={"NO_COLOR": "1"}).stdout.splitlines()
-    assert len(lines) == 3
-    assert lines[0].startswith("unknown  metrics-pages ") and lines[0].endswith("403")
-    others = "extender-called, extender-answers, extender-speed, extender-table, certificate"
-    assert lines[1] == f"         also: {others}"
-    assert lines[2].endswith(" ok, 6 unknown, 0 warnings, 0 errors")
 
 
 def test_waiting(cluster, doctor, run, binary):

@@ -198,18 +198,6 @@ def test_a_policy_that_begins_to_estimate(
     assert after == answers(begins, anything())
 
 
-def test_an_estimate_of_other_metrics(tell, plimsoll, tmp_path):
-    """What is known of a 5-minute mean says nothing of a policy that uses another."""
-    tell()
-    hour = "cpu_usage_avg_1h"
-    write_policy(str(tmp_path / "new.yaml"), policy(weights={hour: 1}, scoring="estimate"))
-    why = f"the extender estimates cpu by {CPU}, this policy by {hour}"
-    shown = plimsoll("top", "-f", "new.yaml")
-    assert why in shown and " - " in shown.splitlines()[1]
-    simulated = plimsoll("simulate", "-f", "new.yaml", status=None).stdout
-    assert re.search(f"^simulated: no scores: .*{re.escape(why)}$", simulated, re.MULTILINE)
-
-
 def mutual_tls(cluster):
     spec = cluster.objects[f"{DEPLOYMENTS}/plimsoll-extender"]["spec"]["template"]["spec"]
     for item in cluster.objects[PODS]:
@@ -274,32 +262,6 @@ def test_no_extender_tells(cluster, tell, plimsoll, tmp_path, fault, why):
     assert any(row["after"]["score"] for row in simulated["nodes"])
     if fault is not odd:
         assert why in plimsoll("workloads", status=2)
-
-
-def test_several_extenders(cluster, tell, plimsoll):
-    """The first that answers is named."""
-    told = tell()
-    first = f"{EXTENDERS[0]} at {told['at']}, the first of 2 extenders that answered"
-    assert f"scores by the estimate of {first}\n" in plimsoll("top")
-    cluster.objects[proxy(EXTENDERS[1])] = cluster.objects.pop(proxy(EXTENDERS[0]))
-    assert f"scores by the estimate of {EXTENDERS[1]} at " in plimsoll("explain", "nodes")
-    assert json.loads(plimsoll("workloads", "-ojson"))["from"].startswith(EXTENDERS[1])
-
-
-def test_saved_files(cluster, tell, plimsoll, tmp_path):
-    page = tell()
-    write_policy(str(tmp_path / "new.yaml"), ESTIMATE)
-    shown = json.loads(plimsoll("simulate", "-f", "new.yaml", "-ojson"))
-    (tmp_path / "nodes").write_text(json.dumps({"items": cluster.objects["/api/v1/nodes"]}))
-    (tmp_path / "page").write_text(json.dumps(page))
-    (tmp_path / "odd").write_text(json.dumps({**page, "nodes": 3}))
-    cluster.objects.clear()
-    files = ("simulate", "-f", "new.yaml", "--in-force=new.yaml", "--nodes=nodes")
-    again = json.loads(plimsoll(*files, "--estimate=page", "-ojson"))
-    assert again["nodes"] == shown["nodes"]
-    assert again["estimate"]["before"] == {"from": "page", "whyNot": None}
-    assert "\nno scores: odd: nodes: expected " in plimsoll(*files, "--estimate=odd")
-    assert "none: " in plimsoll(*files, "--estimate=none", status=2)
 
 
 def test_the_page_of_top(cluster, start_standin, start_extender, plimsoll, tmp_path, binary):

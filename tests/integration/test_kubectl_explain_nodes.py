@@ -8,11 +8,9 @@ import subprocess
 import pytest
 
 from extender_kit import policy
-from harness import NIGHTLY
 from pages import TOP
 from policies import CPU, MEM
 from programs import complete
-from reference_policy import API_VERSION, KIND, cases
 from terminal import on_terminal
 
 NOW = "2026-07-23T12:00:00Z"
@@ -36,24 +34,6 @@ def explain(tmp_path):
 
 def node(name, **annotations):
     return {"metadata": {"name": name, "annotations": annotations}}
-
-
-@pytest.mark.timeout(900)
-def test_recorded_answers(explain):
-    """What reference_policy.py answers without a pod: for all nodes, then for those that pass."""
-    for case in cases()[:: 1 if NIGHTLY else 10]:
-        nodes = [{"metadata": {"name": name, **node}} for name, node in case["nodes"].items()]
-        document = {"apiVersion": API_VERSION, "kind": KIND, "spec": case["spec"]}
-        rows = json.loads(explain(document, nodes, "--now", case["now"], "-o", "json"))
-        everybody, *passing = (call for call in case["calls"] if not call["pod"])
-        told = {row["node"]: row["rejectedBy"] for row in rows}
-        assert told == {**dict.fromkeys(case["nodes"], ""), **everybody["rejected"]}
-        (scored,) = passing or [everybody]
-        for row in rows:
-            if not row["rejectedBy"]:
-                name = row["node"]
-                assert row["score"] == scored["scores"][name], (case["now"], name)
-                assert row["score100"] == scored["score100"][name], (case["now"], name)
 
 
 NODES = [
@@ -100,27 +80,6 @@ def test_one_node_and_other_units(explain):
     flags = ("--annotation-prefix=x.io", "--annotation-unit=percent")
     flags += ("--annotation-timezone=Asia/Shanghai", "--now", NOW, "-o=json")
     assert json.loads(explain(POLICY, json.dumps(one), *flags))[0]["score100"] == 75
-
-
-def test_spread(explain):
-    policy = {**POLICY, "spec": {**POLICY["spec"], "extender": {"scoring": "spread"}}}
-    nodes = [node(f"n{u}", cpu_usage_avg_5m=f"0.{u},{NOW}") for u in (10, 30, 60, 80)]
-    rows = json.loads(explain(policy, nodes, "--now", NOW, "--output=json"))
-    # the last is rejected, so the scheduler does not ask for its score
-    assert [r["score"] for r in rows] == [10, 6, 0, None]
-
-
-def test_all_over(explain):
-    """With whenAllOver: pass they pass the extender, whatever the scoring, and are its candidates."""
-    nodes = [node(f"n{u}", cpu_usage_avg_5m=f"0.{u},{NOW}") for u in (70, 80, 90)]
-    for scoring, scores in (("absolute", [3, 2, 1]), ("spread", [10, 5, 0])):
-        extender = {"scoring": scoring, "whenAllOver": "pass"}
-        policy = {**POLICY, "spec": {**POLICY["spec"], "extender": extender}}
-        rows = json.loads(explain(policy, nodes, "--now", NOW, "--output=json"))
-        assert [(r["rejectedBy"], r["score"]) for r in rows] == [("", score) for score in scores]
-        calm = node("calm", cpu_usage_avg_5m=f"0.1,{NOW}")
-        rows = json.loads(explain(policy, [*nodes, calm], "--now", NOW, "--output=json"))
-        assert [r["rejectedBy"] for r in rows] == [*["cpu_usage_avg_5m"] * 3, ""]
 
 
 def estimated_input():
@@ -219,21 +178,6 @@ def test_estimate_of_a_bound_pod(explain):
         assert [row["inFlight"] for row in cpu] == pytest.approx(expected, abs=1e-3), pod
 
 
-def test_estimate_of_a_relative_priority(explain):
-    """It counts as it is, as a warning says. The largest reading is shown all the same."""
-    policy = json.loads(json.dumps(POLICY))
-    policy["spec"]["extender"] = {"scoring": "estimate"}
-    policy["spec"]["priority"] = [{"name": "cpu_usage_avg_5m", "weight": 1, "scale": "relative"}]
-    nodes = estimated_input().replace("0.40000", "0.20000", 1)
-    rows = json.loads(explain(policy, nodes, f"--now={NOW}", "-o", "json"))
-    shown = [row["priorities"][0] for row in rows]
-    assert [(row["value"], row["largest"], row["points"]) for row in shown] == [
-        (0.2, 0.4, 50),
-        (0.4, 0.4, 0),
-    ]
-    assert [row["estimate"]["cpu"]["reading"] for row in rows] == [0.2, 0.4]
-
-
 @pytest.mark.parametrize(
     "text, why",
     [
@@ -260,26 +204,6 @@ def test_bad_input_is_an_error_of_one_line(explain, text, why):
     assert message.count("\n") == 1 and len(message) < 600, message[:2000]
 
 
-def test_numbers_beyond_all_measure(explain):
-    """1e308 counts as the largest value that there is, and what is made of it is a number."""
-    nodes = [
-        node("huge", cpu_usage_avg_5m=f"1e308,{NOW}", node_hot_value=f"1e308,{NOW}"),
-        node("old", cpu_usage_avg_5m="1e300,2026-07-23T11:50:00Z", mem_usage_avg_5m=f"1e6,{NOW}"),
-    ]
-    rows = json.loads(explain(POLICY, nodes, "--now", NOW, "-o", "json"))
-    assert [row["rejectedBy"] for row in rows] == ["cpu_usage_avg_5m", "mem_usage_avg_5m"]
-    assert [row["score100"] for row in rows] == [0, 0]
-    assert rows[0]["predicates"][0]["value"] == 1e9
-    assert rows[0]["predicates"][0]["annotation"] == f"1e308,{NOW}"
-    assert rows[0]["priorities"][0]["free"] < -1e9
-    table = explain(POLICY, nodes, "--now", NOW)
-    assert max(map(len, table.splitlines())) < 120, table
-    policy = {**POLICY, "spec": {**POLICY["spec"], "extender": {"scoring": "estimate"}}}
-    rows = json.loads(explain(policy, nodes, "--now", NOW, "-o", "json"))
-    assert rows[0]["estimate"]["cpu"]["reading"] is None  # what is no ratio is no reading
-    assert 0 <= rows[0]["estimate"]["headroom"] <= 100
-
-
 def test_kinds_of_lists(explain):
     for document in (
         {"kind": "NodeList", "apiVersion": "v1", "metadata": {}, "items": NODES},
@@ -290,14 +214,6 @@ def test_kinds_of_lists(explain):
         rows = json.loads(explain(POLICY, json.dumps(document), "--now", NOW, "-o", "json"))
         items = document.get("items", [document])
         assert [row["node"] for row in rows] == [item["metadata"]["name"] for item in items]
-
-
-@pytest.mark.parametrize("annotations", ["7", "[]", "null", '{"cpu_usage_avg_5m":7}', '{"a":{}}'])
-def test_annotations_of_another_type_are_missing(explain, annotations):
-    text = '{"metadata":{"name":"a","annotations":%s}}' % annotations
-    row = json.loads(explain(POLICY, text, "-ojson"))[0]
-    assert row["predicates"][0]["state"] == "missing"
-    assert (row["rejectedBy"], row["score100"]) == ("", 0)
 
 
 def run_measured(argv, limit_bytes, **more):
@@ -320,26 +236,6 @@ def test_input_without_end_is_bounded(binary):
     assert status == 2, message
     assert f"larger than {512 << 20} bytes" in message
     print(f"endless input: refused at {peak_mib:.0f} MiB")
-
-
-def test_five_thousand_whole_nodes(binary, tmp_path):
-    """What `kubectl get nodes -o json` prints of a large cluster."""
-    filler = [{"names": [f"registry.example.com/{i}@sha256:{'0' * 64}"]} for i in range(50)]
-    one = {**node("NAME", cpu_usage_avg_5m=f"0.25,{NOW}"), "status": {"images": filler}}
-    text = json.dumps(one, indent=4)
-    path = tmp_path / "nodes.json"
-    items = ",\n".join(text.replace("NAME", f"n{i}") for i in range(5000))
-    path.write_text('{"items": [\n%s]}' % items)
-    argv = [binary("kubectl-plimsoll", "release"), "explain", "-", "--now", NOW, "-ojson"]
-    argv += ["-f", POLICY_FILE]
-    with open(path, "rb") as nodes, open(tmp_path / "out.json", "wb") as out:
-        status, message, peak_mib = run_measured(argv, 2 << 30, stdin=nodes, stdout=out)
-    assert status == 0, message
-    rows = json.loads((tmp_path / "out.json").read_text())
-    assert [row["node"] for row in rows] == [f"n{i}" for i in range(5000)]
-    assert {(row["rejectedBy"], row["score100"]) for row in rows} == {("", 7)}
-    size_mib = path.stat().st_size / (1 << 20)
-    print(f"5,000 nodes of {size_mib:.0f} MiB explained at {peak_mib:.0f} MiB")
 
 
 def test_output_that_cannot_be_written_is_an_error(explain):
@@ -432,21 +328,6 @@ def test_rules(explain):
     owner = {"kind": "DaemonSet", "name": "d", "controller": True}
     said = "the pod belongs to a DaemonSet: no limit rejects it"
     assert explained(said, {}, ownerReferences=[owner]) == ("", [False, False])
-
-
-def test_estimate_with_others(explain):
-    policy = json.loads(json.dumps(POLICY))
-    policy["spec"]["syncPolicy"].append({"name": "disk_io_usage_avg_5m", "period": "3m"})
-    policy["spec"]["priority"].append({"name": "disk_io_usage_avg_5m", "weight": 1})
-    policy["spec"]["extender"] = {"scoring": "estimate"}
-    document = json.loads(estimated_input())
-    for item in document["items"][:2]:
-        item["metadata"]["annotations"]["disk_io_usage_avg_5m"] = f"0.95,{NOW}"
-    document["items"][1]["metadata"]["annotations"]["cpu_usage_avg_5m"] = f"0.7,{NOW}"
-    text = explain(policy, json.dumps(document), f"--now={NOW}", "--pod=shop/waits")
-    assert "95.0%  the largest of them, weighted" in text
-    rows = json.loads(explain(policy, json.dumps(document), f"--now={NOW}", "-ojson"))
-    assert [row["rejectedBy"] for row in rows] == ["", "cpu_usage_avg_5m"]
 
 
 def test_what_is_refused(explain):

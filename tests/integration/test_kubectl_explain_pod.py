@@ -202,20 +202,6 @@ def test_no_extender_tells(cluster, explain, fault, reason):
     assert shown["rule"] == 0 and "expected" not in shown
 
 
-def test_what_a_policy_asks_of_a_pod_without_a_decision(cluster, explain):
-    """The table and the document say its rule, and what it is expected to use."""
-    exempt = {"match": {"namespaces": ["shop"]}, "exempt": True}
-    cluster.spec()["rules"] = [{"match": {"namespaces": ["other"]}, "exempt": True}, exempt]
-    page = {"at": "2026-07-23T11:33:09.996Z", "scoring": "estimate", "nodes": [], "workloads": []}
-    page["cluster"] = {what: {"usageToRequest": 1, "base": 0.1} for what in ("cpu", "mem")}
-    for name in EXTENDERS:
-        cluster.objects[f"{PODS}/{name}:8010/proxy/estimate"] = page
-    assert "rule 2 of the policy applies to the pod: no limit rejects it" in explain("shop/web-0")
-    shown = json.loads(explain("shop/web-0", "-ojson"))
-    assert shown["rule"] == 2
-    assert shown["expected"]["loadCores"] > 0 and "learnedCores" not in shown["expected"]
-
-
 def test_a_pod_counts_once_on_its_own_node(cluster, explain):
     """What an extender knows of its node holds the pod already."""
     known = {"baseLoad": 1, "podsLoad": 3, "noiseLoad": 0, "podsErrorLoad": 0, "reservedLoad": 0}

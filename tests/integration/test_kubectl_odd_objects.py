@@ -4,14 +4,11 @@ none: it says what it can, and ends."""
 import copy
 import json
 import random
-import re
 
 import pytest
 
 from harness import NIGHTLY
 from paper_cluster import POLICY_PATH, REQUESTS_PATH, SYSTEM, node, request
-from policies import ago
-from programs import complete
 
 ROUNDS = 200 if NIGHTLY else 6
 ODD = (None, 7, -1.5, "", "odd \x1b[2J\u00e9", [], {}, [None], [{}], {"a": 1}, True)
@@ -83,23 +80,6 @@ def test_objects_that_cannot_be_told_apart(cluster, plimsoll):
     assert len(json.loads(plimsoll("doctor", "-ojson", status=None).stdout)["checks"]) > 25
     refused = plimsoll("top", "--watch", "-ojson", status=2)
     assert "expected with -o table or wide" in refused
-
-
-def test_use_of_nodes_that_nobody_reads(cluster, plimsoll):
-    """Is not known, and neither is their sum; with one that is read, this one counts."""
-    cluster.objects["/api/v1/pods"] = pods()
-    for item in cluster.nodes():
-        item["status"]["capacity"] = {"cpu": "8", "memory": "32Gi"}
-        item["metadata"]["annotations"] = {}
-    every = json.loads(plimsoll("top", "--requests", "-ojson"))["all"]
-    assert set(every["cpu"]) == set(every["memory"]) == {"capacity", "requested"}
-    table = plimsoll("top", "--requests")
-    all_nodes = r"(?m)^all nodes +6 +32.0 +6.00  19% +- +- +128.0 +6.00   5% +- +-$"
-    assert re.search(all_nodes, table), table
-    cluster.annotate("cpu_usage_avg_5m", f"0.25000,{ago(30)}", slice(1))
-    every = json.loads(plimsoll("top", "--requests", "-ojson"))["all"]
-    assert every["cpu"]["used"] == 2 and every["cpu"]["reclaimable"] == 4
-    assert "used" not in every["memory"]
 
 
 def test_names_of_pods_on_a_terminal(cluster, plimsoll):
@@ -177,10 +157,3 @@ def test_names_that_are_offered(cluster, plimsoll):
     for lost in (403, "[", []):
         cluster.objects[nodes] = lost
         assert offered("node", "") == [":4"], lost
-
-
-def test_words_that_are_no_verb():
-    refused = complete("kubectl-plimsoll", "quite-something-else", status=2)
-    assert refused.stderr.endswith(
-        "unknown verb quite-something-else\nSee 'kubectl plimsoll --help'.\n"
-    )

@@ -2,16 +2,13 @@
 
 import copy
 import json
-import os
-import stat
 
 import pytest
 import yaml
-from extender_kit import POD, annotate, policy
-from pages import TOP, block, run_commands
-from paper_cluster import EXTENDERS, POLICY_PATH, SYSTEM
+from extender_kit import annotate, policy
+from pages import block, run_commands
+from paper_cluster import POLICY_PATH
 from policies import CPU, HOT, MEM, ago
-from terminal import on_terminal
 
 PEAK = "cpu_usage_max_avg_1h"
 # (cpu, mem) of node-0, ...: a limit of 0.6 rejects the last but one, one of 0.95 lets the last pass.
@@ -104,26 +101,6 @@ def test_simulate(plimsoll, tmp_path):
     )
 
 
-def test_many_nodes(cluster, plimsoll, tmp_path):
-    """The best and the worst that pass, of each side; a side with few shows few."""
-    one = cluster.nodes()[0]
-    cluster.objects["/api/v1/nodes"] = nodes = [copy.deepcopy(one) for _ in range(20)]
-    for number, item in enumerate(nodes):
-        item["metadata"]["name"] = f"node-{number:02}"
-        item["metadata"]["annotations"][CPU] = f"{number / 20},{ago(30)}"
-    path = write(tmp_path / "policy.yaml", policy(limits={CPU: 0.325}, weights={CPU: 1}))
-    lines = plimsoll("simulate", "-f", path, status=1).partition("RANK")[2].splitlines()[1:12]
-    rows = [line.split() for line in lines]
-    sides = [f"{number + 1} node-{number:02} {10 - number // 2}".split() for number in range(17)]
-    for place, number in enumerate((0, 1, 2, 3, 4)):
-        assert rows[place] == sides[number] * 2
-    assert rows[5] == ["..."]
-    assert rows[6:] == [*sides[12:15], sides[15] + sides[5], sides[16] + sides[6]]
-    wide = plimsoll("simulate", "-f", path, "-owide", status=1)
-    assert sum(line.split()[:1] == ["-"] for line in wide.splitlines()) == 3, "of the old policy"
-    assert "more: -o wide" not in wide
-
-
 def test_what_a_metric_lacks(cluster, plimsoll, tmp_path):
     cluster.annotate(CPU, "much", slice(1))
     path = write(tmp_path / "policy.yaml", policy(limits={CPU: 0.8}, weights={PEAK: 1}))
@@ -134,33 +111,6 @@ def test_what_a_metric_lacks(cluster, plimsoll, tmp_path):
     assert shown.isascii()
     gpus = policy(limits={}, weights={"gpus": 1})
     assert "until a source delivers it" in plimsoll("simulate", "-f", write(tmp_path / "g", gpus))
-
-
-def test_estimate(cluster, plimsoll, tmp_path):
-    """A pod that was bound a moment ago counts where it is, also in saved files."""
-    path = write(tmp_path / "policy.yaml", (TOP / "policy" / "policy.yaml").read_text())
-    cluster.annotate(CPU, cluster.nodes()[2]["metadata"]["annotations"][CPU])
-    cluster.annotate(MEM, cluster.nodes()[2]["metadata"]["annotations"][MEM])
-
-    def after(*words):
-        shown = json.loads(plimsoll("simulate", "-f", path, "-ojson", *words))
-        return {name: row["after"] for name, row in by_node(shown).items()}
-
-    # The nodes with a pod have a margin for it.
-    assert {name: row["score"] for name, row in after().items() if row["score"] < 10} == {
-        "node-1": 9,
-        "node-2": 9,
-    }
-    cluster.objects["/api/v1/pods"][0]["metadata"]["creationTimestamp"] = ago()
-    live = after()
-    moved = live.pop("node-1")
-    assert moved["rank"] == 5 and moved["score"] < 10, moved
-    assert {name: row["score"] for name, row in live.items() if row["score"] < 10} == {"node-2": 9}
-    items = [{"kind": "Node", **item} for item in cluster.nodes()]
-    items += [{"kind": "Pod", **item} for item in cluster.objects["/api/v1/pods"]]
-    write(tmp_path / "saved.json", json.dumps({"items": items}))
-    saved = after("--nodes=saved.json")
-    assert saved.pop("node-1")["rank"] == 5 and saved == live
 
 
 def test_saved_nodes(cluster, plimsoll, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from pages import TOP, block, run_commands
-from policies import CPU, IDLE, MEM, ago, policy_object
+from policies import CPU, MEM, ago, policy_object
 from programs import complete
 from terminal import on_terminal
 
@@ -95,17 +95,6 @@ def explain(text, policy):
     """What explain says of what kubectl prints."""
     argv = ("explain", "-", "-ojson", "-f", policy)
     return json.loads(complete("kubectl-plimsoll", *argv, input=text).stdout)
-
-
-def test_top_judges_as_explain_does(plimsoll, cluster):
-    """By another policy, of a file."""
-    path = str(TOP / "policy" / "crane.yaml")
-    listed = json.dumps(cluster.get("/api/v1/nodes"))
-    explained = {row["node"]: row for row in explain(listed, path)}
-    shown = json.loads(plimsoll("top", "-ojson", "-f", path))
-    for row in shown["nodes"]:
-        other = explained[row["node"]]
-        assert (row["score"], row["rejectedBy"]) == (other["score"], other["rejectedBy"])
 
 
 def test_explain(plimsoll, cluster, tmp_path):
@@ -246,54 +235,6 @@ def test_requests(requested, plimsoll, binary):
     assert max(map(len, narrow.split("\r\n"))) <= 80, narrow
     requested.fault("status", path="^/api/v1/pods", status=403, count=1)
     assert "GET /api/v1/pods" in call(status=2)
-
-
-def test_requests_of_idle_cpu(requested, plimsoll, tmp_path):
-    """Offered and taken, with spec.idle; a batch pod requests no CPU."""
-    status = {field: {IDLE: "2500"} for field in ("capacity", "allocatable")}
-    assert requested.patch("/api/v1/nodes/node-0000/status", {"status": status}).status == 200
-    for name, phase, node in (
-        ("batch-0", "Running", "node-0000"),
-        ("batch-1", "Succeeded", "node-0000"),
-        ("batch-2", "Pending", ""),
-    ):
-        requests = {IDLE: "1500", "memory": "1Gi"}
-        pod = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": name, "namespace": "batch"},
-            "spec": {
-                "containers": [{"name": "a", "image": "a", "resources": {"requests": requests}}],
-                **({"nodeName": node} if node else {}),
-            },
-            "status": {"phase": phase},
-        }
-        requested.admin("objects", {"resource": "pods", "object": pod})
-    env = {"KUBECONFIG": requested.kubeconfig}
-    call = functools.partial(plimsoll, "top", "--requests", env=env)
-    path = tmp_path / "policy.yaml"
-    with_idle = (TOP / "policy" / "policy.yaml").read_text("utf-8") + "  idle: {}\n"
-    path.write_text(with_idle, "utf-8")
-
-    shown = json.loads(call("-ojson", "-f", str(path)))
-    used, bare = shown["nodes"]
-    assert (used["offeredIdleCores"], used["takenIdleCores"]) == (2.5, 1.5)
-    assert (bare["offeredIdleCores"], bare["takenIdleCores"]) == (0, 0)
-    assert (shown["all"]["offeredIdleCores"], shown["all"]["takenIdleCores"]) == (2.5, 1.5)
-    assert used["cpu"]["requested"] == 3 and used["memory"]["requested"] == 9 << 30
-    assert not any("offeredIdleCores" in row for row in shown["namespaces"])
-    title, first, *_ = call("-f", str(path)).splitlines()
-    assert title.endswith("      IDLE     TAKEN") and first.endswith("      2.50      1.50")
-    assert "Idle" not in call("-ojson") and "IDLE" not in call()
-
-
-def test_top_watches(binary, cluster, run):
-    process = run(
-        [binary("kubectl-plimsoll"), "top", "--watch", "--interval=1s"],
-        env={**os.environ, "KUBECONFIG": cluster.kubeconfig},
-        clean_exit=False,
-    )
-    process.wait_log(r"(?s)4 nodes.*4 nodes")
 
 
 def test_who_may_not_list(plimsoll, cluster):

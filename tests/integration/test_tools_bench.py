@@ -1,6 +1,5 @@
 """What makes the quick bench red: a row below its floor, and a row that is not there."""
 
-import json
 import pathlib
 import sys
 
@@ -48,34 +47,6 @@ def test_quick_is_red_when_nothing_is_measured(bench, capsys):
     assert "not measured: one: 0 of 1 rows" in capsys.readouterr().out
 
 
-def test_quick_is_red_when_half_is_measured(bench):
-    assert bench({"one": [10]}, "--quick", counts=(1, 2)) == 1
-
-
-def test_quick_leaves_out_what_is_at_length_only(bench):
-    assert bench({"one": [10]}, "--quick", counts=(1, 0)) == 0
-
-
 def test_page_is_written_whole_or_not_at_all(bench):
     assert bench({"one": [10], "two": []}) == 1 and not bench.written
     assert bench({"one": [10], "two": [1]}) == 0 and len(bench.written[0]) == 2
-
-
-@pytest.mark.parametrize("ours_ms, is_red", [(6.2, False), (6.3, True)])
-def test_scheduler_may_take_a_quarter_more_with_the_extender(
-    tmp_path, monkeypatch, ours_ms, is_red
-):
-    rows = [
-        {"nodes": 1000, "sampling": "default", "peer": peer, "scheduler_ms": [ms, ms, ms]}
-        for peer, ms in (
-            ("none", 5.0),
-            ("Go", 9.0),
-            ("ours", ours_ms),
-            ("ours, crane's policy", 50.0),  # has no shortlist, and no target
-        )
-    ]
-    (tmp_path / "bench-tax.json").write_text(json.dumps({"rows": rows}), encoding="utf-8")
-    monkeypatch.setattr(report, "run", lambda _: "")
-    monkeypatch.setattr(report, "is_kubernetes_built", lambda: True)
-    red = [one["better"] < one["floor"] for one in report.tax(tmp_path, True)]
-    assert red == [is_red, False, False]

@@ -41,11 +41,3 @@ def test_where_a_word_is_found(name, text, is_found, monkeypatch, capsys):
     monkeypatch.setattr(english, "tracked", tracked)
     assert english.main() == is_found
     assert (f"{name}: " in capsys.readouterr().out) == is_found
-
-
-def test_ease():
-    easy = "The pod waits. The node is full. Add a node.\n"
-    hard = "Notwithstanding availability considerations, unschedulability necessitates reconfiguration.\n"
-    assert english.ease(easy) > 90 > 30 > english.ease(hard)
-    listed = english.prose("- The pod waits\n- The node is full\n- Add a node\n")
-    assert english.ease(listed) > 90, "an item is a sentence"

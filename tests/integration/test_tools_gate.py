@@ -42,15 +42,6 @@ def test_one_failure_has_a_second_try(tmp_path, book):
     assert not book.failures, "the second try counts"
 
 
-def test_a_group_without_failures_leaves_the_second_try_to_the_next(tmp_path, book):
-    assert book.second_try([outcome(tmp_path, good=None)]) is None
-    assert book.second_try([outcome(tmp_path, slow=SLOW)]) and not book.failures
-
-
-def test_a_test_that_failed_at_its_end_too_is_one(tmp_path, book):
-    assert book.second_try([outcome(tmp_path, slow=SLOW), outcome(tmp_path, slow=SLOW)])
-
-
 def test_two_failures_have_none(tmp_path, book):
     assert book.second_try([outcome(tmp_path, slow=SLOW, late=SLOW)]) is None
     assert [name for name, _ in book.failures] == ["test_x.slow", "test_x.late"]
@@ -103,14 +94,6 @@ def test_closing_lines(tmp_path, book, capsys):
     assert (before, last) == ("1 at its second try", "2 passed, 0 failed, 0 skipped")
 
 
-def test_closing_lines_without_a_second_try(tmp_path, book, capsys):
-    book.account("x", 1, 2.0, lambda: outcome(tmp_path, good=None, slow=SLOW))
-    book.finish()
-    *_, named, took, last = capsys.readouterr().out.splitlines()
-    assert named.startswith("failed: test_x.slow") and took.startswith("all of it took")
-    assert last == "1 passed, 1 failed, 0 skipped"
-
-
 @pytest.mark.parametrize(
     "holds, last",
     [(True, "0 passed, 0 failed, 2 skipped"), (False, "0 passed, 3 failed, 0 skipped")],
@@ -150,39 +133,6 @@ def test_the_night_leaves_no_file_out():
     assert gate.OLDER_FILE in {path.stem for path in gate.test_files("e2e")}
     targets = {path.stem for path in (gate.TOP / "tests" / "fuzz").glob("fuzz_*.c")}
     assert sorted(gate.fuzz_half(0) + gate.fuzz_half(1)) == sorted(t[5:] for t in targets)
-
-
-@pytest.mark.parametrize(
-    "words, parts", [([], [1, 2]), (["2"], [2]), (["0"], None), (["3"], None), (["1", "2"], None)]
-)
-def test_parts_that_are_asked_for(monkeypatch, words, parts):
-    monkeypatch.setattr(gate, "PARTS", (("unit",), ("tidy",)))
-    found = gate.chosen_parts(words)
-    assert (found and list(found)) == parts
-
-
-@pytest.mark.parametrize(
-    "words, status, last",
-    [
-        (["nightly", "1"], 0, "1 passed, 0 failed, 0 skipped"),
-        (["nightly", "2"], 1, "0 passed, 1 failed, 0 skipped"),
-        (["nightly"], 1, "1 passed, 1 failed, 0 skipped"),
-    ],
-)
-def test_each_part_has_its_counts(monkeypatch, tmp_path, capsys, words, status, last):
-    monkeypatch.setattr(gate, "OUT", tmp_path)
-    monkeypatch.setattr(gate, "PARTS", (("good",), ("bad",)))
-    groups = {
-        "good": lambda one: one.step("good", ["true"]),
-        "bad": lambda one: one.beside(one.step, "bad", ["false"]),
-    }
-    monkeypatch.setattr(gate, "GROUPS", groups)
-    monkeypatch.setattr(sys, "argv", ["gate.py", *words])
-    assert gate.main() == status
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == last
-    counts = [line for line in lines if re.fullmatch(r"\d+ passed, \d+ failed, 0 skipped", line)]
-    assert len(counts) == (3 if words == ["nightly"] else 1)
 
 
 # Two steps in a thread, of which the first runs until it is ended.

@@ -58,14 +58,6 @@ def test_missing_things_are_named_where_there_is_no_apt(machine):
     assert not any("python3" in line for line in lines), "/usr/bin/python3 is there"
 
 
-def test_nothing_is_installed_where_that_is_not_wanted(machine):
-    log = machine.home / "log"
-    machine.write("apt-get", f'echo "$*" >>{log}')
-    done = machine.run("install-packages", "bench", PLIMSOLL_NO_INSTALL="1")
-    assert done.returncode == 1 and "  program wrk\n" in done.stderr
-    assert not log.exists()
-
-
 @pytest.mark.parametrize(
     "name, said, is_right",
     [

@@ -1,6 +1,5 @@
 """What tests/tools/mutate.py makes of a source, and that each of its mutants runs when it is told to."""
 
-import collections
 import os
 import pathlib
 import subprocess
@@ -55,25 +54,6 @@ def test_all_at_once(tmp_path):
     assert said(numbers["main() returns (int){0}"]) == ""
 
 
-def test_one_test_that_fails_decides():
-    """More tests are run after one that ran out of time, and none after one that failed."""
-    outcomes = iter(["survived", "timed out", "noticed", "survived"])
-    assert mutants.worst(outcomes) == "noticed" and next(outcomes) == "survived"
-    assert mutants.worst(["survived", "timed out", "survived"]) == "timed out"
-    assert mutants.worst([]) == "survived"
-
-
-def test_a_share_is_of_all_that_were_tried(capsys):
-    counts = collections.Counter(
-        {"noticed": 6, "timed out": 1, "survived": 3, "same code": 2, "not compiled": 5}
-    )
-    assert mutants.share(counts) == 0.6
-    mutants.report("all", counts)
-    assert capsys.readouterr().out == (
-        "all: 10 mutants: 60.0% noticed, 10.0% timed out, 30.0% survived; 5 not compiled; 2 same code\n"
-    )
-
-
 @pytest.mark.parametrize(
     "program, outcome",
     [
@@ -90,11 +70,3 @@ def test_what_becomes_of_a_mutant(tmp_path, program, outcome):
     path.chmod(0o700)
     test = mutants.Test(path, took_s=0.1, limit_s=2.0 if "sleep" in program else 60)
     assert test.run(tmp_path) == outcome
-
-
-def test_the_same_code():
-    before, after = "f__0:\n\tje .L3\n.L3:\n\tret\n", "f__7:\n\tje .L9\n.L9:\n\tret\n"
-    code = mutate.assembly(
-        f"{before}\t.size\tf__0\n{after}\t.size\tf__7\nf__8:\n\tnop\n\t.size\t\n"
-    )
-    assert mutate.is_same(code, 7) and not mutate.is_same(code, 8)

@@ -100,15 +100,6 @@ def test_every_pod_has_an_id():
     assert done.returncode == 0, done.stderr
 
 
-def test_error_of_the_estimate(example):
-    """Of the estimate and its variants alone."""
-    wanted = [f"--algorithm={name}" for name in ("default", "estimate", "no-compensation")]
-    done = simulate("--scenario", example, "--seeds=2", "-o", "json", *wanted)
-    default, estimate, worse = json.loads(done.stdout)
-    assert "estimateErrorPercent" not in default
-    assert 0 < estimate["estimateErrorPercent"]["mean"] < worse["estimateErrorPercent"]["mean"]
-
-
 def test_an_evictor_runs_beside_a_scheduler(example):
     """Only kubectl plimsoll rebalance needs the estimate."""
     names = ("default", "default+descheduler-ms", "default+low-node-load", "estimate+rebalance")
@@ -147,14 +138,6 @@ def test_replay_is_what_was_recorded(replay):
     drawn = {(pod["workload"], pod["request"]) for pod in pods if pod not in recorded}
     assert drawn == {(0, 0.125), (1, 4)}, "scaled by 0.5, overcommitted by 2"
     assert all(0 <= pod["cores"] <= 0.5 for pod in pods if pod["workload"] == 0)
-
-
-def test_replay_repeats_itself(replay):
-    runs = [simulate(*replay, "--seeds=2", "-o", "json", "--algorithm=estimate") for _ in "12"]
-    assert runs[0].returncode == 0, runs[0].stderr
-    assert runs[0].stdout == runs[1].stdout
-    (row,) = json.loads(runs[0].stdout)
-    assert row["meanUtilisation"]["seeds"][0] != row["meanUtilisation"]["seeds"][1]
 
 
 def test_replay_without_its_trace_is_refused(replay, tmp_path):

@@ -90,19 +90,6 @@ def test_what_is_missing_is_said(folder):
     assert traces.missing(scenario) is None
 
 
-def test_written_again_when_the_source_is_newer(folder):
-    source = folder / "surf-2022-week-jobs-cpu-30s.csv.xz"
-    source.write_bytes(lzma.compress(b"9,60,30,1,1,5\n"))
-    first = written(folder, "surf")
-    target = folder.parent / "out" / "surf.trace"
-    source.write_bytes(lzma.compress(b"8,60,30,1,1,5\n"))
-    assert target.stat().st_mtime >= pathlib.Path(traces.__file__).stat().st_mtime
-    made_s = target.stat().st_mtime
-    for age_s, expected in ((10, first), (-10, [first[0].replace("job-9", "job-8")])):
-        traces.os.utime(source, (made_s - age_s, made_s - age_s))
-        assert written(folder, "surf") == expected
-
-
 def test_every_scenario_replays_a_source():
     paths = list((TOP / "tests" / "placement" / "scenarios").glob("replay-*.yaml"))
     assert {name for path in paths for name in traces.needed(path)} == set(traces.SOURCES)

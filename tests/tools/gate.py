@@ -91,7 +91,7 @@ E2E_LANES = 4
 # What takes longest at night: in a part of its own.
 LONG_FILES = (
     *("test_both_allocation_faults", "test_both_release", "test_both_ten_days"),
-    *("test_controller_restart", "test_extender_table_model", "test_kubectl_odd_objects"),
+    *("test_controller_restart", "test_kubectl_odd_objects"),
 )
 # What must run alone at night, of the integration tests: its figures are those of a quiet machine.
 LONE_FILES = ("test_controller_scale",)

@@ -186,18 +186,6 @@ class ControlPlane:
         )
         self._wait(self.api_server, lambda: self.api.request("GET", "/readyz")[0] == 200)
 
-    def served_certificate(self):
-        return ssl.get_server_certificate((self.address, API_PORT))
-
-    def renew_certificate(self):
-        """Another certificate of the same CA for the API server; waits until it serves it."""
-        before = self.served_certificate()
-        for path in self.sign_api_server("renewed"):
-            os.replace(path, path.replace("renewed", "kube-apiserver"))
-        wait_until(
-            lambda: self.served_certificate() != before, 120, "the API server's new certificate"
-        )
-
     def stop_api_server(self):
         """kill -9: anybody who talks to it sees connections end, then nobody there."""
         self.api_server.kill()

@@ -16,7 +16,6 @@ class Relay:
         self.pick = pick
         self.lock = threading.Lock()
         self.sockets = set()
-        self.accepted = 0
         self.listener = socket.create_server(address)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -36,7 +35,6 @@ class Relay:
             server.settimeout(None)
             with self.lock:
                 self.sockets |= {client, server}
-                self.accepted += 1
             for one, other in ((client, server), (server, client)):
                 threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
 

@@ -1,11 +1,10 @@
 """A strict stand-in for the Kubernetes API server.
 
-    /usr/bin/python3 tests/integration/standin/main.py --nodes 5 --write-kubeconfig /tmp/kubeconfig
+    /usr/bin/python3 tests/integration/standin/main.py --nodes 5
 
 It speaks list (pages, resourceVersion rules), watch (bookmarks, 410, selectors), merge patch with
-managedFields, PartialObjectMetadata, leases, pod binding, node metrics and discovery as the real one
-does, so that kubectl works against it (its tables have names and ages); and it misbehaves on command
-(faults.py, admin.py).
+managedFields, PartialObjectMetadata, leases, pod binding and node metrics as the real one does; and it
+misbehaves on command (faults.py, admin.py).
 
 When it is ready it prints one line of JSON:
 

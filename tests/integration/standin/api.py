@@ -9,11 +9,10 @@ import re
 import uuid
 import zlib
 
-from . import discovery, protobuf
+from . import protobuf
 from .auth import authorize
 from .errors import (
     ApiError,
-    Causes,
     NotServed,
     bad_request,
     expired,
@@ -23,7 +22,7 @@ from .errors import (
     too_large_body,
     too_large_version,
 )
-from .negotiate import has_errors_in_protobuf, negotiate, view_for
+from .negotiate import has_errors_in_protobuf, view_for
 from .node_metrics import GROUP as METRICS_GROUP
 from .node_metrics import NodeMetrics
 from .selection import compile_selector
@@ -32,6 +31,7 @@ from .writes import Writes
 
 BODY_MAX_BYTES = 3 * 1024 * 1024
 GZIP_MIN_BYTES = 128 * 1024
+VERSION = {"major": "1", "minor": "37", "gitVersion": "v1.37.2-standin"}
 HEADERS = [("Cache-Control", "no-cache, private")]
 
 
@@ -81,19 +81,6 @@ def route_of(request):
     elif verb == "delete" and not name:
         verb = "deletecollection"
     return Route(verb, group, version, namespace, plural, name, subresource)
-
-
-def _revision(text, is_watch=False):
-    if not text.isdigit():
-        why = (
-            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": '
-            "invalid syntax"
-        )
-        # So it is: a client's mistake in a watch is an error of the server.
-        raise ApiError(500, "", why) if is_watch else bad_request(
-            f"invalid resource version: {why}"
-        )
-    return int(text)
 
 
 class Api(Writes):
@@ -154,8 +141,6 @@ class Api(Writes):
             return
         if route.subresource and not (route.subresource == "status" and resource.status):
             raise no_such_path()
-        if route.verb in ("create", "update", "patch", "delete"):
-            self._check_options(request, route)
         handler = getattr(self, f"_{route.verb}", None)
         if handler is None:
             raise no_such_method()
@@ -178,22 +163,9 @@ class Api(Writes):
         self._answer(request, 200, dumps(self.node_metrics.list(nodes)))
 
     def _not_a_resource(self, request):
-        if request.method not in ("GET", "HEAD"):
+        if request.method != "GET" or request.path != "/version":
             raise NotServed()
-        path = request.path
-        if path in ("/healthz", "/readyz", "/livez"):
-            request.reply(200, b"ok", "text/plain; charset=utf-8")
-            return
-        found = discovery.answer(self.registry, path)
-        if found is None:
-            raise NotServed()
-        if not path.startswith("/openapi"):
-            try:
-                negotiate(request.headers.get("accept"), transforms=False)
-            except ApiError:
-                if "as=APIGroupDiscoveryList" not in request.headers.get("accept", ""):
-                    raise
-        self._answer(request, 200, dumps(found))
+        self._answer(request, 200, dumps(VERSION))
 
     # -- answers -----------------------------------------------------------------------------
 
@@ -237,49 +209,11 @@ class Api(Writes):
             route.name or None,
         )
 
-    def _list_options(self, request, watch):
-        """Check the combination of list options as the real server does; 422 for a wrong one."""
-        version = request.param("resourceVersion", "")
-        match = request.param("resourceVersionMatch", "")
-        token = request.param("continue", "")
-        initial = request.param("sendInitialEvents")
-        allowed = ["NotOlderThan"] if watch else ["Exact", "NotOlderThan", ""]
-        causes = Causes()
-
-        def forbid(field, why):
-            causes.forbidden(field, f"{field} {why}")
-
-        if match and not watch and not version:
-            forbid("resourceVersionMatch", "is forbidden unless resourceVersion is provided")
-        if match and watch and initial is None:
-            forbid(
-                "resourceVersionMatch",
-                "is forbidden for watch unless sendInitialEvents is provided",
-            )
-        if match and token:
-            forbid("resourceVersionMatch", "is forbidden when continue is provided")
-        if match and match not in allowed:
-            causes.not_supported("resourceVersionMatch", match, allowed)
-        if match == "Exact" and version == "0" and not watch:
-            forbid("resourceVersionMatch", '"exact" is forbidden for resourceVersion "0"')
-        if initial is not None and not watch:
-            forbid("sendInitialEvents", "is forbidden for list")
-        if initial is not None and watch and match != "NotOlderThan":
-            causes.forbidden(
-                "resourceVersionMatch",
-                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-            )
-        causes.raise_if_any("ListOptions", "meta.k8s.io", "")
-        return version, match, token
-
     def _list(self, request, route, resource, collection):
         view = self._view(request, resource, True)
         matches = self._selector(request, route, resource)
-        version, match, token = self._list_options(request, watch=False)
-        limit_text = request.param("limit", "") or "0"
-        if not limit_text.lstrip("-").isdigit():
-            raise bad_request(f'strconv.ParseInt: parsing "{limit_text}": invalid syntax')
-        limit = max(0, int(limit_text))
+        version, token = request.param("resourceVersion", ""), request.param("continue", "")
+        limit = int(request.param("limit", "") or "0")
         after = None
         store = self.store
         revision, versions = store.revision, collection.all()
@@ -288,11 +222,9 @@ class Api(Writes):
         elif version == "0":
             limit = 0  # Served from the watch cache, which knows no pages.
         elif version:
-            wanted = _revision(version)
+            wanted = int(version)
             if wanted > store.revision:
                 raise too_large_version(wanted, store.revision)
-            if match == "Exact" or (limit and not match):
-                revision, versions = wanted, collection.at(wanted)
         shown, last, remaining = page(versions, matches, after, limit)
         metadata = {"resourceVersion": str(revision)}
         if last is not None:
@@ -332,7 +264,7 @@ class Api(Writes):
     def _watch(self, request, route, resource, collection):
         view = self._view(request, resource, False)
         matches = self._selector(request, route, resource)
-        version, _, _ = self._list_options(request, watch=True)
+        version = request.param("resourceVersion", "")
         timeout_text = request.param("timeoutSeconds", "")
         timeout_s = int(timeout_text) if timeout_text.isdigit() else 0
         if timeout_s <= 0:
@@ -346,7 +278,7 @@ class Api(Writes):
             "user_agent": request.headers.get("user-agent", ""),
             "opened_at_unix": request.at_unix,
         }
-        since = _revision(version, is_watch=True) if version else self.store.revision
+        since = int(version) if version else self.store.revision
         watcher = Watcher(self.store, collection, view, matches, 0, bookmarks, about)
         try:
             if initial:

@@ -6,7 +6,6 @@ our C client) reads. Messages follow the real server's, since people grep for th
 
 
 import json
-from dataclasses import replace
 
 
 class ApiError(Exception):
@@ -137,18 +136,6 @@ def wrong_precondition(resource, metadata, field, wanted):
     )
 
 
-def not_the_one_to_delete(resource, metadata, field, wanted):
-    """The same of a deletion, which is checked before and calls the resource by its kind."""
-    shown = "UID" if field == "uid" else "ResourceVersion"
-    meanwhile = "deleted and then recreated" if field == "uid" else "modified"
-    return conflict(
-        replace(resource, plural=resource.kind),
-        metadata["name"],
-        f"the {shown} in the precondition ({wanted}) does not match the {shown} in record "
-        f"({metadata[field]}). The object might have been {meanwhile}",
-    )
-
-
 def expired(message, metadata=None):
     return ApiError(410, "Expired", message, metadata=metadata)
 
@@ -178,13 +165,9 @@ def too_large_body(limit_bytes):
     )
 
 
-def unsupported_media_type(accepted):
-    return ApiError(
-        415,
-        "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include: "
-        + ", ".join(accepted),
-    )
+def unsupported_media_type():
+    why = "the body of the request was in an unknown format"
+    return ApiError(415, "UnsupportedMediaType", why)
 
 
 class Causes:
@@ -202,14 +185,6 @@ class Causes:
 
     def required(self, field, why):
         self.add("FieldValueRequired", field, f"Required value: {why}")
-
-    def not_supported(self, field, value, allowed):
-        shown = ", ".join(map(json.dumps, allowed))
-        why = f"Unsupported value: {json.dumps(value)}: supported values: {shown}"
-        self.add("FieldValueNotSupported", field, why)
-
-    def forbidden(self, field, why):
-        self.add("FieldValueForbidden", field, f"Forbidden: {why}")
 
     def raise_if_any(self, kind, group, name):
         if not self.rows:

@@ -105,40 +105,6 @@ def node(
     }
 
 
-# What admission adds to every pod: the token of its ServiceAccount, and patience with its node.
-_TOKEN_MOUNT = {
-    "name": "kube-api-access-x7k2p",
-    "readOnly": True,
-    "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
-}
-_NAMESPACE_FIELD = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
-_TOKEN_VOLUME = {
-    "name": "kube-api-access-x7k2p",
-    "projected": {
-        "sources": [
-            {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
-            {
-                "configMap": {
-                    "name": "kube-root-ca.crt",
-                    "items": [{"key": "ca.crt", "path": "ca.crt"}],
-                }
-            },
-            {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": _NAMESPACE_FIELD}]}},
-        ],
-        "defaultMode": 420,
-    },
-}
-_TOLERATIONS = [
-    {
-        "key": f"node.kubernetes.io/{trouble}",
-        "operator": "Exists",
-        "effect": "NoExecute",
-        "tolerationSeconds": 300,
-    }
-    for trouble in ("not-ready", "unreachable")
-]
-
-
 def pod(name, namespace="default", owner_kind=None):
     """A Pod as a ReplicaSet (or `owner_kind`) makes it, waiting for a node."""
     metadata = {"name": name, "namespace": namespace, "labels": {"app": "web"}}
@@ -156,29 +122,15 @@ def pod(name, namespace="default", owner_kind=None):
     return {
         "metadata": metadata,
         "spec": {
-            "volumes": [_TOKEN_VOLUME],
             "containers": [
                 {
                     "name": "app",
                     "image": "registry.example.com/app:v1",
                     "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
-                    "volumeMounts": [_TOKEN_MOUNT],
-                    "terminationMessagePath": "/dev/termination-log",
-                    "terminationMessagePolicy": "File",
-                    "imagePullPolicy": "IfNotPresent",
                 }
             ],
             "restartPolicy": "Always",
-            "terminationGracePeriodSeconds": 30,
-            "dnsPolicy": "ClusterFirst",
-            "serviceAccountName": "default",
-            "serviceAccount": "default",
-            "securityContext": {},
             "schedulerName": "default-scheduler",
-            "tolerations": _TOLERATIONS,
-            "priority": 0,
-            "enableServiceLinks": True,
-            "preemptionPolicy": "PreemptLowerPriority",
         },
         "status": {"phase": "Pending", "qosClass": "Burstable"},
     }

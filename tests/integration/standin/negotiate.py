@@ -4,6 +4,8 @@ As in the real server the first acceptable clause wins, and only then is it chec
 request: asking a list for `as=PartialObjectMetadata` is 406 even when a plain clause follows.
 """
 
+import functools
+
 from . import protobuf
 from .errors import not_acceptable
 from .store import View
@@ -12,7 +14,6 @@ _FORMS = {
     "PartialObjectMetadata": "partial",
     "PartialObjectMetadataList": "partial",
 }
-_cache = {}
 
 
 def _clauses(header):
@@ -31,35 +32,20 @@ def _clauses(header):
     return [(media, values) for quality, _, media, values in sorted(clauses, key=lambda c: c[:2])]
 
 
-# What the real server speaks; the stand-in has the first, and the last for pods and nodes.
-MEDIA_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
-
-
-def negotiate(header, transforms=True):
+@functools.lru_cache(maxsize=1000)
+def negotiate(header):
     """The chosen (as, version) of an Accept header; ("", "") is the plain object."""
-    if not header:
-        return "", ""
-    found = _cache.get((header, transforms))
-    if found is None:
-        found = _choose(header, transforms)
-        if len(_cache) < 1000:
-            _cache[(header, transforms)] = found
-    return found
-
-
-def _choose(header, transforms):
-    for media, values in _clauses(header):
+    for media, values in _clauses(header) if header else ():
         if media not in ("application/json", "application/*", "*/*"):
             continue
-        if values.get("stream", "watch") != "watch" or values.get("sv"):
-            continue
-        wanted = values.get("as", "")
-        if not wanted and not values.get("g") and not values.get("v"):
+        wanted, version = values.get("as", ""), values.get("v", "")
+        if not wanted and not version:
             return "", ""
-        known = wanted in _FORMS and values.get("g") == "meta.k8s.io"
-        if transforms and known and values.get("v") in ("v1", "v1beta1"):
-            return wanted, values["v"]
-    raise not_acceptable("only the following media types are accepted: " + ", ".join(MEDIA_TYPES))
+        if wanted in _FORMS and values.get("g") == "meta.k8s.io" and version in ("v1", "v1beta1"):
+            return wanted, version
+    if header:
+        raise not_acceptable(f"none of these media types: {header}")
+    return "", ""
 
 
 def _protobuf_as(header):
@@ -84,14 +70,6 @@ def view_for(resource, header, is_list, has_protobuf=True):
     wanted, version = negotiate(header)
     if not wanted:
         return View(resource, proto=proto)
-    if wanted == "PartialObjectMetadata" and is_list:
-        raise not_acceptable(
-            "you requested PartialObjectMetadata, but the requested object is a list "
-            f"(*{resource.group or 'core'}.{resource.list_kind})"
-        )
-    if wanted == "PartialObjectMetadataList" and not is_list:
-        raise not_acceptable(
-            "you requested PartialObjectMetadataList, but the requested object is not a list "
-            f"(*{resource.group or 'core'}.{resource.kind})"
-        )
+    if wanted.endswith("List") != is_list:
+        raise not_acceptable(f"you requested {wanted}, but the requested object is another")
     return View(resource, _FORMS[wanted], version, proto)

@@ -11,7 +11,6 @@ from .errors import ApiError, bad_request
 MERGE = "application/merge-patch+json"
 JSON = "application/json-patch+json"
 APPLY = "application/apply-patch+yaml"
-MAX_UPDATE_MANAGERS = 10
 
 
 def now_rfc3339():
@@ -158,7 +157,7 @@ def own(old, new, manager, api_version, subresource="", operation="Update"):
     """Set new["metadata"]["managedFields"] as the server does for a write by `manager`.
 
     One entry per (manager, operation, apiVersion, subresource); what a manager changes is taken
-    from the others; beyond ten updating managers the oldest are merged.
+    from the others.
     """
     changed, gone = _changes(_ownable(old) if old else {}, _ownable(new))
     entries = list((old or {}).get("metadata", {}).get("managedFields") or ())
@@ -192,14 +191,6 @@ def own(old, new, manager, api_version, subresource="", operation="Update"):
         if subresource:
             entry["subresource"] = subresource
         kept.append(entry)
-    updates = [e for e in kept if e["operation"] == "Update"]
-    if len(updates) > MAX_UPDATE_MANAGERS:
-        oldest = sorted(updates, key=lambda e: e["time"])[: len(updates) - MAX_UPDATE_MANAGERS + 1]
-        fields = {}
-        for entry in oldest:
-            fields = _union(fields, entry["fieldsV1"])
-        kept = [e for e in kept if not any(e is o for o in oldest)]
-        kept.append({**oldest[-1], "manager": "ancient-changes", "fieldsV1": fields})
     new["metadata"]["managedFields"] = sorted(kept, key=_entry_order)
 
 

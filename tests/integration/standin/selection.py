@@ -4,30 +4,25 @@ import re
 
 from .errors import bad_request
 
-_TOKEN = re.compile(r"\s*(?:(==|=|!=|!|\(|\)|,)|([A-Za-z0-9][-A-Za-z0-9_./]*))")
+_TERM = re.compile(
+    r"(?P<not>!?)(?P<key>[A-Za-z0-9][-A-Za-z0-9_./]*)"
+    r"(?:\s*(?P<equals>==?|!=)\s*(?P<value>[-A-Za-z0-9_.]*)|\s+(?P<set>in|notin)\s*\((?P<values>[^)]*)\))?"
+)
 
 
-def _tokens(text):
-    at, out = 0, []
-    text = text.rstrip()
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if not match:
-            raise bad_request(f"unable to parse requirement: unexpected {text[at:]!r}")
-        out.append(match.group(1) or match.group(2))
-        at = match.end()
-    return out
-
-
-def _values(tokens, at):
-    """The values of `in (a, b)`, starting at the parenthesis."""
-    if at >= len(tokens) or tokens[at] != "(":
-        found = tokens[at] if at < len(tokens) else ""
-        raise bad_request(f"unable to parse requirement: found '{found}' expected: '('")
-    end = tokens.index(")", at) if ")" in tokens[at:] else -1
-    if end < 0:
-        raise bad_request("unable to parse requirement: expected: ')'")
-    return frozenset(token for token in tokens[at + 1 : end] if token != ","), end + 1
+def _label_check(term):
+    match = _TERM.fullmatch(term.strip())
+    if not match:
+        raise bad_request(f"unable to parse requirement: {term!r}")
+    key, values = match["key"], None
+    if match["equals"]:
+        values = {match["value"]}
+    elif match["set"]:
+        values = {value.strip() for value in match["values"].split(",")}
+    is_wanted = not (match["not"] or match["equals"] == "!=" or match["set"] == "notin")
+    if values is None:
+        return lambda labels: (key in labels) is is_wanted
+    return lambda labels: (labels.get(key) in values) is is_wanted
 
 
 def parse_labels(text):
@@ -35,45 +30,10 @@ def parse_labels(text):
 
     Accepts `=`, `==`, `!=`, `in (..)`, `notin (..)`, `key` and `!key`, joined by commas.
     """
-    tokens = _tokens(text or "")
-    at, checks = 0, []
-    while at < len(tokens):
-        negated = tokens[at] == "!"
-        at += negated
-        if at >= len(tokens) or not tokens[at][0].isalnum():
-            raise bad_request(f"unable to parse requirement: {text!r}")
-        key = tokens[at]
-        at += 1
-        follows = tokens[at] if at < len(tokens) else ","
-        if negated:
-            checks.append(lambda labels, key=key: key not in labels)
-        elif follows == ",":
-            checks.append(lambda labels, key=key: key in labels)
-        elif follows in ("=", "==", "!="):
-            value = ""
-            at += 1
-            if at < len(tokens) and tokens[at] != ",":
-                value = tokens[at]
-                at += 1
-            if follows == "!=":
-                checks.append(lambda labels, key=key, value=value: labels.get(key) != value)
-            else:
-                checks.append(lambda labels, key=key, value=value: labels.get(key) == value)
-        elif follows in ("in", "notin"):
-            values, at = _values(tokens, at + 1)
-            if follows == "in":
-                checks.append(lambda labels, key=key, values=values: labels.get(key) in values)
-            else:
-                checks.append(lambda labels, key=key, values=values: labels.get(key) not in values)
-        else:
-            raise bad_request(f"unable to parse requirement: found {follows!r}")
-        if at < len(tokens):
-            if tokens[at] != ",":
-                raise bad_request(f"unable to parse requirement: found {tokens[at]!r}")
-            at += 1
-    if not checks:
-        return None
-    return lambda labels: all(check(labels) for check in checks)
+    checks = (
+        [_label_check(term) for term in re.split(r",(?![^(]*\))", text) if term] if text else []
+    )
+    return (lambda labels: all(check(labels) for check in checks)) if checks else None
 
 
 def lookup(obj, path):

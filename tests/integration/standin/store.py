@@ -13,7 +13,7 @@ from bisect import bisect_right, insort
 from collections import deque
 
 from . import protobuf
-from .errors import expired, too_large_version, too_old
+from .errors import too_old
 from httpd import frame
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
@@ -334,24 +334,6 @@ class Collection:
 
     def all(self):
         return [self.items[key] for key in self.keys]
-
-    def at(self, revision):
-        """Every object as it was at an exact revision."""
-        if revision > self.store.revision:
-            raise too_large_version(revision, self.store.revision)
-        if revision < self.oldest:
-            raise expired("The resourceVersion for the provided list is too old.")
-        items = dict(self.items)
-        for event in reversed(self.history):
-            if event.revision <= revision:
-                break
-            obj = (event.new or event.old).obj["metadata"]
-            key = (obj.get("namespace", ""), obj["name"])
-            if event.old is None:
-                del items[key]
-            else:
-                items[key] = event.old
-        return [items[key] for key in sorted(items)]
 
 
 class Store:
