@@ -1,10 +1,14 @@
-/* What is read of a Pod, by example and against a plain computation on jansson's tree. */
+/* What is read of a Pod, by example and of random pods. */
 #include "tests/unit/fixture/test.h"
 
+#include <math.h>
 #include <stdarg.h>
 
 #include "base/attributes.h"
 #include "base/buf.h"
+#include "base/strmap.h"
+#include "base/timestamp.h"
+#include "kube/kube_proto.h"
 #include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/full_size.h"
 #include "tests/unit/fixture/pod_property.h"
