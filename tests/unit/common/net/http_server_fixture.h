@@ -22,6 +22,7 @@ enum { MANY_PIECES = 20000, MANY_PIECE_BYTES = 101 };
 static struct http_server *server;
 static atomic_size_t handled, released;
 static atomic_bool must_wait, is_waiting;
+static struct buf answer = BUF_INIT(ANSWER_MAX_BYTES); /* the last one that was heard */
 
 /* Exchanges that were suspended by the handler, for the test to resume. */
 enum { RESTING_MAX = 64 };
@@ -54,7 +55,6 @@ static inline void reply_in_pieces(struct http_exchange *exchange) {
 static inline void handle(void *userdata, struct http_exchange *exchange) {
         static const char padding[64];
         static char large[LARGE_BYTES];
-        static const char *const headers[] = {"X-One", "1", "X-Two", "a b; c", NULL};
         const char *query = http_query(exchange, "q");
 
         assert_ptr_equal(userdata, &server);
@@ -85,7 +85,6 @@ static inline void handle(void *userdata, struct http_exchange *exchange) {
         pieces[7] = (struct iovec){(void *)(uintptr_t)exchange->body, exchange->body_bytes};
         exchange->status = strcmp(exchange->path, "/busy") == 0 ? 503 : 200;
         exchange->reply_content_type = "text/plain";
-        exchange->reply_headers = strcmp(exchange->path, "/headers") == 0 ? headers : NULL;
         exchange->reply = pieces;
         exchange->reply_count = strcmp(exchange->path, "/one") == 0 ? 1 : 8;
         if (strcmp(exchange->path, "/large") == 0)
@@ -137,6 +136,7 @@ static inline int set_up_impatient(void **state) {
 
 static inline int tear_down(void **state) {
         http_server_stop(server, 5000);
+        buf_done(&answer);
         assert_int_equal(atomic_load(&handled), atomic_load(&released));
         return 0;
 }
@@ -145,10 +145,24 @@ static inline int dial(void) {
         return raw_dial(http_server_port(server));
 }
 
-static inline void ask(const char *request, size_t len, struct buf *answer) {
+static inline void say(int fd, const char *text) {
+        assert_true(raw_say(fd, text, strlen(text)));
+}
+
+/* False: the connection was closed. */
+static inline bool hear(int fd) {
+        return raw_hear(fd, &answer);
+}
+
+static inline void ask(const char *request) {
         int fd = dial();
 
-        assert_true(raw_say(fd, request, len));
-        assert_true(raw_hear(fd, answer));
+        say(fd, request);
+        assert_true(hear(fd));
         close(fd);
+}
+
+static inline void expect_status(const char *status) {
+        assert_memory_equal(answer.data, "HTTP/1.1 ", 9);
+        assert_memory_equal(answer.data + 9, status, 3);
 }
