@@ -162,6 +162,12 @@ TEST(heartbeat) {
         expect(ask(health, NULL, "GET", "/healthz"), 200, "ok");
 }
 
+/* As attributes.h promises of whatever is freed by _cleanup_. */
+TEST(free_nothing) {
+        health_free(NULL);
+        loop_free(NULL);
+}
+
 TEST(reply_text) {
         struct http_exchange exchange = {.status = 500};
         char text[] = "gone afterwards";

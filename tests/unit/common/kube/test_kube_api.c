@@ -380,6 +380,7 @@ TEST(path) {
                 {NULL, NULL, "", "/api/v1/pods"},
                 {"d", NULL, "?limit=1", "/api/v1/namespaces/d/pods?limit=1"},
                 {"../x", "a b", "/binding", "/api/v1/namespaces/..%2Fx/pods/a%20b/binding"},
+                {"A!=,9~", "\xc3\xa9", "", "/api/v1/namespaces/A%21%3D%2C9~/pods/%C3%A9"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

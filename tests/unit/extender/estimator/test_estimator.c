@@ -331,10 +331,12 @@ TEST_BETWEEN(too_many_nodes, set_up, tear_down) {
         }
         estimator_stats(estimator, 0, &stats);
         assert_int_equal(stats.pods, MOST);
-        assert_null(estimator_node_hold(estimator, name, strlen(name), NULL));
+        struct estimator_node *last = estimator_node_hold(estimator, name, strlen(name), NULL);
+        assert_null(last);
+        estimator_node_release(estimator, last);
         estimator_end(estimator, 1, NOW); /* makes room */
         bind(MOST + 1, name, "", 1, NOW);
-        struct estimator_node *last = estimator_node_hold(estimator, name, strlen(name), NULL);
+        last = estimator_node_hold(estimator, name, strlen(name), NULL);
         assert_non_null(last);
         estimator_node_release(estimator, last);
 }
