@@ -55,6 +55,7 @@ static inline void reply_in_pieces(struct http_exchange *exchange) {
 static inline void handle(void *userdata, struct http_exchange *exchange) {
         static const char padding[64];
         static char large[LARGE_BYTES];
+        static const char *const headers[] = {"X-One", "1", "X-Two", "a b; c", NULL};
         const char *query = http_query(exchange, "q");
 
         assert_ptr_equal(userdata, &server);
@@ -85,6 +86,7 @@ static inline void handle(void *userdata, struct http_exchange *exchange) {
         pieces[7] = (struct iovec){(void *)(uintptr_t)exchange->body, exchange->body_bytes};
         exchange->status = strcmp(exchange->path, "/busy") == 0 ? 503 : 200;
         exchange->reply_content_type = "text/plain";
+        exchange->reply_headers = strcmp(exchange->path, "/headers") == 0 ? headers : NULL;
         exchange->reply = pieces;
         exchange->reply_count = strcmp(exchange->path, "/one") == 0 ? 1 : 8;
         if (strcmp(exchange->path, "/large") == 0)

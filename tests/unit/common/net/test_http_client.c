@@ -392,6 +392,21 @@ TEST_BETWEEN(unix_socket, set_up, tear_down) {
         assert_int_equal(gone->response.failure, HTTP_CONNECT);
 }
 
+TEST_BETWEEN(connections_are_kept, set_up, tear_down) {
+        for (size_t i = 0; i < 20; i++) {
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
+                run(attempt);
+        }
+        assert_int_equal(atomic_load(&peer->requests), 20);
+        assert_int_equal(atomic_load(&peer->connections), 1);
+
+        /* Another pool does not share it. */
+        _cleanup_(free_attemptp) struct attempt *other = new_attempt(peer->origin, "/ok");
+        other->request.pool = 2;
+        run(other);
+        assert_int_equal(atomic_load(&peer->connections), 2);
+}
+
 /* Turns that are close share connections, whatever the host. */
 TEST_BETWEEN(connections_by_turn, set_up, tear_down) {
         static const struct {

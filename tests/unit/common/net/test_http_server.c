@@ -186,6 +186,12 @@ TEST_BETWEEN(only_parameter, set_up, tear_down) {
         }
 }
 
+TEST_BETWEEN(reply_headers, set_up, tear_down) {
+        ask("GET /headers HTTP/1.1\r\nHost: h\r\n\r\n");
+        assert_non_null(strstr(answer.data, "\r\nX-One: 1\r\n"));
+        assert_non_null(strstr(answer.data, "\r\nX-Two: a b; c\r\n"));
+}
+
 static void append_filler(struct buf *buf, size_t len) {
         for (size_t i = 0; i < len; i++)
                 (void)buf_putc(buf, (char)('a' + i % 23));

@@ -46,3 +46,19 @@ TEST_BETWEEN(memory_of_bodies, set_up, tear_down) {
         expect_status("200");
         close(second);
 }
+
+/* A piece that is too large by itself takes no memory at all. */
+TEST(too_large_at_once) {
+        struct http_server_options options = defaults();
+
+        options.max_body_bytes = 7;
+        start(&options);
+        int fd = dial();
+        say(fd, "POST /p HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+                "8\r\n12345678\r\n0\r\n\r\n");
+        assert_true(hear(fd));
+        expect_status("413");
+        assert_int_equal(bytes_in_pool(), 0);
+        close(fd);
+        (void)tear_down(state);
+}
