@@ -17,23 +17,20 @@ static const char *const names[] = {
 };
 
 static void check_slice(const char *slice, size_t len, const char *page, size_t page_bytes) {
-        if (slice < page || slice + len > page + page_bytes)
-                abort();
+        require(slice >= page && slice + len <= page + page_bytes);
 }
 
 static void check_sample(const struct exposition_sample *sample, const char *page,
                          size_t page_bytes) {
         char text[64];
 
-        if (sample->family >= ARRAY_LEN(names) || sample->label_count > EXPOSITION_MAX_LABELS)
-                abort();
+        require(sample->family < ARRAY_LEN(names) && sample->label_count <= EXPOSITION_MAX_LABELS);
         for (size_t i = 0; i < sample->label_count; i++) {
                 const struct exposition_label *label = &sample->labels[i];
                 check_slice(label->name, label->name_len, page, page_bytes);
                 check_slice(label->value, label->value_len, page, page_bytes);
-                if (exposition_label_value(label, text, sizeof(text)) &&
-                    !exposition_label_is(label, text))
-                        abort();
+                require(!exposition_label_value(label, text, sizeof(text)) ||
+                        exposition_label_is(label, text));
         }
 }
 
@@ -50,16 +47,14 @@ static void check_cut(const struct exposition_set *set, const char *page, size_t
         exposition_begin(&part, set, copy, cut, false);
         while (exposition_next(&part, &sample)) {
                 check_sample(&sample, copy, cut);
-                if (!exposition_next(&whole, &expected) || sample.family != expected.family ||
-                    sample.label_count != expected.label_count ||
-                    (sample.value != expected.value &&
-                     !(isnan(sample.value) && isnan(expected.value))))
-                        abort();
+                require(exposition_next(&whole, &expected) && sample.family == expected.family &&
+                        sample.label_count == expected.label_count &&
+                        (sample.value == expected.value ||
+                         (isnan(sample.value) && isnan(expected.value))));
         }
         while (exposition_next(&whole, &expected))
                 ;
-        if (part.malformed > whole.malformed)
-                abort();
+        require(part.malformed <= whole.malformed);
 }
 
 static void check_number(const char *text, size_t len) {
@@ -69,8 +64,7 @@ static void check_number(const char *text, size_t len) {
                 return;
         _cleanup_(freep) char *copy = xmemdup0(text, len);
         double expected = strtod(copy, NULL);
-        if (memcmp(&value, &expected, sizeof(value)) != 0)
-                abort();
+        require(memcmp(&value, &expected, sizeof(value)) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,7 +1,7 @@
 /*
  * We and jansson must read the same out of every ExtenderArgs, and the filter's answer to it must
  * hold together, with a shortlist by estimate of a table that knows some of the corpus's
- * nodes. What is kept of the answers is JSON.
+ * nodes. What is kept of the answers is JSON, and so is the answer to ExtenderPreemptionArgs.
  */
 #include "extender/decisions/decision_json.h"
 #include "extender/decisions/decision_take.h"
@@ -72,6 +72,27 @@ static void check_decision(struct answer *answer, struct reply *reply,
         buf_done(&text);
 }
 
+/* Victims come by UID and without a null anywhere, which kube-scheduler would dereference. Half a
+ * surrogate pair in a name or a UID is echoed, and jansson does not take it. */
+static void check_victims(const struct reply *reply, size_t candidates) {
+        json_t *root = NULL;
+        const char *name;
+        json_t *victims;
+        const json_t *pod;
+        size_t i;
+
+        PROPERTY(pod_is_json(reply->text.data, reply->text.len, &root));
+        const json_t *by_node = json_object_get(root, "NodeNameToMetaVictims");
+        PROPERTY(!root || json_object_size(by_node) <= candidates);
+        json_object_foreach ((json_t *)(uintptr_t)by_node, name, victims) {
+                PROPERTY(json_is_integer(json_object_get(victims, "NumPDBViolations")));
+                PROPERTY(json_is_array(json_object_get(victims, "Pods")));
+                json_array_foreach (json_object_get(victims, "Pods"), i, pod)
+                        PROPERTY(json_is_string(json_object_get(pod, "UID")));
+        }
+        json_decref(root);
+}
+
 static void check_answer(const char *text, size_t len) {
         static const int64_t now_unix_ms = INT64_C(1784800000000); /* 2026-07-23T09:46:40Z */
         static struct node_snapshot *snapshot;
@@ -86,6 +107,12 @@ static void check_answer(const char *text, size_t len) {
                 (void)answer_property_check(&answer, &reply, snapshot, &request, PLACES,
                                             now_unix_ms);
                 check_decision(&answer, &reply, snapshot, &request, now_unix_ms);
+        }
+        request_reset(&request);
+        if (request_parse_preemption(&request, text, len, NULL) == 0) {
+                answer_filter(&answer, snapshot, &request, now_unix_ms);
+                PROPERTY(reply_preempt(&reply, &answer));
+                check_victims(&reply, request.count);
         }
         request_done(&request);
         answer_done(&answer);

@@ -7,15 +7,12 @@
 
 static void check_token(const char *text) {
         for (; text && *text; text++)
-                if ((unsigned char)*text < 0x21 || *text == 0x7f)
-                        abort();
+                require((unsigned char)*text >= 0x21 && *text != 0x7f);
 }
 
 static void check_pair(const char *file, const char *pem) {
-        if (file && pem)
-                abort();
-        if (pem && !strstr(pem, "-----BEGIN "))
-                abort();
+        require(!file || !pem);
+        require(!pem || strstr(pem, "-----BEGIN "));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -24,18 +21,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         struct error err = ERROR_NULL;
 
         int r = kubeconfig_parse(text, size, "/nonexistent/config", &config, &err);
-        if ((r < 0) != (err.msg[0] != '\0'))
-                abort();
+        require((r < 0) == (err.msg[0] != '\0'));
         if (r == 0) {
                 check_token(config.token.text);
                 check_pair(config.ca.path, config.ca.text);
                 check_pair(config.cert.path, config.cert.text);
                 check_pair(config.key.path, config.key.text);
-                if (!(config.cert.path || config.cert.text) !=
-                    !(config.key.path || config.key.text))
-                        abort();
-                if (config.token.path && config.token.path[0] != '/')
-                        abort();
+                require(!(config.cert.path || config.cert.text) ==
+                        !(config.key.path || config.key.text));
+                require(!config.token.path || config.token.path[0] == '/');
         }
         kubeconfig_done(&config);
         return 0;

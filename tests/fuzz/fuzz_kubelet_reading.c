@@ -12,20 +12,15 @@
 #include "controller/exposition/kubelet_pods.h"
 #include "fuzz.h"
 
-static void check(bool condition) {
-        if (!condition)
-                abort();
-}
-
 static void check_step(const struct window_step *step, const struct kubelet_clocks *clocks) {
-        check((step->counters & step->gauges) == 0 && step->means == 0);
-        check(step->at_mono_ms <= clocks->now_mono_ms);
+        require((step->counters & step->gauges) == 0 && step->means == 0);
+        require(step->at_mono_ms <= clocks->now_mono_ms);
         for (unsigned r = 0; r < WINDOW_MAX_CHANNELS; r++) {
                 if (step->counters >> r & 1)
-                        check(step->den[r] > 0 && step->num[r] >= 0 &&
-                              step->num[r] <= step->den[r]);
+                        require(step->den[r] > 0 && step->num[r] >= 0 &&
+                                step->num[r] <= step->den[r]);
                 if (step->gauges >> r & 1)
-                        check(step->num[r] >= 0 && step->num[r] <= 1);
+                        require(step->num[r] >= 0 && step->num[r] <= 1);
         }
 }
 
@@ -52,11 +47,11 @@ static void leave_out(struct kubelet_pod *pods, const char *page, size_t len, bo
         double used = step->num[METRIC_CPU] / step->den[METRIC_CPU] * cpu_cores;
         for (size_t i = 0; i < PODS; i++) {
                 double rate = kubelet_pods_rate(&pods[i], clocks);
-                check(isfinite(rate) && rate >= 0);
+                require(isfinite(rate) && rate >= 0);
                 cores += rate;
         }
         double left_out = kubelet_pods_leave_out(cores, cpu_cores, step);
-        check(left_out >= 0 && left_out <= used * (1 + 1e-9) && left_out <= cores * (1 + 1e-9));
+        require(left_out >= 0 && left_out <= used * (1 + 1e-9) && left_out <= cores * (1 + 1e-9));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -85,7 +80,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                         leave_out(pods, page, len, nul != NULL, &clocks, capacity.cpu_cores,
                                   &reading.step);
                 check_step(&reading.step, &clocks);
-                check(outcome == KUBELET_NEW || (reading.step.counters | reading.step.gauges) == 0);
+                require(outcome == KUBELET_NEW ||
+                        (reading.step.counters | reading.step.gauges) == 0);
                 clocks.now_mono_ms += 15000;
                 clocks.now_unix_ms += 15000;
                 size -= nul ? len + 1 : len;

@@ -84,18 +84,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (is_page && whole && !holds_null(items)) {
                 const json_t *expected = json_at(whole, "items", NULL);
                 const char *next = json_string_at(whole, "metadata", "continue", NULL);
-                if (!is_whole || page.count != json_array_size(expected))
-                        abort();
-                if (page.count > 0 && !json_equal(items, expected))
-                        abort();
-                if (strcmp(page.resource_version,
-                           json_string_at(whole, "metadata", "resourceVersion", NULL)) != 0)
-                        abort();
-                if (strcmp(page.continue_token ? page.continue_token : "", next ? next : "") != 0)
-                        abort();
+                require(is_whole && page.count == json_array_size(expected));
+                require(page.count == 0 || json_equal(items, expected));
+                require(strcmp(page.resource_version,
+                               json_string_at(whole, "metadata", "resourceVersion", NULL)) == 0);
+                require(strcmp(page.continue_token ? page.continue_token : "", next ? next : "") ==
+                        0);
         }
-        if (is_whole && !is_odd && !is_page)
-                abort();
+        require(!is_whole || is_odd || is_page);
         list_page_done(&page);
         return 0;
 }

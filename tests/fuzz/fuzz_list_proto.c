@@ -25,8 +25,7 @@ static void check_index(struct object_index *index, const char *text, size_t len
         json_decref(old);
         if (sight == OBJECT_UNUSABLE || sight == OBJECT_OVER_LIMIT)
                 return;
-        if (object_index_see(index, text, len, &old) != OBJECT_SAME || old)
-                abort();
+        require(object_index_see(index, text, len, &old) == OBJECT_SAME && !old);
 }
 
 static void check_item(void *userdata, const char *text, size_t len) {
@@ -37,12 +36,9 @@ static void check_item(void *userdata, const char *text, size_t len) {
 
         seen->items++;
         skim_init(&skim, text, len);
-        if (!skim_value(&skim) || !skim_at_end(&skim))
-                abort();
-        if (!object && json_error_code(&error) != json_error_null_byte_in_key)
-                abort();
-        if (object && !json_is_object(object))
-                abort();
+        require(skim_value(&skim) && skim_at_end(&skim));
+        require(object || json_error_code(&error) == json_error_null_byte_in_key);
+        require(!object || json_is_object(object));
         check_index(&seen->index, text, len);
 }
 

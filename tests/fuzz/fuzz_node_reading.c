@@ -27,11 +27,6 @@ static const struct policy_resource own[] = {
 
 enum { RESOURCES = METRIC_RESOURCE_COUNT + ARRAY_LEN(own) };
 
-static void check(bool condition) {
-        if (!condition)
-                abort();
-}
-
 static bool in_unit(double ratio) {
         return ratio >= 0 && ratio <= 1;
 }
@@ -39,35 +34,36 @@ static bool in_unit(double ratio) {
 static void check_own(const struct node_own *resource) {
         const struct series_list *series = resource->series;
 
-        check(resource->capacity > 0 && series->count > 0 && series->count <= NODE_MAX_DEVICES);
+        require(resource->capacity > 0 && series->count > 0 && series->count <= NODE_MAX_DEVICES);
         for (size_t i = 1; i < series->count; i++)
-                check(series->items[i - 1].id < series->items[i].id);
+                require(series->items[i - 1].id < series->items[i].id);
 }
 
 static void check_reading(const struct node_reading *reading) {
-        check(reading->usable >> RESOURCES == 0);
+        require(reading->usable >> RESOURCES == 0);
         for (unsigned r = 0; r < RESOURCES; r++)
-                check(!(reading->usable >> r & 1) == (reading->why[r] != NULL));
+                require(!(reading->usable >> r & 1) == (reading->why[r] != NULL));
         for (unsigned i = 0; i < ARRAY_LEN(own); i++)
                 if (reading->usable >> METRIC_RESOURCE_COUNT >> i & 1)
                         check_own(&reading->own[i]);
         for (unsigned r = 0; r < RESOURCES; r++)
                 if (reading->usable >> r & 1 &&
                     (r >= METRIC_RESOURCE_COUNT || metric_resource_is_gauge(r)))
-                        check(in_unit(reading->values[r]));
-        check(!(reading->usable & NODE_RESOURCE_BIT(METRIC_NET)) == (reading->link_count == 0));
+                        require(in_unit(reading->values[r]));
+        require(!(reading->usable & NODE_RESOURCE_BIT(METRIC_NET)) == (reading->link_count == 0));
         for (size_t i = 0; i < reading->link_count; i++) {
                 const struct node_link *link = &reading->links[i];
-                check(i == 0 || reading->links[i - 1].id < link->id);
-                check(link->speed_bytes > 0 && link->received_bytes >= 0 && link->sent_bytes >= 0);
+                require(i == 0 || reading->links[i - 1].id < link->id);
+                require(link->speed_bytes > 0 && link->received_bytes >= 0 &&
+                        link->sent_bytes >= 0);
         }
-        check(reading->cpu_count <= NODE_MAX_CPUS && reading->disk_count <= NODE_MAX_DEVICES);
+        require(reading->cpu_count <= NODE_MAX_CPUS && reading->disk_count <= NODE_MAX_DEVICES);
         for (size_t i = 1; i < reading->cpu_count; i++)
-                check(reading->cpus[i - 1].id < reading->cpus[i].id);
+                require(reading->cpus[i - 1].id < reading->cpus[i].id);
         for (size_t i = 1; i < reading->disk_count; i++)
-                check(reading->disks[i - 1].id < reading->disks[i].id);
+                require(reading->disks[i - 1].id < reading->disks[i].id);
         for (size_t i = 0; i < ARRAY_LEN(ready); i++)
-                check(!(reading->ready_usable >> i & 1) || reading->ready[i] >= 0);
+                require(!(reading->ready_usable >> i & 1) || reading->ready[i] >= 0);
 }
 
 /* A cut page can lack what the whole page has, and cannot differ from it. */
@@ -80,24 +76,24 @@ static void check_cut(struct node_reading *whole, struct node_reading *cut,
                 memcpy(copy, page, cut_bytes);
         node_reading_parse(cut, wants, copy, cut_bytes, false);
         check_reading(cut);
-        check(cut->usable >> METRIC_RESOURCE_COUNT == 0);
+        require(cut->usable >> METRIC_RESOURCE_COUNT == 0);
         for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++) {
                 enum metric_kind kind = metric_resource_rows[r].kind;
                 bool is_set = kind != METRIC_KIND_SHARE && kind != METRIC_KIND_TIME;
-                check(!(cut->usable >> r & 1 && is_set));
-                check(!(whole->usable & cut->usable & NODE_RESOURCE_BIT(r)) ||
-                      whole->values[r] == cut->values[r]);
+                require(!(cut->usable >> r & 1 && is_set));
+                require(!(whole->usable & cut->usable & NODE_RESOURCE_BIT(r)) ||
+                        whole->values[r] == cut->values[r]);
         }
         for (size_t i = 0; i < ARRAY_LEN(ready); i++)
-                check(!(whole->ready_usable & cut->ready_usable & 1u << i) ||
-                      whole->ready[i] == cut->ready[i]);
+                require(!(whole->ready_usable & cut->ready_usable & 1u << i) ||
+                        whole->ready[i] == cut->ready[i]);
 }
 
 static void check_windows(const struct window_store *store, const struct metric_query *queries,
                           size_t count, int64_t now_mono_ms) {
         for (size_t i = 0; i < count; i++) {
                 struct window_reading reading = window_read(store, &queries[i], now_mono_ms);
-                check(in_unit(reading.ratio) && in_unit(reading.fullness));
+                require(in_unit(reading.ratio) && in_unit(reading.fullness));
         }
 }
 
@@ -146,7 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 check_cut(reading, cut, &wants, page, page_bytes);
                 node_state_step(&before, &wants, reading, now_mono_ms, &step);
                 uint32_t counted = window_store_add(store, &step);
-                check((counted & ~(step.counters | step.gauges)) == 0);
+                require((counted & ~(step.counters | step.gauges)) == 0);
                 now_mono_ms += 15 * MS_PER_S;
                 check_windows(store, queries, ARRAY_LEN(queries), now_mono_ms);
 

@@ -1,10 +1,11 @@
-/* Numbers and durations: what is read can be written, and reads back as the same. */
+/* Numbers, durations and timestamps: what is read can be written, and reads back as the same. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/duration.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/timestamp.h"
 #include "fuzz.h"
 
 static void check_number(const char *text, size_t len) {
@@ -60,6 +61,20 @@ static void check_duration_from_ms(const char *bytes, size_t len) {
         require(duration_parse(written, strlen(written), &again) == 0 && again == ms);
 }
 
+static void check_timestamp(const char *text, size_t len) {
+        char written[TIMESTAMP_MAX];
+        int64_t at_unix_ms = 42, again = 42;
+
+        if (!timestamp_parse(text, len, &at_unix_ms)) {
+                require(at_unix_ms == 42);
+                return;
+        }
+        timestamp_format_ms(at_unix_ms, written, sizeof(written));
+        require(timestamp_parse(written, strlen(written), &again) && again == at_unix_ms);
+        /* The text to the second is the same text. */
+        require(memcmp(written, text, sizeof("2026-07-23T11:25:54") - 1) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         const char *text = (const char *)data;
 
@@ -67,5 +82,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_integers(text, size);
         check_duration(text, size);
         check_duration_from_ms(text, size);
+        check_timestamp(text, size);
         return 0;
 }

@@ -12,12 +12,6 @@
 
 enum { PODS = 16, WORKLOADS = 3, OP_BYTES = 6, MINUTE_MS = 60000 };
 
-#define PROPERTY(holds)                                                                            \
-        do {                                                                                       \
-                if (!(holds))                                                                      \
-                        abort();                                                                   \
-        } while (0)
-
 static const double amounts[] = {0, 0.001, 0.1, 1, 2.5, 64, 10000};
 
 struct bound_pod {
@@ -107,16 +101,16 @@ static void check(const struct world *world) {
         for (size_t i = 0; i < world->node.pod_count; i++)
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                         const struct tracked_pod *pod = &world->node.pods[i];
-                        PROPERTY(isfinite(pod->used[r]) && pod->used[r] >= 0);
-                        PROPERTY(isfinite(pod->variance[r]) && pod->variance[r] >= 0);
+                        require(isfinite(pod->used[r]) && pod->used[r] >= 0);
+                        require(isfinite(pod->variance[r]) && pod->variance[r] >= 0);
                         if (pod->gone_unix_ms == TRACKED_NEVER)
                                 used.of[r] += (double)pod->used[r];
                 }
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 double ratio = tracked_node_usage_ratio(&world->node, r, &world->cluster);
-                PROPERTY(isfinite(ratio) && ratio >= 0);
-                PROPERTY(world->node.base.of[r] >= 0 && world->node.base_variance.of[r] >= 0);
-                PROPERTY(fabs(used.of[r] - world->node.pods_used.of[r]) <= 1e-3 * (1 + used.of[r]));
+                require(isfinite(ratio) && ratio >= 0);
+                require(world->node.base.of[r] >= 0 && world->node.base_variance.of[r] >= 0);
+                require(fabs(used.of[r] - world->node.pods_used.of[r]) <= 1e-3 * (1 + used.of[r]));
         }
 }
 

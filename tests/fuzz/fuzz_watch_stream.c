@@ -26,12 +26,9 @@ static bool note(void *userdata, const struct watch_event *event) {
         json_auto_t *object = json_loadb(event->object, event->object_bytes, JSON_ALLOW_NUL,
                                          &error);
 
-        if (!event->resource_version && event->type != WATCH_ERROR)
-                abort();
-        if (!object && !is_beyond_jansson(&error))
-                abort();
-        if (object && !json_is_object(object))
-                abort();
+        require(event->resource_version || event->type == WATCH_ERROR);
+        require(object || is_beyond_jansson(&error));
+        require(!object || json_is_object(object));
         (void)buf_printf(userdata, "%s %s ", watch_event_type_name(event->type),
                          event->resource_version ? event->resource_version : "");
         (void)buf_append(userdata, event->object, event->object_bytes);
@@ -69,9 +66,8 @@ static void compare(const struct proto_message *message, const char *text, size_
         watch_stream_init(&stream, message, LINE_MAX_BYTES, note, &whole);
         int r = watch_stream_feed(&stream, text, len);
         watch_stream_done(&stream);
-        if (decode(message, text, len, seed, &pieces) != r || whole.len != pieces.len ||
-            (whole.len > 0 && memcmp(whole.data, pieces.data, whole.len) != 0))
-                abort();
+        require(decode(message, text, len, seed, &pieces) == r && whole.len == pieces.len &&
+                (whole.len == 0 || memcmp(whole.data, pieces.data, whole.len) == 0));
         buf_done(&whole);
         buf_done(&pieces);
 }

@@ -7,18 +7,6 @@
 #include "base/mem.h"
 #include "tests/unit/fixture/last_words.h"
 
-TEST(copies) {
-        _cleanup_(freep) char *text = xstrdup("text");
-        _cleanup_(freep) char *bytes = xmemdup0("a\0b", 3);
-        _cleanup_(freep) char *nothing = xmemdup0(NULL, 0);
-        _cleanup_(freep) char *formatted = xasprintf("%s-%d", "node", 7);
-
-        assert_string_equal(text, "text");
-        assert_memory_equal(bytes, "a\0b", 4);
-        assert_string_equal(nothing, "");
-        assert_string_equal(formatted, "node-7");
-}
-
 TEST(nothing_is_something) {
         _cleanup_(freep) void *a = xmalloc(0), *b = xcalloc(0, 8), *c = xrealloc(NULL, 0);
         _cleanup_(freep) void *d = xcalloc(8, 0);
@@ -56,12 +44,4 @@ TEST(exhaustion_aborts) {
         log_set(LOG_LEVEL_INFO, LOG_FORMAT_JSON);
         check_aborts(exhaust_by_calling, "{\"level\":\"error\",\"msg\":\"out of memory\"}\n");
         log_set(LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT);
-}
-
-TEST(take_ptr) {
-        char *owner = xstrdup("moved");
-        _cleanup_(freep) char *heir = TAKE_PTR(owner);
-
-        assert_null(owner);
-        assert_string_equal(heir, "moved");
 }

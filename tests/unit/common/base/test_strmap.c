@@ -65,21 +65,6 @@ TEST(against_model) {
         assert_true(map.cap <= 2048); /* 600 keys at most: deleted places are taken again */
 }
 
-TEST(put_and_remove_forever) {
-        _cleanup_(strmap_done) struct strmap map = STRMAP_NULL;
-        int value = 0;
-
-        for (int i = 0; i < 10000; i++) {
-                char key[32];
-                int len = snprintf(key, sizeof(key), "pod-%d", i);
-                assert_null(strmap_put(&map, key, (size_t)len, &value));
-                assert_ptr_equal(strmap_remove(&map, key, (size_t)len), &value);
-                check_invariants(&map);
-        }
-        assert_int_equal(map.len, 0);
-        assert_int_equal(map.cap, 16);
-}
-
 TEST(keys_are_bytes) {
         _cleanup_(strmap_done) struct strmap map = STRMAP_NULL;
         int a = 0, b = 0, c = 0;
@@ -98,17 +83,6 @@ TEST(keys_are_bytes) {
         key[0] = 'g'; /* the map has its own copy */
         assert_ptr_equal(strmap_get(&map, "same", 4), &a);
         assert_null(strmap_get(&map, "game", 4));
-}
-
-TEST(empty) {
-        struct strmap map = STRMAP_NULL;
-        size_t position = 0;
-
-        assert_null(strmap_get(&map, "a", 1));
-        assert_null(strmap_remove(&map, "a", 1));
-        assert_null(strmap_next(&map, &position));
-        strmap_done(&map);
-        strmap_done(&map);
 }
 
 TEST(remove_while_iterating) {

@@ -46,15 +46,6 @@ TEST(parse) {
         }
 }
 
-/* Text that ends in a bracket must not be read past its length. */
-TEST(parse_is_bounded) {
-        struct error err = ERROR_NULL;
-        json_auto_t *json = NULL;
-
-        assert_int_equal(json_parse("[1]]", 3, &json, &err), 0);
-        assert_int_equal(json_array_size(json), 1);
-}
-
 /* jansson skips NUL bytes between tokens, so that "17 NUL" would be good JSON. */
 TEST(raw_nul) {
         static const struct {
@@ -75,17 +66,6 @@ TEST(raw_nul) {
                 assert_null(json);
                 assert_string_equal(err.msg, rows[i].msg);
         }
-}
-
-TEST(deep) {
-        char text[10000];
-        struct error err = ERROR_NULL;
-        json_t *json = NULL;
-
-        memset(text, '[', sizeof(text));
-        assert_int_equal(json_parse(text, sizeof(text), &json, &err), -EINVAL);
-        assert_null(json);
-        assert_non_null(strstr(err.msg, "maximum parsing depth"));
 }
 
 TEST(at) {

@@ -172,28 +172,3 @@ TEST(ceiling) {
         for (size_t max_bytes = 0; max_bytes < strlen("{\"time\":null}"); max_bytes++)
                 assert_null(convert("\x22\x00", 2, max_bytes));
 }
-
-/* What the tests' encoder writes of an object is read as that object, whatever stands between. */
-TEST(encoder) {
-        static const char text[] =
-                "{\"text\":\"t\",\"flag\":true,\"number\":-5,\"time\":\"2026-07-23T11:25:54Z\","
-                "\"part\":{\"name\":\"p\",\"n\":1},\"parts\":[{\"n\":2},{\"name\":\"q\"}],\"all\":"
-                "{\"a\":\"1\",\"b\":\"2\"},\"some\":{\"cpu\":\"3\"},\"amounts\":{\"memory\":\"1Gi"
-                "\"},\"picked\":[{\"name\":\"memory\",\"n\":3}]}";
-        json_auto_t *object = json_loads(text, 0, NULL);
-
-        for (int i = 0; i < 1000; i++) {
-                struct buf data = BUF_INIT(PROTO_TEST_MAX_BYTES);
-                proto_put_object(&data, &whole, object);
-                char *json = convert(data.data, data.len, 1 << 10);
-                assert_non_null(json);
-                json_auto_t *read = json_loads(json, 0, NULL);
-                assert_true(json_equal(read, object));
-                /* cut anywhere it is refused, or has less */
-                size_t cut = (size_t)random_below((int64_t)data.len);
-                char *part_json = convert(data.data, cut, 1 << 10);
-                free(part_json);
-                free(json);
-                buf_done(&data);
-        }
-}

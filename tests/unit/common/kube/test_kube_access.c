@@ -6,6 +6,7 @@
 #include "credential_files.h"
 #include "kube/kube_access.h"
 #include "kube/secret.h"
+#include "tests/unit/fixture/captured_log.h"
 
 static struct kube_access *load(const struct kube_access_options *options) {
         struct kube_access *config = NULL;
@@ -123,7 +124,8 @@ TEST_BETWEEN(servers, set_up, tear_down) {
         }
 }
 
-/* Over plain http credentials reach the loopback and nobody else. */
+/* Over plain http credentials reach the loopback and nobody else; the log says of whom they are
+ * held back. */
 TEST_BETWEEN(plain_http, set_up, tear_down) {
         static const struct {
                 const char *master;
@@ -145,15 +147,28 @@ TEST_BETWEEN(plain_http, set_up, tear_down) {
                 {"http://[localhost]", false},
                 {"http://localhost-localhost-localhost-localhost-localhost", false},
         };
-        _cleanup_(freep) char *text = document(SERVER, "token: t");
-        _cleanup_(freep) char *path = write_file("config", text);
+        static const struct {
+                const char *user;
+                bool has_secret;
+        } users[] = {{"token: t", true}, {"tokenFile: token", true}, {"", false}};
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct kube_access *config = load(&(struct kube_access_options){
-                        .kubeconfig = path, .master = rows[i].master});
+        put_file("token", "t");
+        for (size_t i = 0; i < ARRAY_LEN(rows) * ARRAY_LEN(users); i++) {
+                const char *user = users[i / ARRAY_LEN(rows)].user;
+                const char *master = rows[i % ARRAY_LEN(rows)].master;
+                bool has_secret = users[i / ARRAY_LEN(rows)].has_secret;
+                bool is_sent = has_secret && rows[i % ARRAY_LEN(rows)].is_sent;
+                _cleanup_(freep) char *text = document(SERVER, user);
+                _cleanup_(freep) char *path = write_file("config", text);
+
+                capture_begin();
+                struct kube_access *config = load(
+                        &(struct kube_access_options){.kubeconfig = path, .master = master});
                 struct kube_credentials credentials = kube_access_credentials(config, 0);
-                if ((credentials.bearer != NULL) != rows[i].is_sent)
-                        fail_msg("%s", rows[i].master);
+                _cleanup_(freep) char *said = capture_end();
+                bool is_told = strstr(said, "not sending credentials over plain HTTP");
+                if ((credentials.bearer != NULL) != is_sent || is_told != (has_secret && !is_sent))
+                        fail_msg("%s, %s: '%s'", master, user, said);
                 kube_access_free(config);
         }
 }

@@ -84,6 +84,25 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
         loop_stop(f->rig.loop);
 }
 
+/* Starts a call of which resource, path and end are the usual ones. */
+static struct kube_call *begin(struct fixture *f, struct kube_request request) {
+        request.path = request.path ? request.path : "/x";
+        request.resource = "nodes";
+        request.on_done = on_done;
+        request.userdata = f;
+        return kube_start(f->rig.api, &request);
+}
+
+static void call(struct fixture *f, struct kube_request request) {
+        (void)begin(f, request);
+        loop_run(f->rig.loop);
+}
+
+/* The server's next answer. @response: owned */
+static void answer(struct fixture *f, char *response) {
+        scripted_add(&f->rig.server, (struct scripted_reply){.response = response});
+}
+
 static bool on_data(void *userdata, const char *data, size_t len) {
         struct fixture *f = userdata;
 
@@ -179,14 +198,8 @@ TEST(outcomes) {
                         scripted_add(&f.rig.server, (struct scripted_reply){.response = response});
                 }
                 start(&f, NULL);
-                (void)kube_start(f.rig.api,
-                                 &(struct kube_request){.method = rows[i].method,
-                                                        .path = "/x",
-                                                        .resource = "nodes",
-                                                        .max_retries = rows[i].max_retries,
-                                                        .on_done = on_done,
-                                                        .userdata = &f});
-                loop_run(f.rig.loop);
+                call(&f, (struct kube_request){.method = rows[i].method,
+                                               .max_retries = rows[i].max_retries});
                 if (f.done != 1 || f.answer.outcome != rows[i].outcome ||
                     f.answer.status != rows[i].status || atomic_load(&f.rig.server.served) != steps)
                         fail_msg("row %zu: done %u, %s, status %d, %zu of %zu served (%s)", i,
@@ -217,19 +230,13 @@ TEST(request_on_the_wire) {
                                 .response = i ? scripted_http(200, "", "{}")
                                               : scripted_http(503, "Retry-After: 0\r\n", "")});
         start(&f, NULL);
-        (void)kube_start(f.rig.api, &(struct kube_request){
-                                            .method = "PATCH",
-                                            .path = "/api/v1/nodes/a?fieldManager=x",
-                                            .resource = "nodes",
-                                            .accept = KUBE_ACCEPT_METADATA,
-                                            .content_type = "application/merge-patch+json",
-                                            .body = body,
-                                            .body_bytes = sizeof(body) - 1,
-                                            .max_retries = 1,
-                                            .on_done = on_done,
-                                            .userdata = &f,
-                                    });
-        loop_run(f.rig.loop);
+        call(&f, (struct kube_request){.method = "PATCH",
+                                       .path = "/api/v1/nodes/a?fieldManager=x",
+                                       .accept = KUBE_ACCEPT_METADATA,
+                                       .content_type = "application/merge-patch+json",
+                                       .body = body,
+                                       .body_bytes = sizeof(body) - 1,
+                                       .max_retries = 1});
         assert_int_equal(f.answer.outcome, KUBE_OK);
         assert_true(request_count(&f, "PATCH", "503") == 1);
         assert_true(request_count(&f, "PATCH", "200") == 1);
@@ -242,17 +249,11 @@ TEST(clock) {
         static const char *const dates[] = {"", "Date: Thu, 01 Jan 1970 00:00:10 GMT\r\n", ""};
 
         for (size_t i = 0; i < ARRAY_LEN(dates); i++)
-                scripted_add(&f.rig.server, (struct scripted_reply){.response = scripted_http(
-                                                                            200, dates[i], "{}")});
+                answer(&f, scripted_http(200, dates[i], "{}"));
         start(&f, NULL);
         for (size_t i = 0; i < ARRAY_LEN(dates); i++) {
                 int64_t before_unix_ms = clock_wall_unix_ms();
-                (void)kube_start(f.rig.api, &(struct kube_request){.method = "GET",
-                                                                   .path = "/version",
-                                                                   .resource = "nodes",
-                                                                   .on_done = on_done,
-                                                                   .userdata = &f});
-                loop_run(f.rig.loop);
+                call(&f, (struct kube_request){.method = "GET", .path = "/version"});
                 int64_t ahead_ms = kube_api_clock_ahead_ms(f.rig.api);
                 if (i == 0)
                         assert_int_equal(ahead_ms, 0);
@@ -285,14 +286,7 @@ TEST(rotated_token) {
                      (struct scripted_reply){.expect = {"\r\nAuthorization: Bearer new-token\r\n"},
                                              .response = scripted_http(200, "", "{}")});
         start(&f, " old-token \n");
-        (void)kube_start(f.rig.api, &(struct kube_request){.method = "POST",
-                                                           .path = "/x",
-                                                           .resource = "nodes",
-                                                           .body = "{}",
-                                                           .body_bytes = 2,
-                                                           .on_done = on_done,
-                                                           .userdata = &f});
-        loop_run(f.rig.loop);
+        call(&f, (struct kube_request){.method = "POST", .body = "{}", .body_bytes = 2});
         assert_int_equal(f.answer.outcome, KUBE_OK);
         stop(&f);
 }
@@ -300,17 +294,9 @@ TEST(rotated_token) {
 TEST(ceiling) {
         struct fixture f = {0};
 
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.response = scripted_http(200, "", "12345678901")});
+        answer(&f, scripted_http(200, "", "12345678901"));
         start(&f, NULL);
-        (void)kube_start(f.rig.api, &(struct kube_request){.method = "GET",
-                                                           .path = "/x",
-                                                           .resource = "nodes",
-                                                           .max_body_bytes = 10,
-                                                           .max_retries = 3,
-                                                           .on_done = on_done,
-                                                           .userdata = &f});
-        loop_run(f.rig.loop);
+        call(&f, (struct kube_request){.method = "GET", .max_body_bytes = 10, .max_retries = 3});
         assert_int_equal(f.answer.outcome, KUBE_BAD_ANSWER);
         assert_int_equal(f.answer.failure, HTTP_TOO_LARGE);
         assert_true(request_count(&f, "GET", "too_large") == 1);
@@ -320,44 +306,34 @@ TEST(ceiling) {
 TEST(stream) {
         struct fixture f = {0};
         struct kube_request request = {.method = "GET",
-                                       .path = "/x",
-                                       .resource = "nodes",
                                        .timeout_ms = DEADLINE_MS,
                                        .max_body_bytes = SIZE_MAX >> 8,
                                        .max_retries = 3,
-                                       .on_data = on_data,
-                                       .on_done = on_done,
-                                       .userdata = &f};
+                                       .on_data = on_data};
 
         scripted_add(&f.rig.server,
                      (struct scripted_reply){.response = scripted_stream("12345"), .drips = true});
         /* broken off behind the first piece: what has been read cannot be asked for again */
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.response = scripted_chunk("12345", false)});
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.response = scripted_http(403, "", "no")});
-        scripted_add(&f.rig.server, (struct scripted_reply){.response = scripted_http(200, PAGE)});
+        answer(&f, scripted_chunk("12345", false));
+        answer(&f, scripted_http(403, "", "no"));
+        answer(&f, scripted_http(200, PAGE));
         start(&f, NULL);
-        (void)kube_start(f.rig.api, &request);
-        loop_run(f.rig.loop);
+        call(&f, request);
         assert_int_equal(f.answer.outcome, KUBE_OK);
         assert_int_equal(f.streamed_bytes, 5);
         assert_string_equal(f.body, "");
         assert_int_equal(f.answer.body_bytes, 0);
 
-        (void)kube_start(f.rig.api, &request);
-        loop_run(f.rig.loop);
+        call(&f, request);
         assert_int_equal(f.answer.outcome, KUBE_UNAVAILABLE);
         assert_int_equal(f.answer.failure, HTTP_RESET);
         assert_int_equal(f.streamed_bytes, 10);
 
-        (void)kube_start(f.rig.api, &request);
-        loop_run(f.rig.loop);
+        call(&f, request);
         assert_int_equal(f.answer.outcome, KUBE_FORBIDDEN);
         assert_int_equal(f.streamed_bytes, 10);
 
-        (void)kube_start(f.rig.api, &request);
-        loop_run(f.rig.loop);
+        call(&f, request);
         assert_int_equal(f.answer.outcome, KUBE_BAD_ANSWER);
         assert_non_null(strstr(f.answer.err.msg, "200 with text/html"));
         assert_int_equal(f.streamed_bytes, 10);
@@ -372,31 +348,25 @@ static void stop_loop(void *userdata) {
 TEST(free_under_way) {
         struct fixture f = {0};
         struct loop_timer timer = {0};
-        struct kube_request request = {.method = "GET",
-                                       .path = "/x",
-                                       .max_retries = 3,
-                                       .on_done = on_done,
-                                       .userdata = &f};
+        struct kube_request request = {.method = "GET", .max_retries = 3};
 
-        scripted_add(
-                &f.rig.server,
-                (struct scripted_reply){.response = scripted_http(503, "Retry-After: 60\r\n", "")});
+        answer(&f, scripted_http(503, "Retry-After: 60\r\n", ""));
         scripted_add(
                 &f.rig.server,
                 (struct scripted_reply){.response = xstrdup("HTTP/1.1 200 OK\r\n"), .holds = true});
         start(&f, NULL);
-        (void)kube_start(f.rig.api, &request);
+        (void)begin(&f, request);
         while (atomic_load(&f.rig.server.served) < 1) {
                 loop_timer_arm(f.rig.loop, &timer, clock_mono_ms() + 5, stop_loop, &f);
                 loop_run(f.rig.loop);
         }
-        (void)kube_start(f.rig.api, &request);
+        (void)begin(&f, request);
         while (atomic_load(&f.rig.server.served) < 2) {
                 loop_timer_arm(f.rig.loop, &timer, clock_mono_ms() + 5, stop_loop, &f);
                 loop_run(f.rig.loop);
         }
-        struct kube_call *cancelled = kube_start(f.rig.api, &request);
-        (void)kube_start(f.rig.api, &request);
+        struct kube_call *cancelled = begin(&f, request);
+        (void)begin(&f, request);
         kube_cancel(cancelled);
         kube_cancel(NULL);
         stop(&f);
@@ -410,6 +380,7 @@ TEST(path) {
                 {NULL, NULL, "", "/api/v1/pods"},
                 {"d", NULL, "?limit=1", "/api/v1/namespaces/d/pods?limit=1"},
                 {"../x", "a b", "/binding", "/api/v1/namespaces/..%2Fx/pods/a%20b/binding"},
+                {"A!=,9~", "\xc3\xa9", "", "/api/v1/namespaces/A%21%3D%2C9~/pods/%C3%A9"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -417,12 +388,6 @@ TEST(path) {
                                                         rows[i].name, rows[i].suffix);
                 assert_string_equal(path, rows[i].path);
         }
-}
-
-TEST(escape) {
-        char *escaped = kube_escape("spec.nodeName!=,a/b c~\xc3\xa9");
-        assert_string_equal(escaped, "spec.nodeName%21%3D%2Ca%2Fb%20c~%C3%A9");
-        free(escaped);
 }
 
 /* What is given up at a certain time: not begun after it, not repeated after it, cut at it. */
@@ -444,16 +409,11 @@ TEST(give_up) {
                                                              .holds = true});
                 start(&f, NULL);
                 int64_t begin_mono_ms = clock_mono_ms();
-                (void)kube_start(
-                        f.rig.api,
-                        &(struct kube_request){.method = "PATCH",
-                                               .path = "/x",
-                                               .resource = "nodes",
-                                               .max_retries = 3,
-                                               .give_up_mono_ms = loop_now_mono_ms(f.rig.loop) +
-                                                                  rows[i].give_up_after_ms,
-                                               .on_done = on_done,
-                                               .userdata = &f});
+                (void)begin(&f,
+                            (struct kube_request){.method = "PATCH",
+                                                  .max_retries = 3,
+                                                  .give_up_mono_ms = loop_now_mono_ms(f.rig.loop) +
+                                                                     rows[i].give_up_after_ms});
                 assert_int_equal(f.done, 0);
                 loop_run(f.rig.loop);
                 assert_int_equal(f.done, 1);
@@ -475,17 +435,11 @@ TEST(fence) {
         int64_t until_mono_ms = INT64_MAX;
         struct loop_timer timer = {0};
 
-        scripted_add(
-                &f.rig.server,
-                (struct scripted_reply){.response = scripted_http(429, "Retry-After: 1\r\n", "")});
+        answer(&f, scripted_http(429, "Retry-After: 1\r\n", ""));
         start(&f, NULL);
-        (void)kube_start(f.rig.api, &(struct kube_request){.method = "PATCH",
-                                                           .path = "/x",
-                                                           .resource = "nodes",
-                                                           .max_retries = 3,
-                                                           .fence = {until, &until_mono_ms},
-                                                           .on_done = on_done,
-                                                           .userdata = &f});
+        (void)begin(&f, (struct kube_request){.method = "PATCH",
+                                              .max_retries = 3,
+                                              .fence = {until, &until_mono_ms}});
         while (request_count(&f, "PATCH", "429") == 0 && !f.is_late) {
                 loop_timer_arm(f.rig.loop, &timer, clock_mono_ms() + 5, stop_loop, &f);
                 loop_run(f.rig.loop);

@@ -213,32 +213,6 @@ TEST(lose) {
         }
 }
 
-/* Days forward and back are nothing to a leader, nor to a standby. */
-TEST(wall_clock_steps) {
-        struct fixture f = {.wanted_log = "lead 0;"}, standby = {.wanted_log = ""};
-        static const struct step script[] = {
-                ACQUIRE,
-                {{PUT}, 200, HELD("me", "2")},
-                {{PUT}, 200, HELD("me", "3")},
-                {{NULL}},
-        };
-        static const struct step standby_script[] = {
-                {{GET}, 200, HELD("other", "1")},
-                {{GET}, 200, HELD("other", "1")},
-                {{GET}, 200, HELD("other", "1")},
-                {{NULL}},
-        };
-        static const struct clock_step clock[] = {{2, 2, 86400}, {3, 2, -200000}, {0}};
-        static const struct clock_step standby_clock[] = {{1, 2, 86400}, {2, 2, -200000}, {0}};
-
-        elect(&f, script, clock);
-        assert_true(lease_is_leading(lease));
-        end(&f);
-        elect(&standby, standby_script, standby_clock);
-        assert_string_equal(lease_leader(lease), "other");
-        end(&standby);
-}
-
 /* What is first read, and what is asked for then: a write that takes the Lease, or nothing. */
 TEST(hostile_specs) {
 #define SPEC(fields) "{" META("1") ",\"spec\":{" fields "}}"

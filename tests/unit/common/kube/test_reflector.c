@@ -1,39 +1,8 @@
 /* List and watch against a server that answers from a script. */
 #include "tests/unit/fixture/test.h"
 
-#include <errno.h>
-
-#include "codec/json.h"
-#include "kube/list_page.h"
 #include "kube/watch_stream.h"
-#include "tests/unit/fixture/reflector_fixture.h"
-
-#define OBJECT(name, version)                                                                      \
-        "{\"metadata\":{\"name\":\"" name "\",\"uid\":\"u-" name                                   \
-        "\",\"resourceVersion\":\"" version "\"}}"
-#define EVENT(type, name, version) "{\"type\":\"" type "\",\"object\":" OBJECT(name, version) "}\n"
-#define BOOKMARK(version)                                                                          \
-        "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"" version "\"}}}"  \
-        "\n"
-#define EXPIRED                                                                                    \
-        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,"                        \
-        "\"reason\":\"Expired\",\"message\":\"too old resource version\"}}\n"
-#define LIST(version, next, items)                                                                 \
-        "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"" version                      \
-        "\",\"continue\":\"" next "\"},\"items\":[" items "]}"
-
-static void on_event(void *userdata, enum reflector_event event, const json_t *object) {
-        struct fixture *f = userdata;
-        const char *name = json_string_at(object, "metadata", "name", NULL);
-        const char *uid = json_string_at(object, "metadata", "uid", NULL);
-
-        assert_non_null(name);
-        (void)buf_printf(&f->log, "%c %s", event == REFLECTOR_DELETED ? '-' : '+', name);
-        /* only where it is not the usual one */
-        if (uid && (strncmp(uid, "u-", 2) != 0 || strcmp(uid + 2, name) != 0))
-                (void)buf_printf(&f->log, "/%s", uid);
-        (void)buf_putc(&f->log, ';');
-}
+#include "reflected_nodes.h"
 
 static void on_synced(void *userdata, size_t count) {
         struct fixture *f = userdata;
@@ -63,14 +32,8 @@ static void reflect(struct fixture *f, const struct reflector_spec *wish) {
         struct reflector_spec spec = *wish;
 
         start(f);
-        spec.name = "nodes";
-        spec.path = "/api/v1/nodes";
-        if (!spec.on_text)
-                spec.on_event = on_event;
         spec.on_synced = on_synced;
-        spec.first_pause_ms = 2;
-        spec.userdata = f;
-        f->reflector = reflector_new(f->rig.loop, f->rig.api, f->rig.metrics, &spec);
+        begin_reflecting(f, &spec);
         run(f);
 }
 
@@ -79,29 +42,13 @@ static double objects(struct fixture *f) {
                 metrics_gauge(f->rig.metrics, "plimsoll_objects", "", LABELS("resource", "nodes")));
 }
 
-static double ignored(struct fixture *f) {
+static double events(struct fixture *f, const char *type) {
         return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_watch_events_total", "",
-                                             LABELS("resource", "nodes", "type", "ignored")));
-}
-
-static void list(struct fixture *f, const char *body) {
-        answer(f, "GET /api/v1/nodes?limit=", scripted_http(200, "", body), false);
-}
-
-/* The last step: a watch from @version that stays open. */
-static void hold(struct fixture *f, const char *version) {
-        static char expect[8][64];
-        static size_t next;
-        char *text = expect[next++ % 8];
-
-        (void)snprintf(text, sizeof(expect[0]), "watch=1&resourceVersion=%s&", version);
-        answer(f, text, scripted_stream(""), true);
+                                             LABELS("resource", "nodes", "type", type)));
 }
 
 TEST(pages_then_events) {
-        struct fixture f = {
-                .wanted_log = "+ a;+ b;=2;+ c;+ a;- b;",
-        };
+        struct fixture f = {.wanted_log = "+ a;+ b;=2;+ c;+ a;- b;"};
 
         scripted_add(&f.rig.server,
                      (struct scripted_reply){
@@ -122,53 +69,225 @@ TEST(pages_then_events) {
                                 "MODIFIED", "a", "12") EVENT("DELETED", "b", "13") BOOKMARK("20")),
                         .drips = true});
         /* the bookmark's version is where the next watch goes on */
-        hold(&f, "20");
+        answer(&f, WATCH("20"), scripted_stream(""), true);
         reflect(&f,
                 &(struct reflector_spec){.metadata_only = true, .label_selector = "role=worker"});
         assert_true(reflector_is_synced(f.reflector));
         assert_true(restarts(&f, "short") == 1);
         assert_true(objects(&f) == 2);
-        assert_true(metrics_value(
-                            metrics_counter(f.rig.metrics, "plimsoll_watch_events_total", "",
-                                            LABELS("resource", "nodes", "type", "BOOKMARK"))) == 1);
+        assert_true(events(&f, "BOOKMARK") == 1);
         stop(&f);
 }
 
-/* What was deleted while nobody watched is reported after the relist; so is what came back with
- * another uid. */
-TEST(expired_event) {
-        struct fixture f = {.wanted_log = "+ a;+ b;+ c;=3;+ a;- c;+ c/u-2;- b;=2;"};
+#define A OBJECT("a", "1")
+#define B OBJECT("b", "2")
+#define UNREADABLE(name, version)                                                                  \
+        "{\"n\":1e999,\"metadata\":{\"name\":\"" name "\",\"uid\":\"u-" name                       \
+        "\",\"resourceVersion\":\"" version "\"}}"
 
-        list(&f, LIST("10", "", OBJECT("a", "1") "," OBJECT("b", "2") "," OBJECT("c", "3")));
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(EXPIRED), false);
-        answer(&f,
-               "limit=100&resourceVersion=10&"
-               "resourceVersionMatch=NotOlderThan ",
-               scripted_http(200, "",
-                             LIST("30", "",
-                                  OBJECT("a", "25") ",{\"metadata\":{\"name\":\"c\","
-                                                    "\"uid\":\"u-2\"}}")),
-               false);
-        hold(&f, "30");
-        reflect(&f, &(struct reflector_spec){0});
-        assert_true(restarts(&f, "expired") == 1);
-        stop(&f);
-}
+static const struct {
+        const char *name, *log;
+        const char *trouble; /* NULL: none is left */
+        struct step steps[12];
+        struct restart restarts[3];
+        double ignored, objects; /* 0: whatever */
+        struct reflector_spec spec;
+} scripts[] = {
+        {"what has changed while nobody watched", "+ a;+ b;+ c;=3;+ a;- c;+ c/u-2;- b;=2;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", A "," B "," OBJECT("c", "3"))},
+                   {WATCH("10"), STREAM, EXPIRED},
+                   {RELIST("10"), 200,
+                    LIST("30", "",
+                         OBJECT("a", "25") ",{\"metadata\":{\"name\":\"c\",\"uid\":\"u-2\"}}")},
+                   {WATCH("30"), STREAM_OPEN, ""}},
+         .restarts = {{"expired", 1}}},
+        /* The same by HTTP status, from servers that have no newer state either. */
+        {"no newer state: 410", "+ a;=1;+ b;- a;=1;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", A)},
+                   {WATCH("10"), 410, "{}"},
+                   {RELIST("10"), 410, "{}"},
+                   {FIRST_LIST, 200, LIST("30", "", B)},
+                   {WATCH("30"), STREAM_OPEN, ""}}},
+        {"no newer state: 504", "+ a;=1;+ b;- a;=1;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", A)},
+                   {WATCH("10"), 410, "{}"},
+                   {RELIST("10"), 504, "{}"},
+                   {FIRST_LIST, 200, LIST("30", "", B)},
+                   {WATCH("30"), STREAM_OPEN, ""}}},
+        {"no newer state: 400", "+ a;=1;+ b;- a;=1;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", A)},
+                   {WATCH("10"), 410, "{}"},
+                   {RELIST("10"), 400, "{}"},
+                   {FIRST_LIST, 200, LIST("30", "", B)},
+                   {WATCH("30"), STREAM_OPEN, ""}}},
+        /* Only an expired token is a reason for larger pages. */
+        {"a page that fails", "+ a;+ a;=1;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "c", A)},
+                   {"&continue=c ", 500, "{}"},
+                   {FIRST_LIST, 200, LIST("12", "", A)},
+                   {WATCH("12"), STREAM_OPEN, ""}}},
+        /* What it has not shown is not gone. */
+        {"a relist whose second page expires", "+ a;+ b;=2;+ a;+ a;+ b;=2;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", A "," B)},
+                   {WATCH("10"), 410, "{}"},
+                   {RELIST("10"), 200, LIST("20", "c", A)},
+                   {"&continue=c ", 410, "{}"},
+                   {"&resourceVersion=10&resourceVersionMatch=NotOlderThan ", 200,
+                    LIST("30", "", A "," B)},
+                   {WATCH("30"), STREAM_OPEN, ""}}},
+        {"200 with something else than a list deletes nothing", "+ a;=1;+ a;=1;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", A)},
+                   {WATCH("10"), STREAM, EXPIRED},
+                   {RELIST("10"), 200,
+                    "{\"kind\":\"Status\",\"metadata\":{},\"status\":\"Success\"}"},
+                   {RELIST("10"), 200, "{}"},
+                   {RELIST("10"), 200, LIST("12", "", A)},
+                   {WATCH("12"), STREAM_OPEN, ""}}},
+        {"a list that is forbidden", "", "list: 403 nodes is forbidden",
+         .steps = {{FIRST_LIST, 403, "{\"message\":\"nodes is forbidden: no list\"}"},
+                   {FIRST_LIST, STREAM_OPEN, ""}}},
+        /* An API server that has just started answers so, until it has read the roles. */
+        {"a list that is forbidden for a moment", "+ a;=1;",
+         .steps = {{FIRST_LIST, 403, "{}"},
+                   {FIRST_LIST, 200, LIST("10", "", A)},
+                   {WATCH("10"), STREAM_OPEN, ""}}},
+        /* What a list says is no trouble any more when a list is complete. */
+        {"watch and list are refused alike", "=0;=0;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", "")},
+                   {WATCH("10"), 400, "{}"},
+                   {RELIST("10"), 400, "{}"},
+                   {FIRST_LIST, 400, "{}"},
+                   {FIRST_LIST, 200, LIST("20", "", "")},
+                   {WATCH("20"), RAW_OPEN, ""}},
+         .restarts = {{"invalid", 1}}},
+        {"freed while the list is on its way", "", "list: not complete yet",
+         .steps = {{FIRST_LIST, RAW_OPEN, "HTTP/1.1 200 OK\r\n"}}},
+        {"a watch that breaks in a line goes on behind the last whole one", "=0;+ a;+ b;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", "")},
+                   {WATCH("10"), CHUNK_CUT,
+                    EVENT("ADDED", "a", "11") "{\"type\":\"ADDED\",\"object\":{\"m"},
+                   {WATCH("11"), STREAM_OPEN, EVENT("ADDED", "b", "12")}},
+         .restarts = {{"reset", 1}}},
+        /* Some headers are none. */
+        {"a server that says nothing shows nothing", "=0;", "no response within 300 ms",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", "")},
+                   {WATCH("10"), RAW_OPEN, ""},
+                   {WATCH("10"), RAW_OPEN, "HTTP/1.1 200 OK\r\n"},
+                   {WATCH("10"), RAW_OPEN, "HTTP/1.1 103 Hints\r\n\r\n"},
+                   {WATCH("10"), RAW_OPEN, ""}},
+         .spec = {.watch_answer_ms = 300}},
+        /* It is skipped by listing. A list does not show that watches are good again. */
+        {"an event that cannot be read", "+ a;=1;+ b;+ a;+ b;+ c;=3;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", A)},
+                   {WATCH("10"), STREAM, EVENT("ADDED", "b", "11") "{\"type\":\"ADDED\"}\n"},
+                   {WATCH("11"), STREAM, "<html>\n"},
+                   {WATCH("11"), STREAM, "<html>\n"},
+                   {WATCH("11"), STREAM, "<html>\n"},
+                   {ANY_LIST, 200, LIST("20", "", A "," B "," OBJECT("c", "3"))},
+                   {WATCH("20"), STREAM_OPEN, BOOKMARK("21")}},
+         .restarts = {{"malformed", 4}}},
+        /* Lists go on, each after a pause; that no watch can be opened is reported. */
+        {"a version that is always too old", "=0;=0;=0;=0;", "watch: 410 ",
+         .steps = {{ANY_LIST, 200, LIST("10", "", "")},
+                   {WATCH("10"), STREAM, EXPIRED},
+                   {ANY_LIST, 200, LIST("10", "", "")},
+                   {WATCH("10"), 410, "{}"},
+                   {ANY_LIST, 200, LIST("10", "", "")},
+                   {WATCH("10"), STREAM, EXPIRED},
+                   {ANY_LIST, 200, LIST("10", "", "")},
+                   {WATCH("10"), 410, "{}"},
+                   {ANY_LIST, RAW_OPEN, ""}},
+         .restarts = {{"expired", 4}}},
+        /* Two in a row are nothing, nor are more with an event between. */
+        {"watches that end before anything comes", "=0;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", "")},
+                   {WATCH("10"), STREAM, ""},
+                   {WATCH("10"), STREAM, ""},
+                   {WATCH("10"), STREAM, BOOKMARK("11")},
+                   {WATCH("11"), STREAM, ""},
+                   {WATCH("11"), 429, "Too many requests"},
+                   {WATCH("11"), CLOSED, NULL},
+                   {WATCH("11"), STREAM_OPEN, BOOKMARK("12")}},
+         .restarts = {{"short", 4}, {"throttled", 1}, {"unavailable", 1}}},
+        /* Three in a row are reported, and each time the list shows what has happened. */
+        {"watches that always end before anything comes", "=0;+ a;=1;- a;=0;",
+         "watch: ended before",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", "")},
+                   {WATCH("10"), STREAM, ""},
+                   {WATCH("10"), STREAM, ""},
+                   {WATCH("10"), STREAM, ""},
+                   {ANY_LIST, 200, LIST("20", "", A)},
+                   {WATCH("20"), STREAM, ""},
+                   {WATCH("20"), STREAM, ""},
+                   {WATCH("20"), STREAM, ""},
+                   {ANY_LIST, 200, LIST("30", "", "")},
+                   {WATCH("30"), RAW_OPEN, ""}},
+         .restarts = {{"short", 6}}},
+        {"objects without a name, with an impossible one, and one too many", "+ a;+ b;=2;- a;+ c;",
+         .steps = {{FIRST_LIST, 200,
+                    LIST("10", "",
+                         A ",{},{\"metadata\":{\"name\":\"\"}},{\"metadata\":{\"name\":"
+                           "7}}," OBJECT("x/y", "1") "," B "," OBJECT("z", "3"))},
+                   {WATCH("10"), STREAM_OPEN,
+                    EVENT("DELETED", "unknown", "11") EVENT("MODIFIED", "z", "12")
+                            EVENT("DELETED", "a", "13") EVENT("ADDED", "c", "14")}},
+         .ignored = 7, .spec = {.max_objects = 2}},
+        /* One object is ignored, not the list. */
+        {"JSON of a kind that jansson has no number for", "+ a;=1;+ b;- a;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", UNREADABLE("x", "1") "," A)},
+                   {WATCH("10"), STREAM_OPEN,
+                    EVENT_OF("ADDED", UNREADABLE("x", "11"))
+                            EVENT_OF("DELETED", UNREADABLE("a", "12")) EVENT("ADDED", "b", "13")
+                                    EVENT_OF("MODIFIED", UNREADABLE("a", "14"))
+                                            EVENT("DELETED", "a", "15")}},
+         .ignored = 4},
+        /* What has left the watch's selector in the meantime is listed all the same. */
+        {"a selector of lists", "[;+ old;+ a;=2;",
+         .steps = {{"?fieldSelector=wide&limit=7 ", 200, LIST("10", "", OBJECT("old", "1") "," A)},
+                   {"?fieldSelector=narrow&watch=1&resourceVersion=10&", STREAM_OPEN, ""}},
+         .spec = {.field_selector = "narrow",
+                  .list_field_selector = "wide",
+                  .page_limit = 7,
+                  .on_text = on_text,
+                  .on_list_begin = on_list_begin}},
+        /* No matter who it is; the owner knows what exists. */
+        {"as text everything is handed on", "[;+ a;[;+ a;+ ?;+ a;=3;* c;+ a;- b;- x;[;+ d;=1;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "c", A)},
+                   {"&continue=c ", 410, "{}"},
+                   {"?limit=400 ", 200, LIST("10", "", A ",{}," A)},
+                   {WATCH("10"), STREAM,
+                    EVENT("ADDED", "c", "11") EVENT("MODIFIED", "a", "12")
+                            EVENT("DELETED", "b", "13") BOOKMARK("20")},
+                   {WATCH("20"), STREAM, EVENT("DELETED", "x", "21") EXPIRED},
+                   {"resourceVersion=21&resourceVersionMatch=NotOlderThan ", 200,
+                    LIST("30", "", OBJECT("d", "25"))},
+                   {WATCH("30"), STREAM_OPEN, ""}},
+         .restarts = {{"expired", 1}}, .objects = 1,
+         .spec = {.on_text = on_text, .on_list_begin = on_list_begin}},
+        {"texts that are deleted more often than they were there", "+ a;=1;- a;- a;- a;* b;* c;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", A)},
+                   {WATCH("10"), STREAM_OPEN,
+                    EVENT("DELETED", "a", "11") EVENT("DELETED", "a", "12")
+                            EVENT("DELETED", "a", "13") EVENT("ADDED", "b", "14")
+                                    EVENT("ADDED", "c", "15")}},
+         .objects = 2, .spec = {.on_text = on_text}},
+};
 
-/* The same by HTTP status, from servers that have no newer state either. */
-TEST(expired_status) {
-        static const int refusals[] = {410, 504, 400};
+TEST(scripts) {
+        for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
+                struct fixture f = {.name = scripts[i].name,
+                                    .wanted_log = scripts[i].log,
+                                    .wanted_trouble = scripts[i].trouble};
+                int64_t start_ms = clock_mono_ms();
 
-        for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
-                struct fixture f = {.wanted_log = "+ a;=1;+ b;- a;=1;"};
-                list(&f, LIST("10", "", OBJECT("a", "1")));
-                answer(&f, "watch=1", scripted_http(410, "", "{}"), false);
-                answer(&f, "resourceVersionMatch=NotOlderThan ",
-                       scripted_http(refusals[i], "", "{}"), false);
-                answer(&f, "GET /api/v1/nodes?limit=100 ",
-                       scripted_http(200, "", LIST("30", "", OBJECT("b", "1"))), false);
-                hold(&f, "30");
-                reflect(&f, &(struct reflector_spec){0});
+                add_steps(&f, scripts[i].steps);
+                reflect(&f, &scripts[i].spec);
+                check_restarts(&f, scripts[i].restarts, ARRAY_LEN(scripts[i].restarts));
+                if (scripts[i].ignored > 0 && events(&f, "ignored") != scripts[i].ignored)
+                        fail_msg("%s: %g ignored", f.name, events(&f, "ignored"));
+                if (scripts[i].objects > 0 && objects(&f) != scripts[i].objects)
+                        fail_msg("%s: %g objects", f.name, objects(&f));
+                assert_true(clock_mono_ms() - start_ms < 10000);
                 stop(&f);
         }
 }
@@ -179,21 +298,20 @@ TEST(expired_continue) {
         static const char *const tries[] = {
                 "?limit=100 ", "?limit=400 ", "?limit=1600 ", "?limit=6400 ", "?limit=10000 ",
         };
+        static const struct step then[] = {
+                {"?limit=10000 ", 200, LIST("12", "", A "," B)},
+                {WATCH("12"), 410, "{}"},
+                {"?limit=10000&resourceVersion=12&", 200, LIST("13", "", A "," B)},
+                {WATCH("13"), STREAM_OPEN, ""},
+                {0},
+        };
         struct fixture f = {.wanted_log = "+ a;+ a;+ a;+ a;+ a;+ a;+ b;=2;+ a;+ b;=2;"};
 
-        for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
-                answer(&f, tries[i], scripted_http(200, "", LIST("10", "c", OBJECT("a", "1"))),
-                       false);
-                answer(&f, "&continue=c ", scripted_http(410, "", "{}"), false);
-        }
-        answer(&f, "?limit=10000 ",
-               scripted_http(200, "", LIST("12", "", OBJECT("a", "1") "," OBJECT("b", "2"))),
-               false);
-        answer(&f, "watch=1", scripted_http(410, "", "{}"), false);
-        answer(&f, "?limit=10000&resourceVersion=12&",
-               scripted_http(200, "", LIST("13", "", OBJECT("a", "1") "," OBJECT("b", "2"))),
-               false);
-        hold(&f, "13");
+        for (size_t i = 0; i < ARRAY_LEN(tries); i++)
+                add_steps(&f, (const struct step[]){{tries[i], 200, LIST("10", "c", A)},
+                                                    {"&continue=c ", 410, "{}"},
+                                                    {0}});
+        add_steps(&f, then);
         reflect(&f, &(struct reflector_spec){0});
         stop(&f);
 }
@@ -211,11 +329,11 @@ TEST(endless_list) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture f = {.wanted_trouble = rows[i].trouble};
+
                 scripted_add_usual(&f.rig.server,
                                    (struct scripted_reply){
                                            .expect = {"GET /api/v1/nodes?limit="},
-                                           .response = scripted_http(
-                                                   200, "", LIST("10", "c", OBJECT("a", "1"))),
+                                           .response = scripted_http(200, "", LIST("10", "c", A)),
                                    });
                 reflect(&f, &(struct reflector_spec){.page_limit = rows[i].limit});
                 assert_false(reflector_is_synced(f.reflector));
@@ -223,299 +341,76 @@ TEST(endless_list) {
         }
 }
 
-/* Pages that had to be made small may be as many as of 50 objects each. */
-TEST(end_of_a_list) {
-        assert_int_equal(list_page_check_end(19999, 1, NULL), 0);
-        assert_int_equal(list_page_check_end(20000, 1, NULL), -E2BIG);
-        assert_int_equal(list_page_check_end(9999, 100, NULL), 0);
-        assert_int_equal(list_page_check_end(10000, 100, NULL), -E2BIG);
-}
-
-/* Only an expired token is a reason for larger pages. */
-TEST(failed_continue) {
-        struct fixture f = {.wanted_log = "+ a;+ a;=1;"};
-
-        answer(&f, "?limit=100 ", scripted_http(200, "", LIST("10", "c", OBJECT("a", "1"))), false);
-        answer(&f, "&continue=c ", scripted_http(500, "", "{}"), false);
-        answer(&f, "?limit=100 ", scripted_http(200, "", LIST("12", "", OBJECT("a", "1"))), false);
-        hold(&f, "12");
-        reflect(&f, &(struct reflector_spec){0});
-        stop(&f);
-}
-
-/* A watch that breaks in the middle of a line goes on behind the last whole one. */
-TEST(cut_line) {
-        struct fixture f = {.wanted_log = "=0;+ a;+ b;"};
-
-        list(&f, LIST("10", "", ""));
-        answer(&f, "watch=1&resourceVersion=10&",
-               scripted_chunk(EVENT("ADDED", "a", "11") "{\"type\":\"ADDED\",\"object\":{\"m",
-                              false),
-               false);
-        answer(&f, "watch=1&resourceVersion=11&", scripted_stream(EVENT("ADDED", "b", "12")), true);
-        reflect(&f, &(struct reflector_spec){0});
-        assert_true(restarts(&f, "reset") == 1);
-        stop(&f);
-}
-
-/* A server that takes the connection and says nothing shows nothing, however long it is so. */
-TEST(silent_watch) {
-        struct fixture f = {.wanted_trouble = "no response within 300 ms", .wanted_log = "=0;"};
-
-        list(&f, LIST("10", "", ""));
-        answer(&f, "watch=1&resourceVersion=10&", xstrdup(""), true);
-        /* Some headers are none. */
-        answer(&f, "watch=1&resourceVersion=10&", xstrdup("HTTP/1.1 200 OK\r\n"), true);
-        answer(&f, "watch=1&resourceVersion=10&", xstrdup("HTTP/1.1 103 Hints\r\n\r\n"), true);
-        answer(&f, "watch=1&resourceVersion=10&", xstrdup(""), true);
-        reflect(&f, &(struct reflector_spec){.watch_answer_ms = 300});
-        assert_true(restarts(&f, "unavailable") >= 1);
-        stop(&f);
-}
-
-/* What the server cannot be asked past is skipped by listing, and nothing is lost or made up. */
-TEST(malformed_events) {
-        struct fixture f = {.wanted_log = "+ a;=1;+ b;+ a;+ b;+ c;=3;"};
-
-        list(&f, LIST("10", "", OBJECT("a", "1")));
-        answer(&f, "watch=1&resourceVersion=10&",
-               scripted_stream(EVENT("ADDED", "b", "11") "{\"type\":\"ADDED\"}\n"), false);
-        for (int i = 0; i < 3; i++)
-                answer(&f, "watch=1&resourceVersion=11&", scripted_stream("<html>\n"), false);
-        list(&f, LIST("20", "", OBJECT("a", "1") "," OBJECT("b", "2") "," OBJECT("c", "3")));
-        /* A list does not show that watches are good again. */
-        answer(&f, "watch=1&resourceVersion=20&", scripted_stream(BOOKMARK("21")), true);
-        reflect(&f, &(struct reflector_spec){0});
-        assert_true(restarts(&f, "malformed") == 4);
-        stop(&f);
-}
-
-/* Lists go on, each after a pause; that no watch can be opened is reported. */
-TEST(endless_410) {
-        struct fixture f = {.wanted_log = "=0;=0;=0;=0;=0;", .wanted_trouble = "watch: 410 "};
-
-        for (int i = 0; i < 5; i++) {
-                list(&f, LIST("10", "", ""));
-                answer(&f, "watch=1",
-                       i % 2 == 0 ? scripted_stream(EXPIRED) : scripted_http(410, "", "{}"), false);
-        }
-        answer(&f, "GET /api/v1/nodes?limit=", xstrdup(""), true);
-        reflect(&f, &(struct reflector_spec){0});
-        assert_true(restarts(&f, "expired") == 5);
-        stop(&f);
+static char *blanks(size_t count) {
+        return xasprintf("%*s", (int)count, "");
 }
 
 TEST(endless_line) {
+        _cleanup_(freep) char *line = blanks(WATCH_LINE_MAX_BYTES + 100);
+        const struct step steps[] = {
+                {FIRST_LIST, 200, LIST("10", "", "")},
+                {WATCH("10"), STREAM, line},
+                {WATCH("10"), STREAM_OPEN, EVENT("ADDED", "a", "11")},
+                {0},
+        };
         struct fixture f = {.wanted_log = "=0;+ a;"};
-        char *line = xmalloc(WATCH_LINE_MAX_BYTES + 100);
 
-        memset(line, ' ', WATCH_LINE_MAX_BYTES + 99);
-        line[WATCH_LINE_MAX_BYTES + 99] = '\0';
-        list(&f, LIST("10", "", ""));
-        answer(&f, "watch=1", scripted_stream(line), false);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(EVENT("ADDED", "a", "11")), true);
+        add_steps(&f, steps);
         reflect(&f, &(struct reflector_spec){0});
         assert_true(restarts(&f, "malformed") == 1);
-        free(line);
-        stop(&f);
-}
-
-/* 200 with something else than a list deletes nothing. */
-TEST(no_list) {
-        struct fixture f = {.wanted_log = "+ a;=1;+ a;=1;"};
-
-        list(&f, LIST("10", "", OBJECT("a", "1")));
-        answer(&f, "watch=1", scripted_stream(EXPIRED), false);
-        list(&f, "{\"kind\":\"Status\",\"metadata\":{},\"status\":\"Success\"}");
-        answer(&f, "GET /api/v1/nodes?limit=100&resourceVersion=10", scripted_http(200, "", "{}"),
-               false);
-        answer(&f, "GET /api/v1/nodes?limit=100&resourceVersion=10",
-               scripted_http(200, "", LIST("12", "", OBJECT("a", "1"))), false);
-        hold(&f, "12");
-        reflect(&f, &(struct reflector_spec){0});
         stop(&f);
 }
 
 /* Pages past the ceiling are asked for in halves. */
 TEST(large_page) {
-        enum { PAGE_BYTES = (16 << 20) + 100 };
+        _cleanup_(freep) char *page = blanks((16 << 20) + 100);
+        const struct step steps[] = {
+                {FIRST_LIST, 200, page},
+                {"GET /api/v1/nodes?limit=50 ", 200, LIST("12", "", A)},
+                {WATCH("12"), STREAM_OPEN, ""},
+                {0},
+        };
         struct fixture f = {.wanted_log = "+ a;=1;"};
-        char *page = xmalloc(PAGE_BYTES + 1);
 
-        memset(page, ' ', PAGE_BYTES);
-        page[PAGE_BYTES] = '\0';
-        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", page), false);
-        free(page);
-        answer(&f, "GET /api/v1/nodes?limit=50 ",
-               scripted_http(200, "", LIST("12", "", OBJECT("a", "1"))), false);
-        hold(&f, "12");
+        add_steps(&f, steps);
         reflect(&f, &(struct reflector_spec){0});
         stop(&f);
 }
 
-/* Two watches that end before anything comes are nothing, nor are more with an event between. */
-TEST(closing_at_once) {
-        struct fixture f = {.wanted_log = "=0;"};
+/* An expired position is listed past; after any other error the same watch is tried again. */
+TEST(error_events) {
+        static const struct {
+                const char *status;
+                bool is_expired;
+                const char *trouble; /* while nothing has followed */
+        } rows[] = {
+                {"{\"code\":410,\"message\":\"too old\"}", true, NULL},
+                {"{\"reason\":\"Expired\"}", true, NULL},
+                {"{\"code\":500,\"reason\":\"Gone\"}", true, NULL},
+                {"{\"code\":500,\"reason\":\"InternalError\",\"message\":\"no etcd\"}", false,
+                 "watch: 500 no etcd"},
+                {"{\"code\":\"410\",\"reason\":410}", false, "watch: 0 error event"},
+                {"{}", false, "watch: 0 error event"},
+                {"{\"code\":1e999}", false, "watch: 0 error event that cannot be read"},
+        };
 
-        list(&f, LIST("10", "", ""));
-        answer(&f, "watch=1", scripted_stream(""), false);
-        answer(&f, "watch=1", scripted_stream(""), false);
-        answer(&f, "watch=1", scripted_stream(BOOKMARK("11")), false);
-        answer(&f, "watch=1", scripted_stream(""), false);
-        /* 429 as the server throttles, and a connection that breaks before an answer */
-        answer(&f, "watch=1", scripted_http(429, "Retry-After: 0\r\n", "Too many requests"), false);
-        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"watch=1"}});
-        answer(&f, "watch=1&resourceVersion=11&", scripted_stream(BOOKMARK("12")), true);
-        reflect(&f, &(struct reflector_spec){0});
-        assert_true(restarts(&f, "short") == 4);
-        assert_true(restarts(&f, "throttled") == 1);
-        assert_true(restarts(&f, "unavailable") == 1);
-        stop(&f);
-}
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *event = xasprintf("{\"type\":\"ERROR\",\"object\":%s}\n",
+                                                         rows[i].status);
+                const struct step begin[] = {
+                        {FIRST_LIST, 200, LIST("10", "", A)}, {WATCH("10"), STREAM, event}, {0}};
+                static const struct step listed[] = {{RELIST("10"), 200, LIST("20", "", A)},
+                                                     {WATCH("20"), STREAM_OPEN, ""},
+                                                     {0}};
+                static const struct step watched[] = {{WATCH("10"), STREAM_OPEN, ""}, {0}};
+                struct fixture f = {.name = rows[i].status,
+                                    .wanted_log = rows[i].is_expired ? "+ a;=1;+ a;=1;" : "+ a;=1;",
+                                    .wanted_trouble = rows[i].trouble};
 
-/* Three in a row are reported, and each time the list shows what has happened. */
-TEST(always_closing_at_once) {
-        struct fixture f = {.wanted_log = "=0;+ a;=1;- a;=0;",
-                            .wanted_trouble = "watch: ended before"};
-
-        for (int i = 0; i < 2; i++) {
-                list(&f, i == 0 ? LIST("10", "", "") : LIST("20", "", OBJECT("a", "15")));
-                for (int j = 0; j < 3; j++)
-                        answer(&f, "watch=1", scripted_stream(""), false);
+                add_steps(&f, begin);
+                add_steps(&f, rows[i].is_expired ? listed : watched);
+                reflect(&f, &(struct reflector_spec){0});
+                assert_true(restarts(&f, rows[i].is_expired ? "expired" : "error") == 1);
+                stop(&f);
         }
-        list(&f, LIST("30", "", ""));
-        answer(&f, "watch=1&resourceVersion=30&", xstrdup(""), true);
-        reflect(&f, &(struct reflector_spec){0});
-        assert_true(restarts(&f, "short") == 6);
-        stop(&f);
-}
-
-TEST(forbidden) {
-        struct fixture f = {
-                .wanted_log = "",
-                .wanted_trouble = "list: 403 nodes is forbidden",
-        };
-
-        answer(&f, "GET /api/v1/nodes?limit=100 ",
-               scripted_http(403, "", "{\"message\":\"nodes is forbidden: no list\"}"), false);
-        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_stream(""), true);
-        reflect(&f, &(struct reflector_spec){0});
-        assert_false(reflector_is_synced(f.reflector));
-        stop(&f);
-}
-
-/* An API server that has just started answers so, until it has read the roles. */
-TEST(forbidden_for_a_moment) {
-        struct fixture f = {.wanted_log = "+ a;=1;"};
-        int64_t start_ms = clock_mono_ms();
-
-        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(403, "", "{}"), false);
-        list(&f, LIST("10", "", OBJECT("a", "1")));
-        hold(&f, "10");
-        reflect(&f, &(struct reflector_spec){0});
-        assert_true(clock_mono_ms() - start_ms < 10000);
-        stop(&f);
-}
-
-TEST(unusable_objects) {
-        struct fixture f = {.wanted_log = "+ a;+ b;=2;- a;+ c;"};
-
-        /* without a name, with an impossible one, and one too many */
-        list(&f, LIST("10", "",
-                      OBJECT("a", "1") ",{},{\"metadata\":{\"name\":\"\"}},{\"metadata\":{\"name\":"
-                                       "7}}," OBJECT("x/y", "1") "," OBJECT("b", "2") "," OBJECT(
-                                               "z", "3")));
-        answer(&f, "watch=1",
-               scripted_stream(EVENT("DELETED", "unknown", "11") EVENT("MODIFIED", "z", "12")
-                                       EVENT("DELETED", "a", "13") EVENT("ADDED", "c", "14")),
-               true);
-        reflect(&f, &(struct reflector_spec){.max_objects = 2});
-        assert_true(ignored(&f) == 7);
-        stop(&f);
-}
-
-/* What has left the watch's selector in the meantime is listed all the same. */
-TEST(list_selector) {
-        struct fixture f = {.wanted_log = "[;+ old;+ a;=2;"};
-
-        answer(&f, "?fieldSelector=wide&limit=7 ",
-               scripted_http(200, "", LIST("10", "", OBJECT("old", "1") "," OBJECT("a", "2"))),
-               false);
-        answer(&f, "?fieldSelector=narrow&watch=1&resourceVersion=10&", scripted_stream(""), true);
-        reflect(&f, &(struct reflector_spec){.field_selector = "narrow",
-                                             .list_field_selector = "wide",
-                                             .page_limit = 7,
-                                             .on_text = on_text,
-                                             .on_list_begin = on_list_begin});
-        stop(&f);
-}
-
-/* As text everything is handed on, no matter who it is; the owner knows what exists. */
-TEST(texts) {
-        struct fixture f = {
-                .wanted_log = "[;+ a;[;+ a;+ ?;+ a;=3;* c;+ a;- b;- x;[;+ d;=1;",
-        };
-
-        list(&f, LIST("10", "c", OBJECT("a", "1")));
-        answer(&f, "&continue=c ", scripted_http(410, "", "{}"), false);
-        list(&f, LIST("10", "", OBJECT("a", "1") ",{}," OBJECT("a", "1")));
-        answer(&f, "watch=1&resourceVersion=10&",
-               scripted_stream(EVENT("ADDED", "c", "11") EVENT("MODIFIED", "a", "12")
-                                       EVENT("DELETED", "b", "13") BOOKMARK("20")),
-               false);
-        answer(&f, "watch=1&resourceVersion=20&",
-               scripted_stream(EVENT("DELETED", "x", "21") EXPIRED), false);
-        answer(&f, "resourceVersion=21&resourceVersionMatch=NotOlderThan ",
-               scripted_http(200, "", LIST("30", "", OBJECT("d", "25"))), false);
-        hold(&f, "30");
-        reflect(&f, &(struct reflector_spec){.on_text = on_text, .on_list_begin = on_list_begin});
-        assert_true(restarts(&f, "expired") == 1);
-        assert_true(objects(&f) == 1);
-        stop(&f);
-}
-
-/* Deleted more often than they were there. */
-TEST(texts_count) {
-        struct fixture f = {.wanted_log = "+ a;=1;- a;- a;- a;* b;* c;"};
-
-        list(&f, LIST("10", "", OBJECT("a", "1")));
-        answer(&f, "watch=1",
-               scripted_stream(EVENT("DELETED", "a", "11") EVENT("DELETED", "a", "12") EVENT(
-                       "DELETED", "a", "13") EVENT("ADDED", "b", "14") EVENT("ADDED", "c", "15")),
-               true);
-        reflect(&f, &(struct reflector_spec){.on_text = on_text});
-        assert_true(objects(&f) == 2);
-        stop(&f);
-}
-
-/* JSON, but of a kind that jansson has no number for: one object is ignored, not the list. */
-TEST(beyond_jansson) {
-        struct fixture f = {.wanted_log = "+ a;=1;+ b;- a;"};
-
-        list(&f, LIST("10", "", "{\"metadata\":{\"name\":\"x\"},\"n\":1e999}," OBJECT("a", "1")));
-        answer(&f, "watch=1",
-               scripted_stream(
-                       "{\"type\":\"ADDED\",\"object\":{\"n\":1e999,\"metadata\":{"
-                       "\"name\":\"x\",\"resourceVersion\":\"11\"}}}\n"
-                       "{\"type\":\"DELETED\",\"object\":{\"n\":1e999,\"metadata\":{"
-                       "\"name\":\"a\",\"resourceVersion\":\"12\"}}}\n" EVENT(
-                               "ADDED", "b",
-                               "13") "{\"type\":\"MODIFIED\",\"object\":{\"n\":1e999,\"metadata\":{"
-                                     "\"name\":\"a\",\"uid\":\"u-a\",\"resourceVersion\":\"14\"}}}"
-                                     "\n" EVENT("DELETED", "a", "15")),
-               true);
-        reflect(&f, &(struct reflector_spec){0});
-        assert_true(ignored(&f) == 4);
-        stop(&f);
-}
-
-/* Freed while the list is on its way. */
-TEST(free_under_way) {
-        struct fixture f = {.wanted_log = "", .wanted_trouble = "list: not complete yet"};
-
-        scripted_add(
-                &f.rig.server,
-                (struct scripted_reply){.response = xstrdup("HTTP/1.1 200 OK\r\n"), .holds = true});
-        reflect(&f, &(struct reflector_spec){0});
-        stop(&f);
 }

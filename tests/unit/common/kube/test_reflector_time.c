@@ -1,20 +1,8 @@
 /* List and watch, as time passes. */
 #include "tests/unit/fixture/test.h"
 
-#include "codec/json.h"
+#include "reflected_nodes.h"
 #include "tests/unit/fixture/reflector_steps.h"
-
-#define LIST(items)                                                                                \
-        "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":[" items "]}"
-#define ADDED(version)                                                                             \
-        "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"resourceVersion\":"        \
-        "\"" version "\"}}}\n"
-
-static void on_event(void *userdata, enum reflector_event event, const json_t *object) {
-        struct fixture *f = userdata;
-
-        (void)buf_printf(&f->log, "+ %s;", json_string_at(object, "metadata", "name", NULL));
-}
 
 /* "silent 8;" */
 static void on_trouble(void *userdata) {
@@ -38,13 +26,8 @@ enum { PAUSE_MS = 100 * 3600 * MS_PER_S }; /* beyond any test's patience */
 static void reflect_slowly(struct fixture *f, const struct clock_step *clock,
                            int64_t first_pause_ms) {
         start_stepped(f);
-        f->reflector = reflector_new(f->rig.loop, f->rig.api, f->rig.metrics,
-                                     &(struct reflector_spec){.name = "nodes",
-                                                              .path = "/api/v1/nodes",
-                                                              .first_pause_ms = first_pause_ms,
-                                                              .on_event = on_event,
-                                                              .on_trouble = on_trouble,
-                                                              .userdata = f});
+        begin_reflecting(f, &(struct reflector_spec){.first_pause_ms = first_pause_ms,
+                                                     .on_trouble = on_trouble});
         run_stepped(f, clock);
 }
 
@@ -52,62 +35,94 @@ static void reflect(struct fixture *f, const struct clock_step *clock) {
         reflect_slowly(f, clock, 2);
 }
 
-/* Reported after eight seconds, and asked for again after a minute. That says nothing of how many
- * objects fit into a page. */
-TEST(silent_list) {
-        struct fixture f = {.wanted_log = "silent 8;silent 61;trouble 61;well 61;"};
-        static const struct clock_step clock[] = {{1, 5}, {1, 3}, {1, 53}, {0}};
-
-        answer(&f, "GET /api/v1/nodes?limit=100 ", xstrdup(""), true);
-        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
-        reflect(&f, clock);
-        stop(&f);
+static void cut_watch(struct fixture *f) {
+        (void)shutdown(f->rig.server.held[0], SHUT_RDWR);
 }
 
-/* One that has begun may take its minute; then half as many objects are asked for. */
-TEST(slow_list) {
-        struct fixture f = {.wanted_log = "trouble 60;well 60;"};
-        static const struct clock_step clock[] = {{1, 20}, {1, 40}, {0}};
-
-        answer(&f, "GET /api/v1/nodes?limit=100 ", xstrdup("HTTP/1.1 200 X\r\n\r\n{"), true);
-        answer(&f, "GET /api/v1/nodes?limit=50 ", scripted_http(200, "", LIST("")), false);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
-        reflect(&f, clock);
-        stop(&f);
+static void list_again(struct fixture *f) {
+        reflector_list_again(f->reflector, false);
 }
 
-/* The same of a watch; one that is open for eight seconds is good, though nothing has changed. */
-TEST(silent_watch) {
-        struct fixture f = {.wanted_log = "well 0;silent 8;silent 30;trouble 30;well 38;"};
-        static const struct clock_step clock[] = {{2, 8}, {2, 22}, {3, 8}, {3, 172}, {0}};
+#define EMPTY LIST("10", "", "")
+#define WITH_A LIST("10", "", OBJECT("a", "1"))
 
-        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
-        answer(&f, "watch=1&resourceVersion=10&", xstrdup(""), true);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
-        reflect(&f, clock);
-        assert_true(restarts(&f, "unavailable") == 1);
-        assert_true(restarts(&f, "idle") == 1);
-        stop(&f);
-}
+static const struct {
+        const char *name, *log;
+        const char *trouble; /* NULL: none is left */
+        struct clock_step clock[8];
+        struct step steps[8];
+        struct restart restarts[2];
+        int64_t first_pause_ms; /* 0: hardly any */
+} scripts[] = {
+        /* Reported after eight seconds, and asked for again after a minute. That says nothing of
+         * how many objects fit into a page. */
+        {"a silent list", "silent 8;silent 61;trouble 61;well 61;",
+         .clock = {{1, 5}, {1, 3}, {1, 53}},
+         .steps = {{FIRST_LIST, RAW_OPEN, ""},
+                   {FIRST_LIST, 200, EMPTY},
+                   {WATCH("10"), STREAM_OPEN, ""}}},
+        /* One that has begun may take its minute; then half as many objects are asked for. */
+        {"a slow list", "trouble 60;well 60;", .clock = {{1, 20}, {1, 40}},
+         .steps = {{FIRST_LIST, RAW_OPEN, "HTTP/1.1 200 X\r\n\r\n{"},
+                   {"GET /api/v1/nodes?limit=50 ", 200, EMPTY},
+                   {WATCH("10"), STREAM_OPEN, ""}}},
+        /* One that is open for eight seconds is good, though nothing has changed. */
+        {"a silent watch", "well 0;silent 8;silent 30;trouble 30;well 38;",
+         .clock = {{2, 8}, {2, 22}, {3, 8}, {3, 172}},
+         .steps = {{FIRST_LIST, 200, EMPTY},
+                   {WATCH("10"), RAW_OPEN, ""},
+                   {WATCH("10"), STREAM_OPEN, ""},
+                   {WATCH("10"), STREAM_OPEN, ""}},
+         .restarts = {{"unavailable", 1}, {"idle", 1}}},
+        /* So is one of which no bookmark comes; but when three in a row have shown nothing, as
+         * behind a proxy that keeps what it gets, the list does. */
+        {"mute watches", "well 0;+ a;",
+         .clock = {{2, 8}, {2, 172}, {3, 8}, {3, 172}, {4, 8}, {4, 172}},
+         .steps = {{FIRST_LIST, 200, EMPTY},
+                   {WATCH("10"), STREAM_OPEN, ""},
+                   {WATCH("10"), STREAM_OPEN, ""},
+                   {WATCH("10"), STREAM_OPEN, ""},
+                   {RELIST("10"), 200, WITH_A},
+                   {WATCH("10"), STREAM_OPEN, ""}},
+         .restarts = {{"idle", 3}}},
+        /* Some load balancers cut what is quiet for a few seconds: that costs no pause. */
+        {"watches that are cut when quiet", "well 0;+ a;",
+         .clock = {{2, 8}, {.answered = 2, .act = cut_watch}},
+         .steps = {{FIRST_LIST, 200, EMPTY},
+                   {WATCH("10"), CHUNK_OPEN, "\n"},
+                   {WATCH("10"), STREAM_OPEN, EVENT("ADDED", "a", "11")}},
+         .restarts = {{"reset", 1}}, .first_pause_ms = PAUSE_MS},
+        /* A list that is asked for ends with its own end, */
+        {"a list behind a watch", "well 0;trouble 0;+ a;well 0;+ a;well 0;",
+         .clock = {{.answered = 3, .act = list_again}},
+         .steps = {{FIRST_LIST, 200, EMPTY},
+                   {WATCH("10"), 403, "{}"},
+                   {WATCH("10"), STREAM_OPEN, EVENT("ADDED", "a", "11")},
+                   {RELIST("11"), 200, WITH_A},
+                   {WATCH("10"), STREAM_OPEN, ""}}},
+        /* and says nothing of a watch that has failed. */
+        {"a list behind a refused watch", "well 0;trouble 0;+ a;", "watch: 403 ",
+         .clock = {{.answered = 2, .act = list_again}},
+         .steps = {{FIRST_LIST, 200, EMPTY},
+                   {WATCH("10"), 403, "{}"},
+                   {RELIST("10"), 200, WITH_A},
+                   {WATCH("10"), STREAM_OPEN, ""}},
+         .first_pause_ms = PAUSE_MS},
+};
 
-/* So a watch of which no bookmark comes is good; but when three in a row have shown nothing, as
- * behind a proxy that keeps what it gets, the list does. */
-TEST(mute_watches) {
-        struct fixture f = {.wanted_log = "well 0;+ a;"};
-        static const struct clock_step clock[] = {{2, 8}, {2, 172}, {3, 8}, {3, 172},
-                                                  {4, 8}, {4, 172}, {0}};
+TEST(scripts) {
+        for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
+                struct fixture f = {.name = scripts[i].name,
+                                    .wanted_log = scripts[i].log,
+                                    .wanted_trouble = scripts[i].trouble};
+                int64_t begun_ms = clock_mono_ms() - later_ms;
 
-        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
-        for (int i = 0; i < 3; i++)
-                answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
-        answer(&f, "GET /api/v1/nodes?limit=100&resourceVersion=10&",
-               scripted_http(200, "", LIST("{\"metadata\":{\"name\":\"a\"}}")), false);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
-        reflect(&f, clock);
-        assert_true(restarts(&f, "idle") == 3);
-        stop(&f);
+                add_steps(&f, scripts[i].steps);
+                reflect_slowly(&f, scripts[i].clock, scripts[i].first_pause_ms);
+                check_restarts(&f, scripts[i].restarts, ARRAY_LEN(scripts[i].restarts));
+                assert_true(clock_mono_ms() - later_ms - begun_ms < 8000);
+                stop(&f);
+        }
 }
 
 struct quiet {
@@ -142,9 +157,9 @@ TEST(quiet_watch) {
         struct quiet quiet = {.server = &f.rig.server};
         static const struct clock_step clock[] = {{2, 8}, {2, 171}, {2, 1}, {0}};
 
-        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        answer(&f, FIRST_LIST, scripted_http(200, "", EMPTY), false);
+        answer(&f, WATCH("10"), scripted_stream(""), true);
+        answer(&f, WATCH("10"), scripted_stream(""), true);
         f.rig.server.script[2].before = note_sockets;
         f.rig.server.userdata = &quiet;
         reflect(&f, clock);
@@ -161,68 +176,16 @@ TEST(ends) {
         struct fixture f = {.wanted_log = "well 0;+ a;+ a;"};
         static const struct clock_step clock[] = {{0}};
 
-        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), false);
+        answer(&f, FIRST_LIST, scripted_http(200, "", EMPTY), false);
+        answer(&f, WATCH("10"), scripted_stream(EVENT("ADDED", "a", "11")), false);
         f.rig.server.script[1].before = second_later;
-        answer(&f, "watch=1&resourceVersion=11&", scripted_stream(ADDED("12")), false);
-        answer(&f, "watch=1&resourceVersion=12&", scripted_stream(""), false);
+        answer(&f, WATCH("11"), scripted_stream(EVENT("ADDED", "a", "12")), false);
+        answer(&f, WATCH("12"), scripted_stream(""), false);
         f.rig.server.script[3].before = second_later;
-        answer(&f, "watch=1&resourceVersion=12&", scripted_stream(""), true);
+        answer(&f, WATCH("12"), scripted_stream(""), true);
         reflect(&f, clock);
         assert_true(restarts(&f, "eof") == 1);
         assert_true(restarts(&f, "short") == 2);
-        stop(&f);
-}
-
-static void cut_watch(struct fixture *f) {
-        (void)shutdown(f->rig.server.held[0], SHUT_RDWR);
-}
-
-/* Some load balancers cut what is quiet for a few seconds: that costs no pause. */
-TEST(cut_when_quiet) {
-        struct fixture f = {.wanted_log = "well 0;+ a;"};
-        static const struct clock_step clock[] = {{2, 8}, {.answered = 2, .act = cut_watch}, {0}};
-
-        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_chunk("\n", false), true);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), true);
-        reflect_slowly(&f, clock, PAUSE_MS);
-        assert_true(restarts(&f, "reset") == 1);
-        stop(&f);
-}
-
-static void list_again(struct fixture *f) {
-        reflector_list_again(f->reflector, false);
-}
-
-/* A list that is asked for ends with its own end, */
-TEST(list_again_behind_a_watch) {
-        struct fixture f = {.wanted_log = "well 0;trouble 0;+ a;well 0;+ a;well 0;"};
-        static const struct clock_step clock[] = {{.answered = 3, .act = list_again}, {0}};
-        int64_t begun_mono_ms = clock_mono_ms();
-
-        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_http(403, "", "{}"), false);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), true);
-        answer(&f, "GET /api/v1/nodes?limit=100&resourceVersion=11&",
-               scripted_http(200, "", LIST("{\"metadata\":{\"name\":\"a\"}}")), false);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
-        reflect(&f, clock);
-        assert_true(clock_mono_ms() - begun_mono_ms < 8000);
-        stop(&f);
-}
-
-/* and says nothing of a watch that has failed. */
-TEST(list_again_behind_a_refused_watch) {
-        struct fixture f = {.wanted_log = "well 0;trouble 0;+ a;", .wanted_trouble = "watch: 403 "};
-        static const struct clock_step clock[] = {{.answered = 2, .act = list_again}, {0}};
-
-        answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_http(403, "", "{}"), false);
-        answer(&f, "GET /api/v1/nodes?limit=100&resourceVersion=10&",
-               scripted_http(200, "", LIST("{\"metadata\":{\"name\":\"a\"}}")), false);
-        answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
-        reflect_slowly(&f, clock, PAUSE_MS);
         stop(&f);
 }
 
@@ -243,11 +206,10 @@ TEST(retry_after) {
                 atomic_llong asked_at_s = 0;
                 const struct clock_step clock[] = {
                         {1, rows[i].least_s}, {1, rows[i].most_s - rows[i].least_s}, {0}};
-                answer(&f, "GET /api/v1/nodes?limit=100 ",
-                       scripted_http(rows[i].status, rows[i].headers, "no"), false);
-                answer(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+                answer(&f, FIRST_LIST, scripted_http(rows[i].status, rows[i].headers, "no"), false);
+                answer(&f, FIRST_LIST, scripted_http(200, "", EMPTY), false);
                 f.rig.server.script[1].before = note_request;
-                answer(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+                answer(&f, WATCH("10"), scripted_stream(""), true);
                 f.rig.server.userdata = &asked_at_s;
                 reflect(&f, clock);
                 assert_int_equal(atomic_load(&asked_at_s), rows[i].most_s);

@@ -22,6 +22,7 @@ enum { MANY_PIECES = 20000, MANY_PIECE_BYTES = 101 };
 static struct http_server *server;
 static atomic_size_t handled, released;
 static atomic_bool must_wait, is_waiting;
+static struct buf answer = BUF_INIT(ANSWER_MAX_BYTES); /* the last one that was heard */
 
 /* Exchanges that were suspended by the handler, for the test to resume. */
 enum { RESTING_MAX = 64 };
@@ -137,6 +138,7 @@ static inline int set_up_impatient(void **state) {
 
 static inline int tear_down(void **state) {
         http_server_stop(server, 5000);
+        buf_done(&answer);
         assert_int_equal(atomic_load(&handled), atomic_load(&released));
         return 0;
 }
@@ -145,10 +147,24 @@ static inline int dial(void) {
         return raw_dial(http_server_port(server));
 }
 
-static inline void ask(const char *request, size_t len, struct buf *answer) {
+static inline void say(int fd, const char *text) {
+        assert_true(raw_say(fd, text, strlen(text)));
+}
+
+/* False: the connection was closed. */
+static inline bool hear(int fd) {
+        return raw_hear(fd, &answer);
+}
+
+static inline void ask(const char *request) {
         int fd = dial();
 
-        assert_true(raw_say(fd, request, len));
-        assert_true(raw_hear(fd, answer));
+        say(fd, request);
+        assert_true(hear(fd));
         close(fd);
+}
+
+static inline void expect_status(const char *status) {
+        assert_memory_equal(answer.data, "HTTP/1.1 ", 9);
+        assert_memory_equal(answer.data + 9, status, 3);
 }

@@ -17,11 +17,3 @@ TEST(what_is_named_is_taken) {
         assert_ptr_equal(ca_bundle_find(missing, (const char *[]){there, NULL}), missing);
         assert_ptr_equal(ca_bundle_find("", (const char *[]){there, NULL}), there);
 }
-
-TEST(the_systems_places) {
-        size_t count = 0;
-
-        for (; ca_bundle_paths[count]; count++)
-                assert_true(ca_bundle_paths[count][0] == '/');
-        assert_true(count >= 4);
-}

@@ -5,11 +5,13 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/mem.h"
-#include "few_descriptors.h"
 #include "net/connection_watch.h"
 #include "net/http_server.h"
 #include "net/listen.h"
@@ -191,6 +193,23 @@ TEST_BETWEEN(cut_connections_are_limited, set_up, tear_down) {
         end();
 }
 
+/* All that there may be are in use from here on; returns the limit that was. */
+static struct rlimit few_descriptors_begin(void) {
+        struct rlimit before, few;
+
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+        int lowest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+        (void)close(lowest);
+        few = before;
+        few.rlim_cur = (rlim_t)lowest;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        return before;
+}
+
+static void few_descriptors_end(struct rlimit before) {
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 /* Nobody is closed for it, and a client that came in the meantime is accepted when it is over. */
 TEST_BETWEEN(lack_of_descriptors, set_up, tear_down) {
         struct sockaddr_in name = {.sin_family = AF_INET,
@@ -214,25 +233,33 @@ TEST_BETWEEN(lack_of_descriptors, set_up, tear_down) {
 }
 
 TEST(addresses) {
-        struct watched v4 = {.peer.v4 = {.sin_family = AF_INET, .sin_port = htons(40000)}};
-        struct watched v6 = {.peer.v6 = {.sin6_family = AF_INET6, .sin6_port = htons(65535)}};
-        char text[CONNECTION_WATCH_ADDRESS_MAX];
+        static const struct {
+                int family;
+                const char *address, *text;
+        } rows[] = {
+                {AF_INET, "10.1.2.3", "10.1.2.3:40000"},
+                {AF_INET6, "fd00::1", "[fd00::1]:40000"},
+                {AF_INET6, "::1", "[::1]:40000"},
+                {AF_INET6, "::2:0:ffff:a01:203", "[::2:0:ffff:a01:203]:40000"},
+                {AF_INET6, "::ffff:10.1.2.3", "10.1.2.3:40000"},
+        };
 
-        assert_int_equal(inet_pton(AF_INET, "10.1.2.3", &v4.peer.v4.sin_addr), 1);
-        connection_watch_address(&v4, text);
-        assert_string_equal(text, "10.1.2.3:40000");
-        assert_int_equal(inet_pton(AF_INET6, "fd00::1", &v6.peer.v6.sin6_addr), 1);
-        connection_watch_address(&v6, text);
-        assert_string_equal(text, "[fd00::1]:65535");
-        assert_int_equal(inet_pton(AF_INET6, "::1", &v6.peer.v6.sin6_addr), 1);
-        connection_watch_address(&v6, text);
-        assert_string_equal(text, "[::1]:65535");
-        assert_int_equal(inet_pton(AF_INET6, "::2:0:ffff:a01:203", &v6.peer.v6.sin6_addr), 1);
-        connection_watch_address(&v6, text);
-        assert_string_equal(text, "[::2:0:ffff:a01:203]:65535");
-        assert_int_equal(inet_pton(AF_INET6, "::ffff:10.1.2.3", &v6.peer.v6.sin6_addr), 1);
-        connection_watch_address(&v6, text);
-        assert_string_equal(text, "10.1.2.3:65535");
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                bool is_v6 = rows[i].family == AF_INET6;
+                struct watched watched = {0};
+                char text[CONNECTION_WATCH_ADDRESS_MAX];
+                if (is_v6)
+                        watched.peer.v6 = (struct sockaddr_in6){.sin6_family = AF_INET6,
+                                                                .sin6_port = htons(40000)};
+                else
+                        watched.peer.v4 = (struct sockaddr_in){.sin_family = AF_INET,
+                                                               .sin_port = htons(40000)};
+                void *address = is_v6 ? (void *)&watched.peer.v6.sin6_addr
+                                      : (void *)&watched.peer.v4.sin_addr;
+                assert_int_equal(inet_pton(rows[i].family, rows[i].address, address), 1);
+                connection_watch_address(&watched, text);
+                assert_string_equal(text, rows[i].text);
+        }
 }
 
 static void handle(void *userdata, struct http_exchange *exchange) {

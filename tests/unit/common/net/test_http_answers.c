@@ -287,23 +287,6 @@ TEST_BETWEEN(bodies_are_handed_on, set_up, tear_down) {
         }
 }
 
-/* A call that begins at the limit starts when one of those before it ends. */
-TEST_BETWEEN(at_the_limit, set_up_single, tear_down) {
-        struct attempt first = {0}, second = {0};
-
-        answer_and_hold(xstrdup("HTTP/1.1 200 OK\r\n"));
-        scripted_add(&server, (struct scripted_reply){.response = scripted_http(200, "", "ok")});
-        scripted_server_start(&server);
-        begin(&first, NULL);
-        await_bytes(&first, 1, 0);
-        begin(&second, NULL);
-        turn();
-        assert_int_equal(second.call->state, HTTP_CALL_QUEUED);
-        http_cancel(first.call);
-        loop_run(loop);
-        assert_string_equal(second.body, "ok");
-}
-
 /* What must have ended by a time has less of it when it comes out of the queue, or none. */
 TEST_BETWEEN(queued_for_long, set_up_single, tear_down) {
         struct attempt first = {0}, late = {0}, too_late = {0};
@@ -330,21 +313,6 @@ TEST_BETWEEN(queued_for_long, set_up_single, tear_down) {
         assert_non_null(strstr(too_late.response.err.msg,
                                ": deadline exceeded before the request was sent"));
         assert_int_equal(atomic_load(&server.served), 2);
-}
-
-TEST_BETWEEN(free_with_a_queue, set_up_single, tear_down) {
-        struct attempt attempts[3] = {0};
-
-        answer_and_hold(xstrdup("HTTP/1.1 200 OK\r\n"));
-        scripted_server_start(&server);
-        for (size_t i = 0; i < ARRAY_LEN(attempts); i++)
-                begin(&attempts[i], NULL);
-        await_bytes(&attempts[0], 1, 0);
-        http_client_free(TAKE_PTR(client));
-        turn();
-        for (size_t i = 0; i < ARRAY_LEN(attempts); i++)
-                assert_int_equal(attempts[i].done_calls, 0);
-        assert_int_equal(atomic_load(&server.served), 1);
 }
 
 /* By the callback of a call that could not start, with another one behind it. */

@@ -392,19 +392,6 @@ TEST_BETWEEN(unix_socket, set_up, tear_down) {
         assert_int_equal(gone->response.failure, HTTP_CONNECT);
 }
 
-TEST_BETWEEN(answer, set_up, tear_down) {
-        _cleanup_(free_attemptp) struct attempt *ok = new_attempt(peer->origin, "/ok");
-        _cleanup_(free_attemptp) struct attempt *plain = new_attempt(peer->origin, "/slow");
-
-        run(ok);
-        assert_string_equal(ok->body, "hello");
-        assert_string_equal(ok->response.content_type, "text/plain");
-        assert_int_equal(ok->response.retry_after_ms, -1);
-        run(plain);
-        assert_string_equal(plain->body, "slow");
-        assert_string_equal(plain->response.content_type, "");
-}
-
 TEST_BETWEEN(connections_are_kept, set_up, tear_down) {
         for (size_t i = 0; i < 20; i++) {
                 _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
@@ -466,32 +453,6 @@ TEST_BETWEEN(few_connections, set_up, tear_down) {
 }
 
 enum { PARALLEL = 100, HOSTS = 4 };
-
-TEST_BETWEEN(parallel_calls, set_up, tear_down) {
-        struct raw_peer *peers[HOSTS];
-        struct attempt *attempts[PARALLEL];
-
-        for (size_t i = 0; i < HOSTS; i++) {
-                char address[16];
-                (void)snprintf(address, sizeof(address), "127.0.0.%zu", i + 2);
-                peers[i] = raw_peer_new(address);
-        }
-        for (size_t i = 0; i < PARALLEL; i++) {
-                attempts[i] = new_attempt(peers[i % HOSTS]->origin, i % 10 == 0 ? "/slow" : "/ok");
-                begin(attempts[i]);
-        }
-        loop_run(loop);
-        for (size_t i = 0; i < PARALLEL; i++) {
-                assert_int_equal(attempts[i]->done_calls, 1);
-                assert_int_equal(attempts[i]->response.status, 200);
-                free_attempt(attempts[i]);
-        }
-        http_client_free(TAKE_PTR(client));
-        for (size_t i = 0; i < HOSTS; i++) {
-                assert_int_equal(atomic_load(&peers[i]->requests), PARALLEL / HOSTS);
-                raw_peer_free(peers[i]);
-        }
-}
 
 /* At most so many at a time; the time of a call that waits has not begun: it waits for as long as
  * its own timeout. */

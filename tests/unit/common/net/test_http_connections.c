@@ -46,12 +46,9 @@ static int tear_down_crowd(void **state) {
 }
 
 static void assert_answered(int fd) {
-        struct buf answer = BUF_INIT(RAW_ANSWER_MAX_BYTES);
-
-        assert_true(raw_say(fd, get, sizeof(get) - 1));
-        assert_true(raw_hear(fd, &answer));
-        assert_memory_equal(answer.data, "HTTP/1.1 200 ", 13);
-        buf_done(&answer);
+        say(fd, get);
+        assert_true(hear(fd));
+        expect_status("200");
 }
 
 /* Waits until a line stands on the page. */
@@ -83,21 +80,6 @@ TEST_BETWEEN(silent_ones_make_room, set_up_crowd, tear_down_crowd) {
                 close(fds[i]);
         close(fd);
         await_metric("plimsoll_http_connections 0\n");
-}
-
-/* So do those that begin a request and do not end it. */
-TEST_BETWEEN(half_requests_make_room, set_up_crowd, tear_down_crowd) {
-        int fds[FLOOD];
-
-        for (size_t i = 0; i < FLOOD; i++) {
-                fds[i] = dial();
-                (void)raw_say(fds[i], get, sizeof(get) - 5);
-        }
-        int fd = dial();
-        assert_answered(fd);
-        for (size_t i = 0; i < FLOOD; i++)
-                close(fds[i]);
-        close(fd);
 }
 
 /* They go before a client that has just connected, and has not said anything yet. */
@@ -133,13 +115,12 @@ static bool is_reset(int fd) {
 
 /* And those that do not read what they asked for. */
 TEST_BETWEEN(deaf_ones_make_room, set_up_crowd, tear_down_crowd) {
-        static const char large[] = "GET /large HTTP/1.1\r\nHost: h\r\n\r\n";
         int fds[FLOOD];
 
         for (size_t i = 0; i < FLOOD; i++) {
                 char c = 0;
                 fds[i] = dial();
-                assert_true(raw_say(fds[i], large, sizeof(large) - 1));
+                say(fds[i], "GET /large HTTP/1.1\r\nHost: h\r\n\r\n");
                 assert_int_equal(recv(fds[i], &c, 1, 0), 1);
         }
         int fd = dial();
@@ -178,14 +159,12 @@ TEST_BETWEEN(longest_idle_goes, set_up_single, tear_down_crowd) {
 
 /* Who is being served is left alone, and the last place is for everybody else. */
 TEST_BETWEEN(busy_ones_stay, set_up_crowd, tear_down_crowd) {
-        static const char rest[] = "GET /rest HTTP/1.1\r\nHost: h\r\n\r\n";
         enum { BUSY = CEILING - 1, LATE = 3 };
-        struct buf answer = BUF_INIT(RAW_ANSWER_MAX_BYTES);
         int fds[BUSY], late[LATE];
 
         for (size_t i = 0; i < BUSY; i++) {
                 fds[i] = dial();
-                assert_true(raw_say(fds[i], rest, sizeof(rest) - 1));
+                say(fds[i], "GET /rest HTTP/1.1\r\nHost: h\r\n\r\n");
                 while (atomic_load(&resting_count) <= i)
                         usleep(1000);
         }
@@ -197,25 +176,22 @@ TEST_BETWEEN(busy_ones_stay, set_up_crowd, tear_down_crowd) {
         for (size_t i = 0; i < BUSY; i++)
                 http_resume(resting[i]);
         for (size_t i = 0; i < BUSY; i++) {
-                assert_true(raw_hear(fds[i], &answer));
-                assert_memory_equal(answer.data, "HTTP/1.1 200 ", 13);
+                assert_true(hear(fds[i]));
+                expect_status("200");
                 close(fds[i]);
         }
         await_metric("plimsoll_http_connections_cut_total{reason=\"crowded\"} 2\n");
         for (size_t i = 0; i < LATE; i++)
                 close(late[i]);
-        buf_done(&answer);
 }
 
 /* A worker that is in a handler gets no client that another worker could serve. */
 TEST_BETWEEN(busy_workers_get_no_client, set_up_crowd, tear_down_crowd) {
-        static const char wait[] = "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n";
-        struct buf answer = BUF_INIT(RAW_ANSWER_MAX_BYTES);
         int busy = dial(), fds[CEILING / 2];
 
         atomic_store(&is_waiting, false);
         atomic_store(&must_wait, true);
-        assert_true(raw_say(busy, wait, sizeof(wait) - 1));
+        say(busy, "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n");
         while (!atomic_load(&is_waiting))
                 usleep(1000);
         for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
@@ -223,11 +199,10 @@ TEST_BETWEEN(busy_workers_get_no_client, set_up_crowd, tear_down_crowd) {
                 assert_answered(fds[i]);
         }
         atomic_store(&must_wait, false);
-        assert_true(raw_hear(busy, &answer));
+        assert_true(hear(busy));
         for (size_t i = 0; i < ARRAY_LEN(fds); i++)
                 close(fds[i]);
         close(busy);
-        buf_done(&answer);
 }
 
 /* A first request line has to come soon, the next ones need not. */

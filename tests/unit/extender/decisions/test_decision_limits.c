@@ -194,27 +194,6 @@ TEST(long_names) {
         fixture_free(fixture);
 }
 
-/* As they are called in the page. */
-TEST(lists) {
-        static const struct {
-                enum judge_list list;
-                const char *name;
-        } rows[] = {
-                {JUDGE_LIST_WHOLE, "whole"},
-                {JUDGE_LIST_PREFERENCES, "whole_preferences"},
-                {JUDGE_LIST_RETRY, "whole_retry"},
-                {JUDGE_LIST_SHORT, "short"},
-        };
-        struct fixture *fixture = fixture_new(seven_metrics);
-
-        ask_filter(fixture, POD, "\"x\"");
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                fixture->decision.filter.list = rows[i].list;
-                assert_text(json_object_get(show(fixture), "filter"), "list", rows[i].name);
-        }
-        fixture_free(fixture);
-}
-
 /* What was learned of a workload is told in addition to what the pod is expected to use. */
 TEST(learned) {
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));

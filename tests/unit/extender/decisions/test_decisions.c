@@ -110,49 +110,6 @@ TEST(retries) {
         assert_best(&lines[0], 8, "abc");
 }
 
-/* A pod of a StatefulSet is made again under its name. */
-TEST(names_come_again) {
-        _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
-        struct decision decision;
-
-        filter(decisions, 1, "db-0", 100);
-        filter(decisions, 2, "db-0", 200);
-        assert_true(decisions_get(decisions, "d/db-0", &decision));
-        assert_int_equal(decision.pod.id, 2);
-        filter(decisions, 1, "db-0", 300);
-        assert_true(decisions_get(decisions, "d/db-0", &decision));
-        assert_int_equal(decision.pod.id, 1);
-        assert_false(decisions_get(decisions, "d/db", &decision));
-        assert_false(decisions_get(decisions, "db-0", &decision));
-}
-
-/* Nothing of a pod is left when another takes its place. */
-TEST(replacement) {
-        _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
-        _cleanup_(freep) struct decision *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
-        struct decision decision;
-        char name[16];
-
-        for (unsigned id = 1; id <= DECISIONS_MAX; id++) {
-                (void)snprintf(name, sizeof(name), "p-%u", id);
-                filter(decisions, id, name, id);
-                rank(decisions, id, name, id);
-        }
-        filter(decisions, 1, "p-1", 5000);
-        filter(decisions, 5001, "new", 5001);
-        assert_int_equal(list(decisions, lines), DECISIONS_MAX);
-        assert_string_equal(lines[0].pod.full_name, "d/new");
-        assert_string_equal(lines[1].pod.full_name, "d/p-1");
-        assert_string_equal(lines[2].pod.full_name, "d/p-1024");
-        assert_string_equal(lines[DECISIONS_MAX - 1].pod.full_name, "d/p-3");
-        assert_false(decisions_get(decisions, "d/p-2", &decision));
-        assert_true(decisions_get(decisions, "d/new", &decision));
-        assert_int_equal(decision.filter_count, 1);
-        assert_int_equal(decision.ranking_count, 0);
-        assert_int_equal(decision.ranking.call.at_unix_ms, 0);
-        assert_null(decision_best(&lines[0]));
-}
-
 /* ---- The plain list: the newest last. */
 
 enum { MODEL_IDS = 2000, MODEL_NAMES = 1300 };

@@ -372,20 +372,6 @@ TEST(clock_set_back) {
         node_table_free(table);
 }
 
-/* Bindings to names that no node has do not pile up. */
-TEST(strangers) {
-        struct node_table *table = table_new(two_metrics, "");
-
-        for (int i = 0; i < NODE_TABLE_MAX_STRANGERS * 2; i++) {
-                char name[32];
-                (void)snprintf(name, sizeof(name), "stranger-%d", i);
-                node_table_bind(table, name, NOW + i * 60, NOW + i * 60);
-        }
-        assert_int_equal(node_table_count(table), 0);
-        assert_false(node_table_is_dirty(table));
-        node_table_free(table);
-}
-
 /* ---- A model: names with a cpu reading and a list of bindings, judged from scratch. */
 
 struct model_node {

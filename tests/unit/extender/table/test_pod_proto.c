@@ -116,17 +116,7 @@ static void compare(const json_t *pod) {
         assert_true(proto_json_write(&text, &kube_proto_pod, data.data, data.len));
         assert_true(pod_facts_skim(&from_json, json, strlen(json)));
         assert_true(pod_facts_skim(&from_proto, text.data, text.len));
-        assert_true(from_json.id == from_proto.id);
-        assert_int_equal(from_json.node.len, from_proto.node.len);
-        assert_memory_equal(from_json.node.len ? from_json.node.text : "",
-                            from_proto.node.len ? from_proto.node.text : "", from_json.node.len);
-        assert_int_equal(from_json.workload_len, from_proto.workload_len);
-        assert_memory_equal(from_json.workload, from_proto.workload, from_json.workload_len);
-        assert_memory_equal(&from_json.request, &from_proto.request, sizeof(from_json.request));
-        assert_true(from_json.bound_unix_ms == from_proto.bound_unix_ms);
-        assert_true(from_json.runs_unix_ms == from_proto.runs_unix_ms);
-        assert_int_equal(from_json.is_finished, from_proto.is_finished);
-        pod_compare(&from_proto, pod);
+        pod_facts_compare(&from_json, &from_proto);
         free(json);
         buf_done(&data);
         buf_done(&text);

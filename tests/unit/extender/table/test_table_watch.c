@@ -37,64 +37,47 @@ static double skewed_shown(const struct fixture *f) {
                 metrics_gauge(f->rig.metrics, "plimsoll_extender_skewed_readings", "", NULL));
 }
 
-static struct table_watch *watch_table(const struct fixture *f, struct health *health,
-                                       struct node_table *table) {
-        return table_watch_new(&(struct table_watch_options){
-                .loop = f->rig.loop,
-                .api = f->rig.api,
-                .table = table,
-                .metrics = f->rig.metrics,
-                .health = health,
+struct watched {
+        struct fixture f;
+        struct health *health;
+        struct node_table *table;
+        struct table_watch *watch;
+};
+
+/* After the script has been written. */
+static void begin_with(struct watched *w, const char *more, bool awaits_policy) {
+        _cleanup_(freep) char *text = xasprintf("%s%s", policy_text, more);
+
+        start(&w->f);
+        w->health = health_new();
+        w->table = node_table_new(
+                &(struct node_table_options){.annotation_prefix = "", .metrics = w->f.rig.metrics},
+                policy_of(text), standing_ms);
+        w->watch = table_watch_new(&(struct table_watch_options){
+                .loop = w->f.rig.loop,
+                .api = w->f.rig.api,
+                .table = w->table,
+                .metrics = w->f.rig.metrics,
+                .health = w->health,
+                .awaits_policy = awaits_policy,
         });
 }
 
-static struct node_table *table_of(const struct fixture *f, const char *more) {
-        _cleanup_(freep) char *text = xasprintf("%s%s", policy_text, more);
+static void begin(struct watched *w, const char *more) {
+        begin_with(w, more, false);
+}
 
-        return node_table_new(
-                &(struct node_table_options){.annotation_prefix = "", .metrics = f->rig.metrics},
-                policy_of(text), standing_ms);
+static void end(struct watched *w) {
+        table_watch_free(w->watch);
+        node_table_free(w->table);
+        health_free(w->health);
+        stop(&w->f);
 }
 
 static void set_policy(struct table_watch *watch, const char *more) {
         _cleanup_(freep) char *text = xasprintf("%s%s", policy_text, more);
 
         table_watch_set_policy(watch, policy_of(text));
-}
-
-/* Timestamps of the future are counted as long as there are some; an object without a name is no
- * node. */
-TEST(skew) {
-        struct fixture f = {0};
-
-        expect(&f, 200, "GET /api/v1/nodes?limit=", NULL,
-               NODES(NODE(A, "5", "0.5,2026-07-23T12:25:54Z") "," NODE("", "6", "0.5")));
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){
-                             .expect = {"watch=1&resourceVersion=10&"},
-                             .response = scripted_stream("{\"type\":\"MODIFIED\",\"object\":" NODE(
-                                     A, "11", "0.5,2026-07-23T11:25:54Z") "}\n"),
-                             .before = wait_for_test,
-                             .holds = true,
-                     });
-        start(&f);
-        struct health *health = health_new();
-        struct node_table *table = table_of(&f, "");
-        struct table_watch *watch = watch_table(&f, health, table);
-        run_until(&f, nodes_of, table, 1);
-        assert_true(skewed_shown(&f) == 0); /* as of the last look */
-        pass(&f, MS_PER_S);
-        assert_true(skewed_shown(&f) == 1);
-        assert_int_equal(sem_post(&f.go_on), 0);
-        run_until(&f, skewed_of, table, 0);
-        assert_true(skewed_shown(&f) == 1);
-        pass(&f, MS_PER_S);
-        assert_true(skewed_shown(&f) == 0);
-        assert_int_equal(node_table_count(table), 1);
-        table_watch_free(watch);
-        node_table_free(table);
-        health_free(health);
-        stop(&f);
 }
 
 static void usually(struct fixture *f, const char *path, const char *what, char *response,
@@ -104,6 +87,50 @@ static void usually(struct fixture *f, const char *path, const char *what, char 
                                                    .response = response,
                                                    .before = waits ? wait_for_test : NULL,
                                                    .holds = holds});
+}
+
+/* The node "a" whenever nodes are listed, and a watch of nodes that stays silent. */
+static void usual_node(struct fixture *f, bool waits) {
+        usually(f, "/nodes?",
+                "limit=", scripted_http(200, "", NODES(NODE(A, "5", "0.5,2026-07-23T11:25:54Z"))),
+                waits, false);
+        usually(f, "/nodes?", "watch=1", scripted_stream(""), false, true);
+}
+
+static struct metrics_series *lists_of(const struct fixture *f, const char *resource,
+                                       const char *result) {
+        return metrics_counter(f->rig.metrics, "plimsoll_list_total",
+                               "List requests (one per page) by result.",
+                               LABELS("resource", resource, "result", result));
+}
+
+/* Timestamps of the future are counted as long as there are some; an object without a name is no
+ * node. */
+TEST(skew) {
+        struct watched w = {0};
+
+        expect(&w.f, 200, "GET /api/v1/nodes?limit=", NULL,
+               NODES(NODE(A, "5", "0.5,2026-07-23T12:25:54Z") "," NODE("", "6", "0.5")));
+        scripted_add(&w.f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"watch=1&resourceVersion=10&"},
+                             .response = scripted_stream("{\"type\":\"MODIFIED\",\"object\":" NODE(
+                                     A, "11", "0.5,2026-07-23T11:25:54Z") "}\n"),
+                             .before = wait_for_test,
+                             .holds = true,
+                     });
+        begin(&w, "");
+        run_until(&w.f, nodes_of, w.table, 1);
+        assert_true(skewed_shown(&w.f) == 0); /* as of the last look */
+        pass(&w.f, MS_PER_S);
+        assert_true(skewed_shown(&w.f) == 1);
+        assert_int_equal(sem_post(&w.f.go_on), 0);
+        run_until(&w.f, skewed_of, w.table, 0);
+        assert_true(skewed_shown(&w.f) == 1);
+        pass(&w.f, MS_PER_S);
+        assert_true(skewed_shown(&w.f) == 0);
+        assert_int_equal(node_table_count(w.table), 1);
+        end(&w);
 }
 
 static double hot_of(void *table) {
@@ -120,72 +147,52 @@ static double hot_of(void *table) {
 TEST(longer_hot_value) {
         static const char short_hot[] = "  hotValue: [{timeRange: 5m, count: 1}]\n",
                           long_hot[] = "  hotValue: [{timeRange: 1h, count: 1}]\n";
-        struct fixture f = {0};
+        struct watched w = {0};
 
-        usually(&f, "/nodes?",
-                "limit=", scripted_http(200, "", NODES(NODE(A, "5", "0.5,2026-07-23T11:25:54Z"))),
-                false, false);
-        usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
-        usually(&f, "/pods?", "limit=",
+        usual_node(&w.f, false);
+        usually(&w.f, "/pods?", "limit=",
                 scripted_http(
                         200, "",
                         PODS(POD("new", "2026-07-23T11:25:00Z") "," POD(
                                 "older", "2026-07-23T11:00:00Z") "," POD("old", "2026-07-23T09:00:"
                                                                                 "00Z"))),
                 false, false);
-        usually(&f, "/pods?", "watch=1", scripted_stream(""), false, true);
-        start(&f);
-        struct health *health = health_new();
-        struct node_table *table = table_of(&f, short_hot);
-        struct table_watch *watch = watch_table(&f, health, table);
-        struct metrics_series *bindings = metrics_counter(f.rig.metrics, "plimsoll_bindings_total",
-                                                          "Pod bindings observed.", NULL);
-        struct metrics_series *lists = metrics_counter(f.rig.metrics, "plimsoll_list_total",
-                                                       "List requests (one per page) by result.",
-                                                       LABELS("resource", "pods", "result", "ok"));
-        run_until(&f, nodes_of, table, 1);
-        run_until(&f, counted, lists, 1);
-        pass(&f, MS_PER_S);
-        assert_true(hot_of(table) == 1);
-        set_policy(watch, long_hot);
-        run_until(&f, counted, lists, 2);
-        pass(&f, MS_PER_S);
-        assert_true(hot_of(table) == 2);
-        set_policy(watch, short_hot); /* no list */
-        assert_true(hot_of(table) == 1);
-        set_policy(watch, long_hot);
-        run_until(&f, counted, lists, 3);
-        pass(&f, MS_PER_S);
-        assert_true(hot_of(table) == 2);
+        usually(&w.f, "/pods?", "watch=1", scripted_stream(""), false, true);
+        begin(&w, short_hot);
+        struct metrics_series *bindings = metrics_counter(
+                w.f.rig.metrics, "plimsoll_bindings_total", "Pod bindings observed.", NULL);
+        struct metrics_series *lists = lists_of(&w.f, "pods", "ok");
+        run_until(&w.f, nodes_of, w.table, 1);
+        run_until(&w.f, counted, lists, 1);
+        pass(&w.f, MS_PER_S);
+        assert_true(hot_of(w.table) == 1);
+        set_policy(w.watch, long_hot);
+        run_until(&w.f, counted, lists, 2);
+        pass(&w.f, MS_PER_S);
+        assert_true(hot_of(w.table) == 2);
+        set_policy(w.watch, short_hot); /* no list */
+        assert_true(hot_of(w.table) == 1);
+        set_policy(w.watch, long_hot);
+        run_until(&w.f, counted, lists, 3);
+        pass(&w.f, MS_PER_S);
+        assert_true(hot_of(w.table) == 2);
         assert_true(counted(bindings) == 1);
-        table_watch_free(watch);
-        node_table_free(table);
-        health_free(health);
-        stop(&f);
+        end(&w);
 }
 
 /* Bindings count from the first that is seen, not from the next look at the watch's state. */
 TEST(binding_between_looks) {
-        struct fixture f = {0};
+        struct watched w = {0};
 
-        usually(&f, "/nodes?",
-                "limit=", scripted_http(200, "", NODES(NODE(A, "5", "0.5,2026-07-23T11:25:54Z"))),
-                false, false);
-        usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
-        usually(&f, "/pods?", "limit=", scripted_http(200, "", PODS("")), false, false);
-        usually(&f, "/pods?", "watch=1",
+        usual_node(&w.f, false);
+        usually(&w.f, "/pods?", "limit=", scripted_http(200, "", PODS("")), false, false);
+        usually(&w.f, "/pods?", "watch=1",
                 scripted_stream(
                         "{\"type\":\"ADDED\",\"object\":" POD("new", "2026-07-23T11:25:00Z") "}\n"),
                 false, true);
-        start(&f);
-        struct health *health = health_new();
-        struct node_table *table = table_of(&f, "  hotValue: [{timeRange: 5m, count: 1}]\n");
-        struct table_watch *watch = watch_table(&f, health, table);
-        run_until(&f, hot_of, table, 1);
-        table_watch_free(watch);
-        node_table_free(table);
-        health_free(health);
-        stop(&f);
+        begin(&w, "  hotValue: [{timeRange: 5m, count: 1}]\n");
+        run_until(&w.f, hot_of, w.table, 1);
+        end(&w);
 }
 
 static double answered(void *server) {
@@ -195,30 +202,21 @@ static double answered(void *server) {
 /* The policy of a cluster, which comes after the built-in one, may not need the pods. */
 TEST(pods_are_not_needed) {
         static const char estimate[] = "  extender: {scoring: estimate}\n";
-        struct fixture f = {0};
+        struct watched w = {0};
 
-        usually(&f, "/nodes?",
-                "limit=", scripted_http(200, "", NODES(NODE(A, "5", "0.5,2026-07-23T11:25:54Z"))),
-                true, false);
-        usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
-        expect(&f, 200, "/pods?", "limit=", PODS(POD("new", "2026-07-23T11:25:00Z")));
-        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"/pods?", "watch=1"},
-                                                            .response = scripted_stream(""),
-                                                            .holds = true});
-        start(&f);
-        struct health *health = health_new();
-        struct node_table *table = table_of(&f, estimate);
-        struct table_watch *watch = watch_table(&f, health, table);
-        set_policy(watch, "");
-        assert_int_equal(sem_post(&f.go_on), 0);
-        run_until(&f, answered, &f.rig.server, 2); /* the nodes' list and watch */
-        assert_int_equal(atomic_load(&f.rig.server.served), 0);
-        set_policy(watch, estimate);
-        run_until(&f, served, &f.rig.server, 2);
-        table_watch_free(watch);
-        node_table_free(table);
-        health_free(health);
-        stop(&f);
+        usual_node(&w.f, true);
+        expect(&w.f, 200, "/pods?", "limit=", PODS(POD("new", "2026-07-23T11:25:00Z")));
+        scripted_add(&w.f.rig.server, (struct scripted_reply){.expect = {"/pods?", "watch=1"},
+                                                              .response = scripted_stream(""),
+                                                              .holds = true});
+        begin(&w, estimate);
+        set_policy(w.watch, "");
+        assert_int_equal(sem_post(&w.f.go_on), 0);
+        run_until(&w.f, answered, &w.f.rig.server, 2); /* the nodes' list and watch */
+        assert_int_equal(atomic_load(&w.f.rig.server.served), 0);
+        set_policy(w.watch, estimate);
+        run_until(&w.f, served, &w.f.rig.server, 2);
+        end(&w);
 }
 
 /* What a probe sees. */
@@ -256,45 +254,31 @@ TEST(waits_for_pods) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct fixture f = {0};
+                struct watched w = {0};
 
-                usually(&f, "/nodes?", "limit=",
-                        scripted_http(200, "", NODES(NODE(A, "5", "0.5,2026-07-23T11:25:54Z"))),
-                        true, false);
-                usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
-                usually(&f, "/pods?", "limit=",
+                usual_node(&w.f, true);
+                usually(&w.f, "/pods?", "limit=",
                         rows[i].status ? scripted_http(rows[i].status, "", rows[i].pods)
                                        : xstrdup(""),
                         false, true);
-                usually(&f, "/pods?", "watch=1", scripted_stream(""), false, true);
-                start(&f);
-                struct health *health = health_new();
-                struct node_table *table = table_of(&f, rows[i].policy);
-                struct table_watch *watch = watch_table(&f, health, table);
-                pass(&f, 30 * MS_PER_S); /* they count from the nodes on */
-                assert_true(says(health, false, "[-] nodes: "));
-                assert_int_equal(sem_post(&f.go_on), 0);
-                run_until(&f, nodes_of, table, 1);
+                usually(&w.f, "/pods?", "watch=1", scripted_stream(""), false, true);
+                begin(&w, rows[i].policy);
+                pass(&w.f, 30 * MS_PER_S); /* they count from the nodes on */
+                assert_true(says(w.health, false, "[-] nodes: "));
+                assert_int_equal(sem_post(&w.f.go_on), 0);
+                run_until(&w.f, nodes_of, w.table, 1);
                 if (rows[i].result)
-                        run_until(&f, counted,
-                                  metrics_counter(
-                                          f.rig.metrics, "plimsoll_list_total",
-                                          "List requests (one per page) by result.",
-                                          LABELS("resource", "pods", "result", rows[i].result)),
-                                  1);
-                pass(&f, 100);
+                        run_until(&w.f, counted, lists_of(&w.f, "pods", rows[i].result), 1);
+                pass(&w.f, 100);
                 if (rows[i].waiting) {
-                        assert_true(says(health, false, rows[i].waiting));
-                        pass(&f, 19 * MS_PER_S);
-                        assert_true(says(health, false, ""));
-                        pass(&f, MS_PER_S);
+                        assert_true(says(w.health, false, rows[i].waiting));
+                        pass(&w.f, 19 * MS_PER_S);
+                        assert_true(says(w.health, false, ""));
+                        pass(&w.f, MS_PER_S);
                 }
-                if (!says(health, true, rows[i].told))
+                if (!says(w.health, true, rows[i].told))
                         fail_msg("row %zu", i);
-                table_watch_free(watch);
-                node_table_free(table);
-                health_free(health);
-                stop(&f);
+                end(&w);
         }
 }
 
@@ -303,66 +287,49 @@ TEST(waits_for_pods) {
 TEST(waits_for_pools) {
         static const char pools[] = "  pools: [{nodeSelector: {a: b}}]\n",
                           others[] = "  pools: [{nodeSelector: {c: d}}]\n";
-        struct fixture f = {0};
+        struct watched w = {0};
 
-        usually(&f, "/nodes?",
-                "limit=", scripted_http(200, "", NODES(NODE(A, "5", "0.5,2026-07-23T11:25:54Z"))),
-                true, false);
-        usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
-        start(&f);
-        struct health *health = health_new();
-        struct node_table *table = table_of(&f, "");
-        struct table_watch *watch = watch_table(&f, health, table);
-        struct metrics_series *lists = metrics_counter(f.rig.metrics, "plimsoll_list_total",
-                                                       "List requests (one per page) by result.",
-                                                       LABELS("resource", "nodes", "result", "ok"));
-        assert_int_equal(sem_post(&f.go_on), 0);
-        run_until(&f, counted, lists, 1);
-        assert_true(says(health, true, "[+] nodes: 1 node"));
-        set_policy(watch, pools);
-        assert_true(says(health, false, "[-] nodes: "));
-        assert_int_equal(sem_post(&f.go_on), 0);
-        run_until(&f, counted, lists, 2);
-        assert_true(says(health, true, "[+] nodes: 1 node"));
-        pass(&f, 20 * MS_PER_S);
-        set_policy(watch, others);
-        pass(&f, MS_PER_S);
-        assert_true(says(health, true, "[+] nodes: 1 node"));
-        assert_int_equal(sem_post(&f.go_on), 0);
-        run_until(&f, counted, lists, 3);
-        table_watch_free(watch);
-        node_table_free(table);
-        health_free(health);
-        stop(&f);
+        usual_node(&w.f, true);
+        begin(&w, "");
+        struct metrics_series *lists = lists_of(&w.f, "nodes", "ok");
+        assert_int_equal(sem_post(&w.f.go_on), 0);
+        run_until(&w.f, counted, lists, 1);
+        assert_true(says(w.health, true, "[+] nodes: 1 node"));
+        set_policy(w.watch, pools);
+        assert_true(says(w.health, false, "[-] nodes: "));
+        assert_int_equal(sem_post(&w.f.go_on), 0);
+        run_until(&w.f, counted, lists, 2);
+        assert_true(says(w.health, true, "[+] nodes: 1 node"));
+        pass(&w.f, 20 * MS_PER_S);
+        set_policy(w.watch, others);
+        pass(&w.f, MS_PER_S);
+        assert_true(says(w.health, true, "[+] nodes: 1 node"));
+        assert_int_equal(sem_post(&w.f.go_on), 0);
+        run_until(&w.f, counted, lists, 3);
+        end(&w);
 }
 
 /* What goes is what the event names; an object without a name is no node. */
 TEST(deleted) {
-        struct fixture f = {0};
+        struct watched w = {0};
 
-        usually(&f, "/nodes?", "limit=",
+        usually(&w.f, "/nodes?", "limit=",
                 scripted_http(
                         200, "",
                         NODES(NODE(A, "5", "0.5") "," NODE("\"name\":\"b\",", "6", "0.5") "," NODE(
                                 "\"name\":\"c\",", "7", "0.5"))),
                 false, false);
-        usually(&f, "/nodes?", "watch=1",
+        usually(&w.f, "/nodes?", "watch=1",
                 scripted_stream("{\"type\":\"DELETED\",\"object\":" NODE(
                         "", "11", "0.5") "}\n"
                                          "{\"type\":\"DELETED\",\"object\":" NODE(A, "12",
                                                                                   "0.5") "}\n"),
                 false, true);
-        start(&f);
-        struct health *health = health_new();
-        struct node_table *table = table_of(&f, "");
-        struct table_watch *watch = watch_table(&f, health, table);
-        run_until(&f, nodes_of, table, 2);
-        assert_string_not_equal(node_table_name(table, 0), "a");
-        assert_string_not_equal(node_table_name(table, 1), "a");
-        table_watch_free(watch);
-        node_table_free(table);
-        health_free(health);
-        stop(&f);
+        begin(&w, "");
+        run_until(&w.f, nodes_of, w.table, 2);
+        assert_string_not_equal(node_table_name(w.table, 0), "a");
+        assert_string_not_equal(node_table_name(w.table, 1), "a");
+        end(&w);
 }
 
 static double publications_of(void *table) {
@@ -375,67 +342,46 @@ static double publications_of(void *table) {
 /* A snapshot is made again when a reading expires, and no sooner after another one than any is. */
 TEST(expiry) {
         enum { SOON_MS = 4, PAUSE_MS = 10 };
-        struct fixture f = {0};
+        struct watched w = {0};
 
-        usually(&f, "/nodes?",
+        usually(&w.f, "/nodes?",
                 "limit=", scripted_http(200, "", NODES(NODE(A, "5", "0.5,2026-07-23T11:18:54Z"))),
                 false, false);
-        usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
-        start(&f);
-        struct health *health = health_new();
-        struct node_table *table = table_of(&f, "");
-        struct table_watch *watch = watch_table(&f, health, table);
-        run_until(&f, nodes_of, table, 1);
-        int64_t left_ms = node_table_next_change_unix_ms(table) - standing_ms;
+        usually(&w.f, "/nodes?", "watch=1", scripted_stream(""), false, true);
+        begin(&w, "");
+        run_until(&w.f, nodes_of, w.table, 1);
+        int64_t left_ms = node_table_next_change_unix_ms(w.table) - standing_ms;
         assert_true(left_ms > 0 && left_ms <= MS_PER_MIN);
-        double before = publications_of(table);
-        pass(&f, left_ms - SOON_MS);
-        assert_true(publications_of(table) == before);
-        set_policy(watch, ""); /* is in force at once */
-        assert_true(publications_of(table) == before + 1);
-        pass(&f, SOON_MS);
-        assert_true(publications_of(table) == before + 1);
-        pass(&f, PAUSE_MS - SOON_MS);
-        assert_true(publications_of(table) == before + 2);
-        table_watch_free(watch);
-        node_table_free(table);
-        health_free(health);
-        stop(&f);
+        double before = publications_of(w.table);
+        pass(&w.f, left_ms - SOON_MS);
+        assert_true(publications_of(w.table) == before);
+        set_policy(w.watch, ""); /* is in force at once */
+        assert_true(publications_of(w.table) == before + 1);
+        pass(&w.f, SOON_MS);
+        assert_true(publications_of(w.table) == before + 1);
+        pass(&w.f, PAUSE_MS - SOON_MS);
+        assert_true(publications_of(w.table) == before + 2);
+        end(&w);
 }
 
 /* Before it is known by which policy to judge, workers have a table without nodes. */
 TEST(awaits_the_policy) {
         for (int is_known = 0; is_known <= 1; is_known++) {
-                struct fixture f = {0};
+                struct watched w = {0};
 
-                usually(&f, "/nodes?", "limit=", scripted_http(200, "", NODES(NODE(A, "5", "0.5"))),
-                        false, false);
-                usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
-                start(&f);
-                struct health *health = health_new();
-                struct node_table *table = table_of(&f, "");
-                struct table_watch *watch = table_watch_new(&(struct table_watch_options){
-                        .loop = f.rig.loop,
-                        .api = f.rig.api,
-                        .table = table,
-                        .metrics = f.rig.metrics,
-                        .health = health,
-                        .awaits_policy = true,
-                });
-                double before = publications_of(table);
+                usual_node(&w.f, false);
+                begin_with(&w, "", true);
+                double before = publications_of(w.table);
                 if (is_known) /* before the nodes are */
-                        table_watch_keep_policy(watch);
-                assert_true(publications_of(table) == before);
-                run_until(&f, nodes_of, table, 1);
-                pass(&f, MS_PER_S);
-                assert_true(publications_of(table) == before + is_known);
-                table_watch_keep_policy(watch);
-                table_watch_keep_policy(watch);
-                assert_true(publications_of(table) == before + 1);
-                table_watch_free(watch);
-                node_table_free(table);
-                health_free(health);
-                stop(&f);
+                        table_watch_keep_policy(w.watch);
+                assert_true(publications_of(w.table) == before);
+                run_until(&w.f, nodes_of, w.table, 1);
+                pass(&w.f, MS_PER_S);
+                assert_true(publications_of(w.table) == before + is_known);
+                table_watch_keep_policy(w.watch);
+                table_watch_keep_policy(w.watch);
+                assert_true(publications_of(w.table) == before + 1);
+                end(&w);
         }
 }
 
@@ -456,10 +402,10 @@ TEST(pools) {
         static const char none[] = "", some[] = "  pools: [{nodeSelector: {disk: ssd}}]\n",
                           same[] = "  pools: [{nodeSelector: {disk: ssd}, predicate: [{name: "
                                    "cpu_usage_avg_5m, maxLimitPecent: 0.5}]}]\n";
-        struct fixture f = {0};
+        struct watched w = {0};
 
         scripted_add_usual(
-                &f.rig.server,
+                &w.f.rig.server,
                 (struct scripted_reply){
                         .expect = {"/nodes?", "limit="},
                         .response = scripted_http(200, "",
@@ -468,34 +414,26 @@ TEST(pools) {
                                                         "\"disk\":\"ssd\"}}}")),
                         .before = note_and_wait,
                 });
-        usually(&f, "/nodes?", "watch=1", scripted_stream(""), false, true);
-        start(&f);
-        struct health *health = health_new();
-        struct node_table *table = table_of(&f, none);
-        struct table_watch *watch = watch_table(&f, health, table);
-        struct metrics_series *lists = metrics_counter(f.rig.metrics, "plimsoll_list_total",
-                                                       "List requests (one per page) by result.",
-                                                       LABELS("resource", "nodes", "result", "ok"));
-        assert_int_equal(sem_post(&f.go_on), 0);
-        run_until(&f, nodes_of, table, 1);
-        double count = publications_of(table);
-        set_policy(watch, some);
-        run_until(&f, asked, NULL, 2);
-        set_policy(watch, same); /* of the same pools, which are still unknown */
-        pass(&f, MS_PER_S);
-        assert_true(publications_of(table) == count);
-        assert_int_equal(sem_post(&f.go_on), 0);
-        run_until(&f, counted, lists, 2);
-        run_until(&f, publications_of, table, count + 1);
-        assert_int_equal(node_table_pool(table, 0), 1);
-        set_policy(watch, some);
-        assert_true(publications_of(table) == count + 2);
-        set_policy(watch, none);
-        assert_true(publications_of(table) == count + 3);
-        pass(&f, MS_PER_S);
+        usually(&w.f, "/nodes?", "watch=1", scripted_stream(""), false, true);
+        begin(&w, none);
+        struct metrics_series *lists = lists_of(&w.f, "nodes", "ok");
+        assert_int_equal(sem_post(&w.f.go_on), 0);
+        run_until(&w.f, nodes_of, w.table, 1);
+        double count = publications_of(w.table);
+        set_policy(w.watch, some);
+        run_until(&w.f, asked, NULL, 2);
+        set_policy(w.watch, same); /* of the same pools, which are still unknown */
+        pass(&w.f, MS_PER_S);
+        assert_true(publications_of(w.table) == count);
+        assert_int_equal(sem_post(&w.f.go_on), 0);
+        run_until(&w.f, counted, lists, 2);
+        run_until(&w.f, publications_of, w.table, count + 1);
+        assert_int_equal(node_table_pool(w.table, 0), 1);
+        set_policy(w.watch, some);
+        assert_true(publications_of(w.table) == count + 2);
+        set_policy(w.watch, none);
+        assert_true(publications_of(w.table) == count + 3);
+        pass(&w.f, MS_PER_S);
         assert_true(counted(lists) == 2 && asked(NULL) == 2);
-        table_watch_free(watch);
-        node_table_free(table);
-        health_free(health);
-        stop(&f);
+        end(&w);
 }

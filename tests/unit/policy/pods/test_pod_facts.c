@@ -1,4 +1,4 @@
-/* What is read of a Pod, by example and against a plain computation on jansson's tree. */
+/* What is read of a Pod, by example and of random pods. */
 #include "tests/unit/fixture/test.h"
 
 #include "base/attributes.h"
