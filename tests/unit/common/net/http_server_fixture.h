@@ -22,7 +22,7 @@ enum { MANY_PIECES = 20000, MANY_PIECE_BYTES = 101 };
 static struct http_server *server;
 static atomic_size_t handled, released;
 static atomic_bool must_wait, is_waiting;
-static struct buf answer = BUF_INIT(ANSWER_MAX_BYTES); /* the last one that was heard */
+static struct buf answer = {.max_bytes = ANSWER_MAX_BYTES}; /* the last one that was heard */
 
 /* Exchanges that were suspended by the handler, for the test to resume. */
 enum { RESTING_MAX = 64 };

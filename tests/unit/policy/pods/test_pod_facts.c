@@ -1,6 +1,8 @@
 /* What is read of a Pod, by example and of random pods. */
 #include "tests/unit/fixture/test.h"
 
+#include <math.h>
+
 #include "base/attributes.h"
 #include "base/buf.h"
 #include "tests/unit/fixture/draw.h"
