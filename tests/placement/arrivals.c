@@ -134,6 +134,18 @@ static uint32_t set_of(const struct drawing *drawing, const struct stream *strea
         return (uint32_t)(drawing->first_set + workload - drawing->arrivals->workload_count);
 }
 
+/* Pods differ from their workload by that. */
+static double own_factor(uint64_t seed) {
+        return chance_lognormal(seed, 2, POD_SIGMA);
+}
+
+void pod_draw(struct pod *pod, uint64_t seed) {
+        pod->cores *= own_factor(seed) / own_factor(pod->seed);
+        pod->seed = seed;
+        pod->start_s = start_of(pod->stream, seed);
+        pod->life_s = (int64_t)life_of(pod->stream, seed) + 1;
+}
+
 /* What it requests and uses is yet to be said. */
 static struct pod *new_pod(struct drawing *drawing, const struct stream *stream, uint32_t workload,
                            int64_t at_s) {
@@ -155,6 +167,7 @@ static struct pod *new_pod(struct drawing *drawing, const struct stream *stream,
                 .stream = stream,
                 .spike_factor = stream->spike_factor > 0 ? stream->spike_factor : 1,
                 .spike_s = stream->spike_s,
+                .scaled_factor = 1,
                 .wave = stream->wave,
                 .wave_phase = chance_uniform(drawing->seed, 7000000 + workload),
         };
@@ -211,7 +224,7 @@ static struct pod *add_pod(struct drawing *drawing, const struct stream *stream,
         pod->request_bytes = pod->request_cores * BYTES_PER_NODE_CORE / 2;
         double cores = mean_cores(drawing, pod);
         give_memory(pod, cores);
-        cores *= chance_lognormal(pod->seed, 2, POD_SIGMA);
+        cores *= own_factor(pod->seed);
         if (is_released(drawing, pod))
                 cores *= stream->release_factor;
         pod->cores = cores * giant_factor(drawing, pod, cores);
@@ -272,6 +285,17 @@ static void add_rollouts(struct drawing *drawing, const struct stream *stream, u
                         at = next;
                 }
         }
+}
+
+/* The first replicas, at once: few of them would have to bear the load of all. */
+static void add_replicas(struct drawing *drawing, const struct stream *stream, uint32_t first,
+                         int64_t end_s) {
+        double each = pods_at_any_time(drawing, stream, first) / (double)stream->workloads;
+
+        (void)end_s;
+        for (uint32_t w = 0; w < stream->workloads; w++)
+                for (size_t i = 0; i < (size_t)ceil(each); i++)
+                        (void)add_pod(drawing, stream, first + w, 0);
 }
 
 static void add_bursts(struct drawing *drawing, const struct stream *stream, uint32_t first,
@@ -362,7 +386,7 @@ struct arrivals arrivals_draw(const struct scenario *scenario, uint64_t seed) {
         static void (*const add[])(struct drawing *, const struct stream *, uint32_t, int64_t) = {
                 [STREAM_STEADY] = add_steady,   [STREAM_BURST] = add_bursts,
                 [STREAM_JOBS] = add_jobs,       [STREAM_ROLLOUT] = add_rollouts,
-                [STREAM_REPLAY] = add_replayed,
+                [STREAM_SCALED] = add_replicas, [STREAM_REPLAY] = add_replayed,
         };
         struct arrivals arrivals = {0};
         struct drawing drawing = {

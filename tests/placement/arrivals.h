@@ -13,7 +13,8 @@ struct pod {
         uint32_t set; /* the ReplicaSet that it is of, one for each revision; POD_HAS_NO_SET */
         bool is_bare; /* nobody owns it: nobody knows its workload */
         double request_cores, request_bytes;
-        double cores, bytes; /* its mean load */
+        double cores, bytes;  /* its mean load */
+        double scaled_factor; /* of its cores at present, where replicas share a load; or 1 */
         double first_bytes, grown_bytes, grows_s;
         double spike_factor, spike_s;
         double wave, wave_phase;
@@ -42,5 +43,7 @@ struct arrivals {
         size_t count, workload_count, set_count, gang_count;
 };
 
+/** pod_draw() - what a pod that is like others of its workload has of its own */
+void pod_draw(struct pod *pod, uint64_t seed);
 /** arrivals_draw() - @return owns its pods */
 struct arrivals arrivals_draw(const struct scenario *scenario, uint64_t seed);

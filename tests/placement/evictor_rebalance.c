@@ -85,8 +85,10 @@ static void add_nodes(const struct view *view) {
 static size_t most_now(const struct world *world) {
         size_t recent = 0;
 
-        for (size_t i = 0; i < world->renewed; i++)
-                recent += world->pods[world->pod_count + i].arrives_s > world->now_s - HOUR_S;
+        for (size_t i = 0; i < world->renewed; i++) {
+                const struct pod *pod = &world->pods[world->pod_count + i];
+                recent += pod->is_renewed && pod->arrives_s > world->now_s - HOUR_S;
+        }
         return recent < MOST_AN_HOUR ? MOST_AN_HOUR - recent : 0;
 }
 

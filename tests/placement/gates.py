@@ -36,7 +36,9 @@ QUICK_SEEDS = 3
 # Scenarios of which more, or less, can be had in a few seconds.
 QUICK_SEEDS_OF = {
     **dict.fromkeys(("loop", "loop-restart", "burst50", "burst100", "burst200"), 12),
-    **dict.fromkeys(("burst-hetero", "burst-spikes", "autoscaling", "cold", "joining"), 12),
+    **dict.fromkeys(
+        ("burst-hetero", "burst-spikes", "autoscaling", "cold", "joining", "scaled"), 12
+    ),
     **dict.fromkeys(("diurnal", "drift", "release", "replay-bitbrains", "replay-azure"), 2),
     **dict.fromkeys(("replay-bitbrains-august", "replay-bitbrains-august-50"), 2),
 }

@@ -19,6 +19,7 @@ static const struct {
         [BUSIEST_P99] = {"busiestP99", "busiest", 3},
         [MEAN_UTILISATION] = {"meanUtilisation", "mean", 3},
         [PENDING_PODS] = {"pendingPods", "pending", 0},
+        [MEAN_PODS] = {"meanPods", "pods", 0},
         [PATCHES_PER_NODE_MINUTE] = {"patchesPerNodeMinute", "patches", 2},
         [ESTIMATE_ERROR_PERCENT] = {"estimateErrorPercent", "est. err", 2},
         [EVICTIONS_PER_1000_POD_HOURS] = {"evictionsPer1000PodHours", "evicted", 2},

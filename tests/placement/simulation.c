@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "autoscaler.h"
 #include "base/mem.h"
 #include "evictor.h"
 #include "kube_scheduler.h"
@@ -23,6 +24,7 @@ struct simulation {
         struct world *world;
         struct published *published;
         struct kube_scheduler *scheduler;
+        struct autoscaler *autoscaler;
         const struct algorithm *algorithm;
         void *self, *evictor_self;
         const struct situation *situation;
@@ -75,13 +77,17 @@ static void on_bound(void *userdata, struct pod *pod) {
 }
 
 static void on_started(void *userdata, struct pod *pod) {
-        tell_late(userdata, &(struct late){.pod = pod, .what = LATE_STARTED});
+        struct simulation *s = userdata;
+
+        autoscaler_started(s->autoscaler, pod);
+        tell_late(s, &(struct late){.pod = pod, .what = LATE_STARTED});
 }
 
 static void on_ended(void *userdata, struct pod *pod) {
         struct simulation *s = userdata;
 
         kube_scheduler_count(s->scheduler, pod, -1);
+        autoscaler_ended(s->autoscaler, pod);
         tell_late(s, &(struct late){.pod = pod, .what = LATE_ENDED});
 }
 
@@ -142,7 +148,7 @@ static void schedule(struct simulation *s, struct pod *pod) {
 static bool is_due(const struct simulation *s, const struct pod *pod) {
         int64_t waited_s = s->world->now_s - pod->arrives_s;
 
-        return waited_s < RETRY_S || waited_s % RETRY_S == 0;
+        return !pod->has_ended && (waited_s < RETRY_S || waited_s % RETRY_S == 0);
 }
 
 /* What is due in a second is spread evenly over it. */
@@ -160,13 +166,14 @@ static void schedule_queue(struct simulation *s) {
                         show_late(s);
                         schedule(s, pod);
                 }
-                if (pod->node < 0)
+                if (pod->node < 0 && !pod->has_ended)
                         s->queue[kept++] = pod;
         }
         s->queue_len = kept;
 }
 
 static void enqueue(struct simulation *s, struct pod *pod) {
+        autoscaler_arrived(s->autoscaler, pod);
         mem_grow(&s->queue, s->queue_len, &s->queue_cap);
         s->queue[s->queue_len++] = pod;
 }
@@ -222,6 +229,7 @@ static void finish_measuring(const struct simulation *s, struct outcome *outcome
 
         outcome->of[USAGE_STDDEV] /= seconds;
         outcome->of[MEAN_UTILISATION] /= seconds;
+        outcome->of[MEAN_PODS] = 3600 * s->pod_hours / seconds;
         outcome->of[PENDING_PODS] = (double)s->queue_len;
         outcome->of[PATCHES_PER_NODE_MINUTE] /= s->node_minutes;
         qsort(s->busiest, s->measured, sizeof(*s->busiest), compare_doubles);
@@ -272,6 +280,7 @@ static void step(struct simulation *s) {
         evict(s);
         take_arrivals(s);
         schedule_queue(s);
+        autoscaler_step(s->autoscaler);
 }
 
 static void run(struct simulation *s, struct outcome *outcome) {
@@ -313,6 +322,7 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
         s.candidates = xcalloc(nodes, sizeof(*s.candidates));
         s.scores = xcalloc(nodes, sizeof(*s.scores));
         s.scheduler = kube_scheduler_new(s.world);
+        s.autoscaler = autoscaler_new(s.world);
         s.busiest = xcalloc((size_t)scenario->measured_s, sizeof(*s.busiest));
         run(&s, &outcome);
         if (evictor && evictor->free)
@@ -321,6 +331,7 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
                 algorithm->free(s.self);
         published_free(s.published);
         kube_scheduler_free(s.scheduler);
+        autoscaler_free(s.autoscaler);
         world_free(s.world);
         free(s.candidates);
         free(s.scores);

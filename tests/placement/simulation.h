@@ -19,6 +19,7 @@ enum metric {
         BUSIEST_P99,       /* 99th percentile over time of the busiest node's usage */
         MEAN_UTILISATION,  /* of the cluster's CPUs */
         PENDING_PODS,      /* at the end */
+        MEAN_PODS,         /* that have a node, mean over time */
         PATCHES_PER_NODE_MINUTE,
         /* Standard deviation over the candidates of (what the algorithm takes their usage for -
          * what is in use on average), mean over decisions: what is wrong by the same everywhere

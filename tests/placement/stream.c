@@ -50,13 +50,15 @@ static size_t choice_of(const char *text, const char *const *names, size_t count
 
 static int read_kind(const struct tree_node *pods, struct stream *ret, struct error *err) {
         static const char *const kinds[] = {
-                [STREAM_STEADY] = "steady",   [STREAM_BURST] = "burst",   [STREAM_JOBS] = "jobs",
-                [STREAM_ROLLOUT] = "rollout", [STREAM_REPLAY] = "replay",
+                [STREAM_STEADY] = "steady", [STREAM_BURST] = "burst",
+                [STREAM_JOBS] = "jobs",     [STREAM_ROLLOUT] = "rollout",
+                [STREAM_SCALED] = "scaled", [STREAM_REPLAY] = "replay",
         };
         size_t kind = choice_of(fields_text(pods, "kind"), kinds, ARRAY_LEN(kinds));
 
         if (kind == ARRAY_LEN(kinds))
-                return fields_refuse(pods, "kind", "steady, burst, jobs, rollout or replay", err);
+                return fields_refuse(pods, "kind", "steady, burst, jobs, rollout, scaled or replay",
+                                     err);
         ret->kind = (unsigned)kind;
         return 0;
 }
@@ -136,6 +138,7 @@ static bool may_request_nothing(const struct stream *stream) {
 static int check_kind(const struct tree_node *pods, const struct stream *stream,
                       struct error *err) {
         bool is_burst = stream->kind == STREAM_BURST, are_jobs = stream->kind == STREAM_JOBS;
+        bool is_scaled = stream->kind == STREAM_SCALED;
         bool is_filled = !is_burst && !are_jobs, has_zero = may_request_nothing(stream);
         const struct field_rule rules[] = {
                 {!is_burst && tree_get(pods, "burst"), "burst", "another kind"},
@@ -143,9 +146,15 @@ static int check_kind(const struct tree_node *pods, const struct stream *stream,
                  "a share of the cluster, or a count in its place"},
                 {is_filled && has_zero && stream->count == 0, "requested",
                  "a count in its place, where requests may be 0"},
-                {!is_filled && tree_get(pods, "count"), "count", "steady or rollout"},
-                {!is_filled && stream->requested_ratio > 0, "requested", "steady or rollout"},
-                {!is_filled && stream->uses_mean_ratio > 0, "usage", "a mean of steady or rollout"},
+                {!is_filled && tree_get(pods, "count"), "count", "steady, rollout or scaled"},
+                {!is_filled && stream->requested_ratio > 0, "requested",
+                 "steady, rollout or scaled"},
+                {!is_filled && stream->uses_mean_ratio > 0, "usage",
+                 "a mean of steady, rollout or scaled"},
+                {is_scaled && has_zero, "requests", "above 0, which an autoscaler needs"},
+                {is_scaled && (stream->is_per_pod || stream->pareto > 0), "usage",
+                 "a workload's own, since its replicas share it"},
+                {is_scaled && tree_get(pods, "release"), "release", "another kind"},
                 {is_burst && stream->count == 0, "burst", "pods"},
                 {are_jobs && (stream->every_s <= 0 || stream->job_to_cores <= 0 || has_zero),
                  "jobs", "every, toCores, and requests above 0"},

@@ -16,7 +16,14 @@ enum { WORLD_MAX_REQUESTS = 8 };
 
 /* How pods of one kind come. */
 struct stream {
-        enum { STREAM_STEADY, STREAM_BURST, STREAM_JOBS, STREAM_ROLLOUT, STREAM_REPLAY } kind;
+        enum {
+                STREAM_STEADY,
+                STREAM_BURST,
+                STREAM_JOBS,
+                STREAM_ROLLOUT,
+                STREAM_SCALED,
+                STREAM_REPLAY
+        } kind;
         enum { STREAM_OF_REPLICA_SETS, STREAM_OF_JOBS, STREAM_OF_NOBODY } owner;
         size_t workloads;
         size_t request_count;
@@ -50,7 +57,7 @@ struct stream {
          * `grows_s` to `grown_ratio`. */
         double memory_ratio, grown_ratio, grows_s;
         size_t grown_every;
-        /* steady, rollout */
+        /* steady, rollout; scaled: to begin with */
         double requested_ratio; /* of the cluster's CPUs, at any time; 0: `count` pods */
         /* burst */
         double at_s, over_s, repeat_s;

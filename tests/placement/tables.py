@@ -27,6 +27,7 @@ FAMILIES = {
     "recorded": "recorded load",
     "requests": "requests that say little",
     "rollouts": "rollouts and slow starts",
+    "scaled": "autoscaled services",
     "services": "steady services",
 }
 # Of the others, those with the settings that suit them best.
@@ -499,6 +500,31 @@ def part_verdicts(results):
     return paragraph(" ".join(sentences))
 
 
+def scaled(results):
+    """Every scheduler meets the same load there, and not the same pods."""
+    rows = []
+    for left in results.of("situations"):
+        if left.family != "scaled":
+            continue
+        for name in (runs.BASELINE, *SHOWN, runs.OURS, "oracle"):
+            cells = [left.scenario, name]
+            if name == runs.BASELINE:
+                cells += [
+                    f"{ratios.mean(left.rows[name][metric]):,.0f}"
+                    for metric in ("hotNodeMinutes", "throttledCoreSeconds")
+                ]
+            else:
+                throttled = ratios.pooled([left], name, "throttledCoreSeconds")
+                cells += [str(left.measured(name)), str(throttled or "")]
+            cells += [
+                f"{ratios.mean(left.rows[name][metric]):,.0f}"
+                for metric in ("meanPods", "pendingPods")
+            ]
+            rows.append(cells)
+    heads = ["hot node-minutes", "throttled CPU-seconds", "pods", "pending"]
+    return table(["situation", "scheduler", *heads], rows)
+
+
 def plain_table(results, group, head, columns):
     rows = [
         [label, *(str(left.measured(name)) for name in columns)]
@@ -571,6 +597,7 @@ APPENDIX_PLACES = {
     "parts": parts,
     "lags": lags,
     "windows": windows,
+    "scaled": scaled,
     "closed-loop": closed,
     "plugins": plugins,
 }

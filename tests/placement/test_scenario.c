@@ -42,6 +42,15 @@ TEST(wrong_streams_have_their_line) {
                 {"kind: steady\nworkloads: 1\nlife: {mean: 1h}\nrequested: 1\nrequests: [1]\n"
                  "usage: {share: 1, pareto: 1}\n",
                  "line 6: usage: expected pareto > 1"},
+                {"kind: scaled\nworkloads: 1\nlife: {mean: 1h}\nrequests: [0]\ncount: 5\n"
+                 "usage: {fromCores: 1, toCores: 2}\n",
+                 "line 4: requests: expected above 0"},
+                {"kind: scaled\nworkloads: 1\nlife: {mean: 1h}\nrequests: [1]\ncount: 5\n"
+                 "usage: {share: 1, perPod: true}\n",
+                 "line 6: usage: expected a workload's own"},
+                {"kind: scaled\nworkloads: 1\nlife: {mean: 1h}\nrequests: [1]\ncount: 5\n"
+                 "usage: {share: 1}\nrelease: {factor: 2}\n",
+                 "line 7: release: "},
                 {"kind: jobs\nworkloads: 1\nlife: {mean: 1h}\nrequests: [1]\nusage: {share: 1}\n"
                  "jobs: {every: 1m, toCores: 5}\n",
                  "line 6: jobs: expected podsPerSecond or gang"},

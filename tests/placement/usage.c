@@ -33,7 +33,7 @@ double usage_cores_at(const struct pod *pod, int64_t now_s) {
         if (pod->wave > 0)
                 factor *= 1 + pod->wave * sin(2 * M_PI * ((double)now_s / DAY_S + pod->wave_phase));
         uint64_t noise = NOISE_PLACE + (uint64_t)(since_s / pod->stream->noise_every_s);
-        return pod->cores * factor * hours_factor(pod, now_s) *
+        return pod->cores * pod->scaled_factor * factor * hours_factor(pod, now_s) *
                chance_lognormal(pod->seed, noise, pod->stream->noise_sigma);
 }
 

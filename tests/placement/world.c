@@ -11,7 +11,7 @@
 #include "policy/estimate/pod_load.h"
 #include "usage.h"
 
-enum { MAX_PODS_OF_NODE = 110, MOST_EVICTED = 20 };
+enum { MAX_PODS_OF_NODE = 110, MOST_EVICTED = 20, MOST_ADDED = 40 };
 
 static const double DAY_S = 86400, BYTES_PER_GIB = 1u << 30;
 
@@ -43,10 +43,13 @@ static void gather_gangs(struct world *world) {
 }
 
 /* Each time that nodes leave, a pod or the one that took its place may be evicted; an evictor may
- * evict MOST_EVICTED times as many. */
+ * evict MOST_EVICTED times as many, and autoscalers may add MOST_ADDED times as many. */
 static size_t most_renewed(const struct world *world) {
         size_t times = MOST_EVICTED;
 
+        for (size_t i = 0; i < world->scenario->stream_count; i++)
+                if (world->scenario->streams[i].kind == STREAM_SCALED)
+                        times = MOST_EVICTED + MOST_ADDED;
         for (size_t i = 0; i < world->scenario->shape_count; i++)
                 times += world->scenario->shapes[i].leaves_s > 0;
         return times * world->pod_count;
@@ -175,19 +178,40 @@ static void end_pod(struct world *world, struct pod *pod) {
         hear(world->listener.on_ended, world, pod);
 }
 
-/* Another pod of the workload lives for what was left. */
-static void renew(struct world *world, const struct pod *evicted) {
+static struct pod *copy(struct world *world, const struct pod *like) {
         assert(world->renewed < most_renewed(world));
         struct pod *pod = &world->pods[world->pod_count + world->renewed];
-        *pod = *evicted;
+        *pod = *like;
         pod->index = (uint32_t)(world->pod_count + world->renewed++);
-        pod->seed = chance_mix(evicted->seed + 1);
         pod->arrives_s = world->now_s;
-        pod->life_s = evicted->ends_s - world->now_s;
         pod->node = -1;
         pod->bound_s = -1;
         pod->has_ended = false;
+        pod->now_cores = pod->now_bytes = 0;
+        return pod;
+}
+
+/* Another pod of the workload lives for what was left. */
+static void renew(struct world *world, const struct pod *evicted) {
+        struct pod *pod = copy(world, evicted);
+
+        pod->seed = chance_mix(evicted->seed + 1);
+        pod->life_s = evicted->ends_s - world->now_s;
         pod->is_renewed = true;
+}
+
+void world_add(struct world *world, const struct pod *like) {
+        struct pod *pod = copy(world, like);
+
+        pod_draw(pod, chance_mix(like->seed + pod->index + 1));
+}
+
+void world_remove(struct world *world, struct pod *pod) {
+        assert(pod->gang == 0);
+        if (pod->node < 0)
+                pod->has_ended = true;
+        else
+                end_pod(world, pod);
 }
 
 bool world_evict(struct world *world, struct pod *pod) {
@@ -242,6 +266,11 @@ static void change(struct world *world, struct pod *pod) {
         agenda_add(&world->agenda, next_s < pod->ends_s ? next_s : pod->ends_s, pod);
         if (world->now_s == pod->starts_s)
                 hear(world->listener.on_started, world, pod);
+}
+
+void world_scale_load(struct world *world, struct pod *pod, double factor) {
+        pod->scaled_factor = factor;
+        set_load(world, pod, usage_cores_at(pod, world->now_s), usage_bytes_at(pod, world->now_s));
 }
 
 static void throttle(const struct world *world) {

@@ -56,7 +56,8 @@ struct world {
         size_t node_count;
         struct pod *pods; /* in order of arrival */
         size_t pod_count, arrived;
-        size_t renewed; /* in place of evicted ones: they stand behind the pod_count others */
+        /* In place of evicted ones, or by world_add(): they stand behind the pod_count others. */
+        size_t renewed;
         size_t evicted; /* by world_evict() */
         size_t workload_count, set_count;
         /* Pods to look at in a second, by their time: an ending or another load. */
@@ -76,6 +77,12 @@ void world_place(struct world *world, struct pod *pod, size_t node);
 /** world_evict() - @pod, which is in no gang, ends, and another of its workload arrives. Return:
  * false: too many were evicted */
 bool world_evict(struct world *world, struct pod *pod);
+/** world_add() - another pod arrives, of the workload and stream of @like */
+void world_add(struct world *world, const struct pod *like);
+/** world_remove() - @pod, which is in no gang and may have no node yet, ends */
+void world_remove(struct world *world, struct pod *pod);
+/** world_scale_load() - @pod, which has started, uses @factor times its own cores from now on */
+void world_scale_load(struct world *world, struct pod *pod, double factor);
 /** world_is_running() - it is bound and has not ended; it may have yet to start */
 bool world_is_running(const struct world *world, const struct pod *pod);
 /** world_has_node() - it has joined and not left */
