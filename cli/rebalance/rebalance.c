@@ -20,8 +20,6 @@
 #include "codec/json.h"
 #include "extender/table/annotation_style.h"
 
-enum { SKEW_MS = MS_PER_MIN /* between clocks of machines */ };
-
 static struct {
         struct cluster_options cluster;
         struct program_options shared;
@@ -99,7 +97,7 @@ static int check_is_asked(const struct session *session, struct error *err) {
 
         cluster_extenders_find(session->cluster, settings.plimsoll_namespace, &extenders);
         while (!is_asked && (page = cluster_question_next(&question)) != NULL) {
-                is_asked = has_decision_since(page, evicted_unix_ms - SKEW_MS);
+                is_asked = has_decision_since(page, evicted_unix_ms - ANNOTATION_SKEW_MS);
                 json_decref(page);
         }
         _cleanup_(freep) char *why = question.why_not;

@@ -10,6 +10,7 @@
 #include "codec/json.h"
 #include "kube/kube_path.h"
 #include "kube/lease.h"
+#include "policy/annotation.h"
 
 #define NAME "plimsoll-rebalance"
 #define EVICTIONS "plimsoll.io/evictions"
@@ -20,14 +21,15 @@ static bool read_time(const json_t *time, int64_t *ret_unix_ms) {
         return text && timestamp_parse(text, strlen(text), ret_unix_ms);
 }
 
-/* A time that is no time, or of a clock that was wrong, does not count. */
+/* A malformed time does not count, nor one ahead of the clock, which a wrong clock wrote. */
 static json_t *last_hour(const json_t *times) {
         int64_t now_unix_ms = clock_wall_unix_ms(), at_unix_ms = 0;
         json_t *found = json_array(), *time;
         size_t i;
 
         json_array_foreach (json_iterable(times), i, time)
-                if (read_time(time, &at_unix_ms) && llabs(now_unix_ms - at_unix_ms) < MS_PER_HOUR)
+                if (read_time(time, &at_unix_ms) && at_unix_ms > now_unix_ms - MS_PER_HOUR &&
+                    at_unix_ms <= now_unix_ms + ANNOTATION_SKEW_MS)
                         json_array_append(found, time);
         return found;
 }
