@@ -34,7 +34,7 @@ struct pod {
         int64_t starts_s, ends_s;
         double lost_before_s; /* its node's lost_s when it started */
         bool has_ended;
-        bool is_renewed;             /* it takes the place of one that was evicted */
+        bool follows_eviction;       /* it takes the place of one that world_evict() has evicted */
         double now_cores, now_bytes; /* in its node's demand at present */
 };
 

@@ -87,7 +87,7 @@ static size_t most_now(const struct world *world) {
 
         for (size_t i = 0; i < world->renewed; i++) {
                 const struct pod *pod = &world->pods[world->pod_count + i];
-                recent += pod->is_renewed && pod->arrives_s > world->now_s - HOUR_S;
+                recent += pod->follows_eviction && pod->arrives_s > world->now_s - HOUR_S;
         }
         return recent < MOST_AN_HOUR ? MOST_AN_HOUR - recent : 0;
 }

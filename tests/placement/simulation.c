@@ -264,7 +264,7 @@ static void evict(struct simulation *s) {
                 if (!world_evict(s->world, pods[i]))
                         return;
                 s->evictions++;
-                s->repeats += pods[i]->is_renewed &&
+                s->repeats += pods[i]->follows_eviction &&
                               s->world->now_s - pods[i]->arrives_s < REPEATED_S;
         }
 }

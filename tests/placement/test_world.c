@@ -272,6 +272,7 @@ TEST(evicted_again_and_again) {
         _cleanup_(world_freep) struct world *world = listen_to(&scenario, &heard);
         for (size_t i = 0; i < 4; i++) {
                 assert_int_equal(world->renewed, i);
+                assert_false(world->pods[i].follows_eviction);
                 world_place(world, &world->pods[i], i);
                 if (i > 0) /* what was left */
                         assert_int_equal(world->pods[i].life_s,
@@ -280,6 +281,8 @@ TEST(evicted_again_and_again) {
         }
         assert_int_equal(heard.ended, 3);
         assert_true(world_is_running(world, &world->pods[3]));
+        assert_true(world_evict(world, &world->pods[3]));
+        assert_true(world->pods[4].follows_eviction);
 }
 
 /* Of 4 CPUs that do 1 - 0.4 u of the work when they are busy by the ratio u. */

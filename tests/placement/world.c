@@ -192,12 +192,13 @@ static struct pod *copy(struct world *world, const struct pod *like) {
 }
 
 /* Another pod of the workload lives for what was left. */
-static void renew(struct world *world, const struct pod *evicted) {
+static struct pod *renew(struct world *world, const struct pod *evicted) {
         struct pod *pod = copy(world, evicted);
 
         pod->seed = chance_mix(evicted->seed + 1);
         pod->life_s = evicted->ends_s - world->now_s;
-        pod->is_renewed = true;
+        pod->follows_eviction = false;
+        return pod;
 }
 
 void world_add(struct world *world, const struct pod *like) {
@@ -220,7 +221,7 @@ bool world_evict(struct world *world, struct pod *pod) {
                 return false;
         world->evicted++;
         end_pod(world, pod);
-        renew(world, pod);
+        renew(world, pod)->follows_eviction = true;
         return true;
 }
 
