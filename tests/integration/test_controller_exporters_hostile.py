@@ -178,9 +178,10 @@ def test_the_others_stay_fresh(build, start_standin, start_exporters, start_cont
     for what, before, during in zip(("scraped", "written"), calm, troubled):
         print(f"{what} {during[-1]:.2f} s apart at most, {before[-1]:.2f} s before; mostly "
               f"{statistics.median(during):.2f} s, {statistics.median(before):.2f} s before")  # fmt: skip
-        # A busy machine is slow in the calm time as well.
-        assert statistics.median(during) < 1.5 * max(1, statistics.median(before))
-        if build == "release":  # with sanitizers, one large page takes its time
+        # A busy machine is slow in the calm time as well. With sanitizers, a large page takes its
+        # time, and look() shows that nobody waits for all of them.
+        if build == "release":
+            assert statistics.median(during) < 1.5 * max(1, statistics.median(before))
             assert during[-1] < 2.5 * max(1.5, before[-1])
     assert REASONS <= set(reasons), REASONS - set(reasons)
     if build == "release":
