@@ -54,13 +54,13 @@ static struct metrics_series *binds_with(const struct binder *binder, const char
 
 /* Sets the reply of the exchange: {"Error":@text}. */
 static void compose(const struct bind *bind, const char *result, const char *text) {
-        _cleanup_(buf_done) struct buf reply = BUF_INIT(REPLY_MAX_BYTES);
+        struct buf reply = BUF_INIT(REPLY_MAX_BYTES);
         const struct binder *binder = bind->binder;
 
         json_write_object(&reply, NULL);
         json_write_text(&reply, "Error", text);
         json_write_object_end(&reply);
-        daemon_reply_text(bind->exchange, 200, "application/json", reply.data, reply.len);
+        http_reply_text(bind->exchange, 200, "application/json", &reply);
         metrics_inc(binds_with(binder, result));
         metrics_observe(binder->duration, (double)(clock_mono_ns() - bind->begin_ns) / 1e9);
         log_debug(MSG("bind"), STR("namespace", bind->request.pod_namespace),
