@@ -19,8 +19,9 @@ struct node_row {
         uint32_t generation; /* the last list that had the node */
         uint32_t row;
         struct estimator_node *estimate; /* NULL: no estimator, or no room in it */
-        uint8_t zone;                    /* node_zones_move() */
-        uint8_t pool;                    /* policy_pool_of() */
+        struct pod_load capacity;
+        uint8_t zone; /* node_zones_move() */
+        uint8_t pool; /* policy_pool_of() */
         struct kept_annotations annotations;
         struct node_hot hot;
         /* The number of the policy's metrics by state, as node_row_parse() has found them. */

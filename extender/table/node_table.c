@@ -101,6 +101,8 @@ static void hold_estimate(struct node_table *table, struct node_row *node) {
         if (table->context.estimator && !node->estimate)
                 node->estimate = estimator_node_hold(table->context.estimator, node->name,
                                                      strlen(node->name), node);
+        if (node->estimate)
+                (void)estimator_set_capacity(node->estimate, &node->capacity);
 }
 
 static struct node_row *add_node(struct node_table *table, const char *name, size_t len) {
@@ -204,10 +206,10 @@ const struct policy *node_table_policy(const struct node_table *table) {
 }
 
 static bool set_capacity(struct node_row *node, const json_t *capacity) {
-        const struct pod_load load = {.of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
-                                             [ESTIMATE_MEM] = quantity_at(capacity, "memory")}};
-
-        return node->estimate && estimator_set_capacity(node->estimate, &load);
+        node->capacity = (struct pod_load){
+                .of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
+                       [ESTIMATE_MEM] = quantity_at(capacity, "memory")}};
+        return node->estimate && estimator_set_capacity(node->estimate, &node->capacity);
 }
 
 void node_table_put(struct node_table *table, const struct node_update *update,

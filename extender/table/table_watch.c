@@ -107,7 +107,7 @@ static void on_estimate_change(void *userdata) {
 static void watch_estimate(struct table_watch *watch) {
         if (node_table_policy(watch->options.table)->scoring != POLICY_SCORING_ESTIMATE)
                 return;
-        if (!watch->estimate) {
+        if (!watch->estimate)
                 watch->estimate = estimate_watch_new(&(struct estimate_watch_options){
                         .loop = watch->options.loop,
                         .api = watch->options.api,
@@ -116,18 +116,14 @@ static void watch_estimate(struct table_watch *watch) {
                         .on_change = on_estimate_change,
                         .userdata = watch,
                 });
-                if (watch->nodes)
-                        reflector_list_again(watch->nodes, false);
-        } else if (reflector_is_synced(watch->nodes)) {
+        if (watch->is_synced)
                 estimate_watch_begin(watch->estimate);
-        }
 }
 
 static void table_on_node(void *userdata, enum reflector_event event, const json_t *object) {
         struct table_watch *watch = userdata;
         const char *name = json_string_at(object, "metadata", "name", NULL);
 
-        /* Without an estimate, taints and capacity are missing: see watch_nodes(). */
         if (event != REFLECTOR_DELETED)
                 (void)node_table_put_object(watch->options.table, object, table_now_unix_ms(watch));
         else if (name)
@@ -321,8 +317,6 @@ static void watch_nodes(struct table_watch *watch) {
                                      &(struct reflector_spec){
                                              .name = "nodes",
                                              .path = KUBE_NODES,
-                                             /* The estimate needs capacities. */
-                                             .metadata_only = !watch->estimate,
                                              .proto = &kube_proto_node,
                                              .max_objects = NODE_TABLE_MAX_ROWS,
                                              .on_event = table_on_node,
@@ -372,7 +366,7 @@ void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
         }
         /* The table does not keep labels. */
         if (watch->awaits_pools && !has_same_pools)
-                reflector_list_again(watch->nodes, !watch->estimate);
+                reflector_list_again(watch->nodes);
         watch_bindings(watch);
         watch_estimate(watch);
         /* Publish now: once the policy is reported to be in force, answers use it. */
