@@ -76,7 +76,7 @@ static void search_text(struct doctor_facts *facts, const char *map, const json_
         bool is_ours = is_mounted(facts, map);
 
         if (!text || !strstr(text, KIND) || facts->config_count == DOCTOR_MAX_CONFIGS ||
-            tree_parse_aliased(text, json_string_length(value), &tree, NULL) < 0 ||
+            tree_parse(text, json_string_length(value), &tree, NULL) < 0 ||
             !is_configuration(tree) || !(is_ours || find_entry(facts, tree)))
                 return;
         facts->configs[facts->config_count++] = (struct doctor_config){
@@ -107,7 +107,7 @@ int doctor_config_load(const char *path, struct tree **ret, struct error *err) {
 
         int r = file_read_input(path, TREE_MAX_BYTES, &text, &len, err);
         if (r == 0)
-                r = tree_parse_aliased(text, len, &tree, err);
+                r = tree_parse(text, len, &tree, err);
         if (r < 0)
                 return error_wrap(err, r, "%s", file_input_name(path));
         if (!is_configuration(tree))

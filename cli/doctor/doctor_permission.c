@@ -57,7 +57,6 @@ static const struct need {
         {EXTENDER, FOR_POLICY, "list", POLICIES, ""},
         {EXTENDER, FOR_POLICY, "watch", POLICIES, ""},
         {EXTENDER, FOR_BIND, "create", CORE, "pods", "binding"},
-        {EXTENDER, FOR_BIND, "get", CORE, "pods", ""},
         {IDLE, FOR_IDLE, "patch", CORE, "nodes", "status"},
 };
 

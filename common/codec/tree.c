@@ -1,7 +1,6 @@
 #include "codec/tree.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -10,63 +9,64 @@
 #include "codec/json.h"
 #include "codec/tree_builder.h"
 
-static int add_json(struct tree_builder *builder, const json_t *json, struct error *err) {
-        const struct tree_mark nowhere = {0};
-        char number[NUMBER_TEXT_MAX];
+static const struct tree_mark nowhere;
+
+static int add_json(struct tree *tree, const json_t *json, struct tree_node *to, struct error *err);
+
+static int add_json_items(struct tree *tree, const json_t *json, struct tree_node *to,
+                          struct error *err) {
+        bool is_map = json_is_object(json);
+        size_t count = is_map ? json_object_size(json) : json_array_size(json), i = 0;
+        _cleanup_(freep) struct tree_node *items = xcalloc(count + 1, sizeof(*items));
+        _cleanup_(strmap_done) struct strmap keys = STRMAP_NULL;
+        const char *key;
+        json_t *value;
+
+        int r = tree_begin(tree, to, is_map ? TREE_MAP : TREE_LIST, nowhere, err);
+        json_object_foreach (json_iterable(json), key, value) {
+                if (r == 0)
+                        r = tree_key(tree, &items[i], &keys, key, strlen(key), nowhere, err);
+                if (r == 0)
+                        r = add_json(tree, value, &items[i++], err);
+        }
+        json_array_foreach (json, i, value)
+                if (r == 0)
+                        r = add_json(tree, value, &items[i], err);
+        tree_end(tree, to, items, count);
+        return r;
+}
+
+static int add_json(struct tree *tree, const json_t *json, struct tree_node *to,
+                    struct error *err) {
+        char text[NUMBER_TEXT_MAX];
 
         switch (json_typeof(json)) {
-        case JSON_OBJECT: {
-                int r = tree_builder_begin(builder, TREE_MAP, nowhere, err);
-                const char *key;
-                json_t *value;
-                json_object_foreach (json_iterable(json), key, value) {
-                        if (r == 0)
-                                r = tree_builder_key(builder, key, strlen(key), nowhere, err);
-                        if (r == 0)
-                                r = add_json(builder, value, err);
-                }
-                if (r == 0)
-                        tree_builder_end(builder);
-                return r;
-        }
-        case JSON_ARRAY: {
-                int r = tree_builder_begin(builder, TREE_LIST, nowhere, err);
-                for (size_t i = 0; r == 0 && i < json_array_size(json); i++)
-                        r = add_json(builder, json_array_get(json, i), err);
-                if (r == 0)
-                        tree_builder_end(builder);
-                return r;
-        }
+        case JSON_OBJECT:
+        case JSON_ARRAY:
+                return add_json_items(tree, json, to, err);
         case JSON_STRING:
-                return tree_builder_scalar(builder, json_string_value(json),
-                                           json_string_length(json), true, nowhere, err);
-        case JSON_INTEGER:
-                (void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(json));
-                break;
+                return tree_scalar(tree, to, json_string_value(json), json_string_length(json),
+                                   true, nowhere, err);
         case JSON_REAL:
-                number_format(json_real_value(json), number);
+                number_format(json_real_value(json), text);
                 break;
+        case JSON_INTEGER:
         case JSON_TRUE:
         case JSON_FALSE:
-                (void)snprintf(number, sizeof(number),
-                               json_typeof(json) == JSON_TRUE ? "true" : "false");
-                break;
         case JSON_NULL:
-                (void)snprintf(number, sizeof(number), "null");
+                text[json_dumpb(json, text, sizeof(text) - 1, JSON_ENCODE_ANY)] = '\0';
                 break;
         }
-        return tree_builder_scalar(builder, number, strlen(number), false, nowhere, err);
+        return tree_scalar(tree, to, text, strlen(text), false, nowhere, err);
 }
 
 int tree_from_json(const json_t *json, struct tree **ret, struct error *err) {
-        _cleanup_(tree_builder_done) struct tree_builder builder;
+        _cleanup_(tree_freep) struct tree *tree = tree_new();
 
-        tree_builder_init(&builder, false);
-        int r = add_json(&builder, json, err);
-        if (r < 0)
-                return r;
-        *ret = tree_builder_take(&builder);
-        return 0;
+        int r = add_json(tree, json, tree_new_root(tree), err);
+        if (r == 0)
+                *ret = TAKE_PTR(tree);
+        return r;
 }
 
 static bool begins_as_json(const char *text, size_t len) {
@@ -103,9 +103,8 @@ static void skip_byte_order_mark(const char **text, size_t *len) {
  * pairs, keys of more than 1,024 characters, a line break before a colon, and tabs before the first
  * bracket.
  */
-static int parse(const char *text, size_t len, bool allows_aliases, struct tree **ret,
-                 struct error *err) {
-        _cleanup_(tree_builder_done) struct tree_builder builder = {0};
+int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err) {
+        _cleanup_(tree_freep) struct tree *tree = tree_new();
         struct error problem = ERROR_NULL;
 
         if (len > TREE_MAX_BYTES)
@@ -113,29 +112,16 @@ static int parse(const char *text, size_t len, bool allows_aliases, struct tree 
         skip_byte_order_mark(&text, &len);
         bool may_be_json = begins_as_json(text, len);
         json_auto_t *json = may_be_json && has_yaml_breaks(text, len) ? load_json(text, len) : NULL;
-        tree_builder_init(&builder, allows_aliases);
-        int r = json ? 0 : tree_read_yaml(&builder, text, len, &problem);
-        if (r == -EINVAL && may_be_json && (json = load_json(text, len)) != NULL) {
-                tree_builder_done(&builder);
-                tree_builder_init(&builder, allows_aliases);
-        }
+        int r = json ? 0 : tree_read_yaml(tree, text, len, &problem);
+        if (r == -EINVAL && may_be_json)
+                json = load_json(text, len);
         if (json)
-                r = add_json(&builder, json, &problem);
-        if (r < 0) {
-                if (err)
-                        *err = problem;
-                return r;
-        }
-        *ret = tree_builder_take(&builder);
-        return 0;
-}
-
-int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err) {
-        return parse(text, len, false, ret, err);
-}
-
-int tree_parse_aliased(const char *text, size_t len, struct tree **ret, struct error *err) {
-        return parse(text, len, true, ret, err);
+                return tree_from_json(json, ret, err);
+        if (r == 0)
+                *ret = TAKE_PTR(tree);
+        else if (err)
+                *err = problem;
+        return r;
 }
 
 int tree_load_file(const char *path, struct tree **ret, struct error *err) {

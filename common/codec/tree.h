@@ -1,8 +1,7 @@
 /*
  * A configuration document: YAML (by libyaml) or JSON, as a tree whose nodes know their lines, for
- * errors. Tags, merge keys, several documents and duplicate keys are errors, and so are anchors and
- * aliases unless the caller allows them. Size, depth and number of nodes have ceilings. A tree is
- * immutable.
+ * errors. Tags, merge keys, several documents and duplicate keys are errors. An alias repeats all
+ * nodes of its anchor. Size, depth and number of nodes have ceilings. A tree is immutable.
  */
 #pragma once
 
@@ -51,11 +50,6 @@ struct tree;
  * Return: 0; -EINVAL with "line N, column N: what" in @err; -E2BIG past a ceiling
  */
 _must_check_ int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err);
-
-/** tree_parse_aliased() - like tree_parse(), but allows anchors and aliases. All nodes that an
- * alias repeats count */
-_must_check_ int tree_parse_aliased(const char *text, size_t len, struct tree **ret,
-                                    struct error *err);
 
 /** tree_from_json() - a tree from an API object. Null is a plain "null", and strings are quoted */
 _must_check_ int tree_from_json(const json_t *json, struct tree **ret, struct error *err);

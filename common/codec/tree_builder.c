@@ -1,6 +1,5 @@
 #include "codec/tree_builder.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdalign.h>
 #include <stdarg.h>
@@ -19,31 +18,20 @@ struct tree_piece {
 struct tree {
         struct tree_node root;
         struct tree_piece *pieces;
-};
-
-/* A value for aliases, which share its immutable content. */
-struct tree_anchor {
-        const char *name;
-        struct tree_node node;
-        size_t begin_count; /* number of nodes before it */
-        size_t node_count, height;
+        size_t node_count, depth; /* so far, and now */
+        struct strmap anchors;    /* name -> struct tree_node, a complete value */
 };
 
 static void *tree_alloc(struct tree *tree, size_t bytes) {
-        struct tree_piece *piece = xmalloc(sizeof(*piece) + bytes);
+        struct tree_piece *piece = xcalloc(1, sizeof(*piece) + bytes);
 
         piece->next = tree->pieces;
         tree->pieces = piece;
         return piece->data;
 }
 
-static const char *tree_text(struct tree *tree, const char *text, size_t len) {
-        char *copy = tree_alloc(tree, len + 1);
-
-        if (len > 0)
-                memcpy(copy, text, len);
-        copy[len] = '\0';
-        return copy;
+struct tree *tree_new(void) {
+        return xcalloc(1, sizeof(struct tree));
 }
 
 void tree_free(struct tree *tree) {
@@ -53,6 +41,7 @@ void tree_free(struct tree *tree) {
                 next = piece->next;
                 free(piece);
         }
+        strmap_done(&tree->anchors);
         free(tree);
 }
 
@@ -60,23 +49,11 @@ const struct tree_node *tree_root(const struct tree *tree) {
         return &tree->root;
 }
 
-void tree_builder_init(struct tree_builder *builder, bool allows_aliases) {
-        *builder = (struct tree_builder){
-                .tree = xcalloc(1, sizeof(struct tree)),
-                .allows_aliases = allows_aliases,
-        };
+struct tree_node *tree_new_root(struct tree *tree) {
+        return &tree->root;
 }
 
-void tree_builder_done(struct tree_builder *builder) {
-        for (size_t i = 0; i < builder->depth; i++)
-                strmap_done(&builder->frames[i].keys);
-        strmap_done(&builder->anchors);
-        free(builder->children);
-        tree_free(builder->tree);
-        *builder = (struct tree_builder){0};
-}
-
-int tree_builder_fail(int code, struct tree_mark at, struct error *err, const char *fmt, ...) {
+int tree_fail(int code, struct tree_mark at, struct error *err, const char *fmt, ...) {
         char what[ERROR_MSG_MAX];
         va_list args;
 
@@ -88,157 +65,100 @@ int tree_builder_fail(int code, struct tree_mark at, struct error *err, const ch
         return error_set(err, code, "line %u, column %u: %s", at.line, at.column, what);
 }
 
-bool tree_builder_wants_key(const struct tree_builder *builder) {
-        const struct tree_frame *frame = builder->depth > 0 ? &builder->frames[builder->depth - 1]
-                                                            : NULL;
-
-        return frame && frame->kind == TREE_MAP && !frame->key;
-}
-
-static void tree_builder_add(struct tree_builder *builder, struct tree_node node, size_t height,
-                             struct tree_anchor *anchor) {
-        if (anchor) {
-                anchor->node = node;
-                anchor->node_count = builder->node_count - anchor->begin_count;
-                anchor->height = height;
-                (void)strmap_put(&builder->anchors, anchor->name, strlen(anchor->name), anchor);
-        }
-        if (builder->depth == 0) {
-                assert(!builder->has_root);
-                builder->tree->root = node;
-                builder->has_root = true;
-                return;
-        }
-        assert(!tree_builder_wants_key(builder));
-        struct tree_frame *frame = &builder->frames[builder->depth - 1];
-        node.key = TAKE_PTR(frame->key);
-        node.key_line = frame->key_line;
-        mem_grow(&builder->children, builder->child_count, &builder->child_cap);
-        builder->children[builder->child_count++] = node;
-        frame->height = size_max(frame->height, height);
-}
-
-static int tree_builder_count(struct tree_builder *builder, size_t count, struct tree_mark at,
-                              struct error *err) {
-        if (count > TREE_MAX_NODES - builder->node_count)
-                return tree_builder_fail(E2BIG, at, err, "more than %d values", TREE_MAX_NODES);
-        builder->node_count += count;
-        return 0;
-}
-
-static int refuse_depth(struct tree_mark at, struct error *err) {
-        return tree_builder_fail(E2BIG, at, err, "nested deeper than %d levels", TREE_MAX_DEPTH);
-}
-
-static int tree_refuse_nul(const char *text, size_t len, struct tree_mark at, struct error *err) {
+/* A NUL-terminated copy, which has no other NUL. */
+static int tree_text(struct tree *tree, const char *text, size_t len, struct tree_mark at,
+                     const char **ret, struct error *err) {
         if (len > 0 && memchr(text, '\0', len))
-                return tree_builder_fail(EINVAL, at, err, "a NUL character in the text");
+                return tree_fail(EINVAL, at, err, "a NUL character in the text");
+        char *copy = tree_alloc(tree, len + 1);
+        if (len > 0)
+                memcpy(copy, text, len);
+        *ret = copy;
         return 0;
 }
 
-int tree_builder_begin(struct tree_builder *builder, enum tree_kind kind, struct tree_mark at,
-                       struct error *err) {
-        int r = tree_builder_count(builder, 1, at, err);
+static int tree_count(struct tree *tree, struct tree_mark at, struct error *err) {
+        if (tree->node_count++ == TREE_MAX_NODES)
+                return tree_fail(E2BIG, at, err, "more than %d values", TREE_MAX_NODES);
+        return 0;
+}
 
-        if (r < 0)
+static int tree_descend(struct tree *tree, struct tree_mark at, struct error *err) {
+        if (tree->depth++ == TREE_MAX_DEPTH)
+                return tree_fail(E2BIG, at, err, "nested deeper than %d levels", TREE_MAX_DEPTH);
+        return 0;
+}
+
+int tree_scalar(struct tree *tree, struct tree_node *node, const char *text, size_t len,
+                bool is_quoted, struct tree_mark at, struct error *err) {
+        node->kind = TREE_SCALAR;
+        node->line = at.line;
+        node->column = at.column;
+        node->text_len = len;
+        node->is_quoted = is_quoted;
+        int r = tree_count(tree, at, err);
+        return r < 0 ? r : tree_text(tree, text, len, at, &node->text, err);
+}
+
+int tree_begin(struct tree *tree, struct tree_node *node, enum tree_kind kind, struct tree_mark at,
+               struct error *err) {
+        node->kind = kind;
+        node->line = at.line;
+        node->column = at.column;
+        int r = tree_count(tree, at, err);
+        return r < 0 ? r : tree_descend(tree, at, err);
+}
+
+void tree_end(struct tree *tree, struct tree_node *node, const struct tree_node *items,
+              size_t count) {
+        tree->depth--;
+        node->count = count;
+        if (count > 0)
+                node->items = memcpy(tree_alloc(tree, count * sizeof(*items)), items,
+                                     count * sizeof(*items));
+}
+
+static int tree_count_all(struct tree *tree, const struct tree_node *node, struct tree_mark at,
+                          struct error *err) {
+        int r = tree_count(tree, at, err);
+
+        if (r < 0 || node->kind == TREE_SCALAR)
                 return r;
-        if (builder->depth == TREE_MAX_DEPTH)
-                return refuse_depth(at, err);
-        builder->frames[builder->depth++] = (struct tree_frame){
-                .kind = kind,
-                .at = at,
-                .first = builder->child_count,
-                .anchor = TAKE_PTR(builder->anchor),
-        };
-        return 0;
-}
-
-void tree_builder_end(struct tree_builder *builder) {
-        assert(builder->depth > 0);
-        struct tree_frame *frame = &builder->frames[builder->depth - 1];
-        assert(!frame->key);
-        struct tree_node node = {
-                .kind = frame->kind,
-                .line = frame->at.line,
-                .column = frame->at.column,
-                .count = builder->child_count - frame->first,
-        };
-
-        if (node.count > 0) {
-                size_t bytes = node.count * sizeof(*node.items);
-                node.items = memcpy(tree_alloc(builder->tree, bytes),
-                                    &builder->children[frame->first], bytes);
-        }
-        builder->child_count = frame->first;
-        strmap_done(&frame->keys);
-        builder->depth--;
-        tree_builder_add(builder, node, frame->height + 1, frame->anchor);
-}
-
-int tree_builder_key(struct tree_builder *builder, const char *text, size_t len,
-                     struct tree_mark at, struct error *err) {
-        assert(tree_builder_wants_key(builder));
-        struct tree_frame *frame = &builder->frames[builder->depth - 1];
-        int r = tree_refuse_nul(text, len, at, err);
-
-        if (r < 0)
-                return r;
-        uintptr_t first_line = (uintptr_t)strmap_put(&frame->keys, text, len,
-                                                     (void *)((uintptr_t)at.line + 1));
-        if (first_line > 0)
-                return tree_builder_fail(EINVAL, at, err, "duplicate key '%.*s', first on line %u",
-                                         (int)size_min(len, 128), text, (unsigned)first_line - 1);
-        frame->key = tree_text(builder->tree, text, len);
-        frame->key_line = at.line;
-        return 0;
-}
-
-int tree_builder_scalar(struct tree_builder *builder, const char *text, size_t len, bool is_quoted,
-                        struct tree_mark at, struct error *err) {
-        int r = tree_builder_count(builder, 1, at, err);
-
-        if (r == 0)
-                r = tree_refuse_nul(text, len, at, err);
-        if (r < 0)
-                return r;
-        const struct tree_node node = {
-                .kind = TREE_SCALAR,
-                .line = at.line,
-                .column = at.column,
-                .text = tree_text(builder->tree, text, len),
-                .text_len = len,
-                .is_quoted = is_quoted,
-        };
-        tree_builder_add(builder, node, 0, TAKE_PTR(builder->anchor));
-        return 0;
-}
-
-void tree_builder_anchor(struct tree_builder *builder, const char *name) {
-        struct tree_anchor *anchor = tree_alloc(builder->tree, sizeof(*anchor));
-
-        *anchor = (struct tree_anchor){
-                .name = tree_text(builder->tree, name, strlen(name)),
-                .begin_count = builder->node_count,
-        };
-        builder->anchor = anchor;
-}
-
-int tree_builder_alias(struct tree_builder *builder, const char *name, struct tree_mark at,
-                       struct error *err) {
-        const struct tree_anchor *anchor = strmap_get(&builder->anchors, name, strlen(name));
-
-        if (!anchor)
-                return tree_builder_fail(EINVAL, at, err, "no anchor &%.64s before the alias",
-                                         name);
-        if (builder->depth + anchor->height > TREE_MAX_DEPTH)
-                return refuse_depth(at, err);
-        int r = tree_builder_count(builder, anchor->node_count, at, err);
-        if (r == 0)
-                tree_builder_add(builder, anchor->node, anchor->height, NULL);
+        r = tree_descend(tree, at, err);
+        for (size_t i = 0; r == 0 && i < node->count; i++)
+                r = tree_count_all(tree, &node->items[i], at, err);
+        tree->depth--;
         return r;
 }
 
-struct tree *tree_builder_take(struct tree_builder *builder) {
-        assert(builder->has_root && builder->depth == 0);
-        return TAKE_PTR(builder->tree);
+void tree_anchor(struct tree *tree, const char *name, const struct tree_node *node) {
+        struct tree_node *copy = tree_alloc(tree, sizeof(*copy));
+
+        *copy = *node;
+        (void)strmap_put(&tree->anchors, name, strlen(name), copy);
+}
+
+int tree_alias(struct tree *tree, struct tree_node *node, const char *name, struct tree_mark at,
+               struct error *err) {
+        const struct tree_node *like = strmap_get(&tree->anchors, name, strlen(name));
+        const struct tree_node own = *node;
+
+        if (!like)
+                return tree_fail(EINVAL, at, err, "no anchor &%.64s before the alias", name);
+        *node = *like;
+        node->key = own.key;
+        node->key_line = own.key_line;
+        return tree_count_all(tree, like, at, err);
+}
+
+int tree_key(struct tree *tree, struct tree_node *item, struct strmap *keys, const char *text,
+             size_t len, struct tree_mark at, struct error *err) {
+        uintptr_t first_line = (uintptr_t)strmap_put(keys, text, len,
+                                                     (void *)((uintptr_t)at.line + 1));
+
+        if (first_line > 0)
+                return tree_fail(EINVAL, at, err, "duplicate key '%.*s', first on line %u",
+                                 (int)size_min(len, 128), text, (unsigned)first_line - 1);
+        item->key_line = at.line;
+        return tree_text(tree, text, len, at, &item->key, err);
 }

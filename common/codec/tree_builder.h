@@ -1,7 +1,7 @@
 /*
- * Builds a tree for the two readers: of YAML, and of jansson's objects. Private to the tree module.
- * The builder has all rules that do not depend on syntax: ceilings, duplicate keys, NUL in a text.
- * A reader calls begin, end, key and scalar in document order.
+ * Builds a tree for the two readers: of YAML, and of jansson's objects. Private to
+ * the tree module. The builder has all rules that do not depend on syntax: ceilings, duplicate
+ * keys, NUL in a text.
  */
 #pragma once
 
@@ -17,59 +17,32 @@ struct tree_mark {
         unsigned column;
 };
 
-/* An open list or map. */
-struct tree_frame {
-        enum tree_kind kind;
-        struct tree_mark at;
-        size_t first; /* index of its first child in children */
-        const char *key;
-        unsigned key_line;
-        struct strmap keys;         /* its keys so far; the value is the line + 1 */
-        struct tree_anchor *anchor; /* NULL: none */
-        size_t height;              /* of its highest child; a scalar has height 0 */
-};
+/** tree_new() - a tree whose root is empty */
+struct tree *tree_new(void);
+/** tree_new_root() - the root, to be filled */
+struct tree_node *tree_new_root(struct tree *tree);
 
-struct tree_builder {
-        struct tree *tree;
-        struct tree_frame frames[TREE_MAX_DEPTH];
-        size_t depth;
-        struct tree_node *children; /* of all open frames, the innermost last */
-        size_t child_count, child_cap;
-        size_t node_count;
-        bool has_root;
-        bool allows_aliases;
-        struct strmap anchors;      /* of complete values */
-        struct tree_anchor *anchor; /* of the next value; NULL: none */
-};
-
-void tree_builder_init(struct tree_builder *builder, bool allows_aliases);
-void tree_builder_done(struct tree_builder *builder);
-
-/** tree_builder_fail() - error_set() with the prefix "line N, column N: " */
-int tree_builder_fail(int code, struct tree_mark at, struct error *err, const char *fmt, ...)
+/** tree_fail() - error_set() with the prefix "line N, column N: " */
+int tree_fail(int code, struct tree_mark at, struct error *err, const char *fmt, ...)
         _printf_(4, 5);
 
-/** tree_builder_wants_key() - whether the innermost open container is a map without a next key */
-bool tree_builder_wants_key(const struct tree_builder *builder);
+/* Each fills @node, whose key stays, and returns 0, -EINVAL or -E2BIG. Texts are copied. */
+_must_check_ int tree_scalar(struct tree *tree, struct tree_node *node, const char *text,
+                             size_t len, bool is_quoted, struct tree_mark at, struct error *err);
+/** tree_begin() - a list or map; its items are read before tree_end(), which copies them */
+_must_check_ int tree_begin(struct tree *tree, struct tree_node *node, enum tree_kind kind,
+                            struct tree_mark at, struct error *err);
+void tree_end(struct tree *tree, struct tree_node *node, const struct tree_node *items,
+              size_t count);
+/** tree_anchor() - name a complete value, for aliases */
+void tree_anchor(struct tree *tree, const char *name, const struct tree_node *node);
+/** tree_alias() - the value of that name again; all of its nodes count */
+_must_check_ int tree_alias(struct tree *tree, struct tree_node *node, const char *name,
+                            struct tree_mark at, struct error *err);
+/** tree_key() - the key of an item of a map
+ * @keys: those of the items before it, empty at first; released by the caller */
+_must_check_ int tree_key(struct tree *tree, struct tree_node *item, struct strmap *keys,
+                          const char *text, size_t len, struct tree_mark at, struct error *err);
 
-/* Each returns 0, -EINVAL or -E2BIG. The text is copied. */
-_must_check_ int tree_builder_begin(struct tree_builder *builder, enum tree_kind kind,
-                                    struct tree_mark at, struct error *err);
-void tree_builder_end(struct tree_builder *builder);
-_must_check_ int tree_builder_key(struct tree_builder *builder, const char *text, size_t len,
-                                  struct tree_mark at, struct error *err);
-_must_check_ int tree_builder_scalar(struct tree_builder *builder, const char *text, size_t len,
-                                     bool is_quoted, struct tree_mark at, struct error *err);
-
-/** tree_builder_anchor() - name the next value, for aliases */
-void tree_builder_anchor(struct tree_builder *builder, const char *name);
-/** tree_builder_alias() - add the value of that name again; all its nodes count */
-_must_check_ int tree_builder_alias(struct tree_builder *builder, const char *name,
-                                    struct tree_mark at, struct error *err);
-
-/** tree_builder_take() - the tree, owned by the caller; every container must have ended */
-struct tree *tree_builder_take(struct tree_builder *builder);
-
-/** tree_read_yaml() - read a document into @builder, for tree_builder_take() */
-_must_check_ int tree_read_yaml(struct tree_builder *builder, const char *text, size_t len,
-                                struct error *err);
+/** tree_read_yaml() - fill the root of @tree */
+_must_check_ int tree_read_yaml(struct tree *tree, const char *text, size_t len, struct error *err);

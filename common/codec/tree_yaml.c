@@ -20,8 +20,17 @@ static bool is_tab_at(const char *text, size_t len, size_t char_index) {
         return at < len && text[at] == '\t';
 }
 
-static int fail_with_parser(const yaml_parser_t *parser, const char *text, size_t len,
-                            struct error *err) {
+struct reading {
+        yaml_parser_t parser;
+        const char *text;
+        size_t len;
+        struct tree *tree;
+};
+
+static int fail_with_parser(const struct reading *reading, struct error *err) {
+        const yaml_parser_t *parser = &reading->parser;
+        const char *text = reading->text;
+        size_t len = reading->len;
         struct tree_mark at = mark_of(parser->problem_mark);
 
         if (parser->error == YAML_MEMORY_ERROR)
@@ -29,127 +38,136 @@ static int fail_with_parser(const yaml_parser_t *parser, const char *text, size_
         if (parser->error == YAML_READER_ERROR) {
                 /* The reader reports a byte offset; the scanner and the parser report a mark. */
                 utf8_place(text, size_min(parser->problem_offset, len), &at.line, &at.column);
-                return tree_builder_fail(EINVAL, at, err, "not UTF-8 text: %s", parser->problem);
+                return tree_fail(EINVAL, at, err, "not UTF-8 text: %s", parser->problem);
         }
         if (parser->error == YAML_SCANNER_ERROR && is_tab_at(text, len, parser->problem_mark.index))
-                return tree_builder_fail(EINVAL, at, err,
-                                         "a tab in the indentation, which YAML does not allow");
+                return tree_fail(EINVAL, at, err,
+                                 "a tab in the indentation, which YAML does not allow");
         if (!parser->context)
-                return tree_builder_fail(EINVAL, at, err, "%s", parser->problem);
+                return tree_fail(EINVAL, at, err, "%s", parser->problem);
         struct tree_mark began = mark_of(parser->context_mark);
-        return tree_builder_fail(EINVAL, at, err, "%s (%s that begins on line %u)", parser->problem,
-                                 parser->context, began.line);
+        return tree_fail(EINVAL, at, err, "%s (%s that begins on line %u)", parser->problem,
+                         parser->context, began.line);
 }
 
-/* Most configuration files need neither, and both make files hard to read. */
-static int take_decorations(struct tree_builder *builder, const yaml_char_t *anchor,
-                            const yaml_char_t *tag, struct tree_mark at, struct error *err) {
-        bool is_allowed = builder->allows_aliases && !tree_builder_wants_key(builder);
-
-        if (anchor && !is_allowed)
-                return tree_builder_fail(EINVAL, at, err, "anchors (&%.64s) are not supported",
-                                         (const char *)anchor);
-        if (tag)
-                return tree_builder_fail(EINVAL, at, err, "tags (%.64s) are not supported",
-                                         (const char *)tag);
-        if (anchor)
-                tree_builder_anchor(builder, (const char *)anchor);
-        return 0;
+static int next_event(struct reading *reading, yaml_event_t *event, struct error *err) {
+        yaml_event_delete(event);
+        return yaml_parser_parse(&reading->parser, event) ? 0 : fail_with_parser(reading, err);
 }
 
-static int read_scalar(struct tree_builder *builder, const yaml_event_t *event, struct error *err) {
+/* Most configuration files need none, and they make files hard to read. */
+static int check_tag(const yaml_char_t *tag, struct tree_mark at, struct error *err) {
+        if (!tag)
+                return 0;
+        return tree_fail(EINVAL, at, err, "tags (%.64s) are not supported", (const char *)tag);
+}
+
+static int read_key(struct reading *reading, const yaml_event_t *event, struct strmap *keys,
+                    struct tree_node *item, struct error *err) {
         struct tree_mark at = mark_of(event->start_mark);
         const char *text = (const char *)event->data.scalar.value;
-        size_t len = event->data.scalar.length;
-        bool is_quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-        int r = take_decorations(builder, event->data.scalar.anchor, event->data.scalar.tag, at,
-                                 err);
 
-        if (r < 0)
-                return r;
-        if (!tree_builder_wants_key(builder)) {
-                if (builder->depth == 0 && len == 0 && !is_quoted)
-                        return tree_builder_fail(EINVAL, at, err, "the document is empty");
-                return tree_builder_scalar(builder, text, len, is_quoted, at, err);
-        }
-        if (!is_quoted && strcmp(text, "<<") == 0)
-                return tree_builder_fail(EINVAL, at, err, "merge keys (<<) are not supported");
-        return tree_builder_key(builder, text, len, at, err);
+        if (event->type != YAML_SCALAR_EVENT)
+                return tree_fail(EINVAL, at, err,
+                                 "expected plain text as a key, got a list, map or alias");
+        if (event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && strcmp(text, "<<") == 0)
+                return tree_fail(EINVAL, at, err, "merge keys (<<) are not supported");
+        int r = check_tag(event->data.scalar.tag, at, err);
+        return r < 0 ? r
+                     : tree_key(reading->tree, item, keys, text, event->data.scalar.length, at,
+                                err);
 }
 
-static int read_begin(struct tree_builder *builder, const yaml_event_t *event, struct error *err) {
-        struct tree_mark at = mark_of(event->start_mark);
-        bool is_map = event->type == YAML_MAPPING_START_EVENT;
-        int r = is_map ? take_decorations(builder, event->data.mapping_start.anchor,
-                                          event->data.mapping_start.tag, at, err)
-                       : take_decorations(builder, event->data.sequence_start.anchor,
-                                          event->data.sequence_start.tag, at, err);
+static int read_value(struct reading *reading, const yaml_event_t *event, struct tree_node *to,
+                      struct error *err);
 
-        if (r < 0)
-                return r;
-        if (tree_builder_wants_key(builder))
-                return tree_builder_fail(EINVAL, at, err,
-                                         "expected plain text as a key, got a list or map");
-        return tree_builder_begin(builder, is_map ? TREE_MAP : TREE_LIST, at, err);
-}
-
-static int read_alias(struct tree_builder *builder, const char *name, struct tree_mark at,
+/* The items of a list or map, up to its end. */
+static int read_items(struct reading *reading, struct tree_node *to, struct tree_mark at,
                       struct error *err) {
-        if (!builder->allows_aliases || tree_builder_wants_key(builder))
-                return tree_builder_fail(EINVAL, at, err, "aliases (*%.64s) are not supported",
-                                         name);
-        return tree_builder_alias(builder, name, at, err);
-}
+        _cleanup_(strmap_done) struct strmap keys = STRMAP_NULL;
+        _cleanup_(yaml_event_delete) yaml_event_t event = {0};
+        _cleanup_(freep) struct tree_node *items = NULL;
+        size_t count = 0, cap = 0;
 
-static int read_yaml_event(struct tree_builder *builder, const yaml_event_t *event,
-                           struct error *err) {
-        struct tree_mark at = mark_of(event->start_mark);
-
-        switch (event->type) {
-        case YAML_SCALAR_EVENT:
-                return read_scalar(builder, event, err);
-        case YAML_SEQUENCE_START_EVENT:
-        case YAML_MAPPING_START_EVENT:
-                return read_begin(builder, event, err);
-        case YAML_SEQUENCE_END_EVENT:
-        case YAML_MAPPING_END_EVENT:
-                tree_builder_end(builder);
-                return 0;
-        case YAML_ALIAS_EVENT:
-                return read_alias(builder, (const char *)event->data.alias.anchor, at, err);
-        case YAML_DOCUMENT_START_EVENT:
-                if (builder->has_root)
-                        return tree_builder_fail(EINVAL, at, err,
-                                                 "expected one document, got a second");
-                return 0;
-        case YAML_STREAM_END_EVENT:
-                if (!builder->has_root)
-                        return tree_builder_fail(EINVAL, at, err, "the document is empty");
-                return 0;
-        case YAML_NO_EVENT:
-        case YAML_STREAM_START_EVENT:
-        case YAML_DOCUMENT_END_EVENT:
-                break;
+        int r = tree_begin(reading->tree, to, to->kind, at, err);
+        while (r == 0 && (r = next_event(reading, &event, err)) == 0 &&
+               event.type != YAML_SEQUENCE_END_EVENT && event.type != YAML_MAPPING_END_EVENT) {
+                mem_grow(&items, count, &cap);
+                struct tree_node *item = &items[count++];
+                *item = (struct tree_node){0};
+                if (to->kind == TREE_MAP)
+                        r = read_key(reading, &event, &keys, item, err);
+                if (r == 0 && to->kind == TREE_MAP)
+                        r = next_event(reading, &event, err);
+                if (r == 0)
+                        r = read_value(reading, &event, item, err);
         }
-        return 0;
+        tree_end(reading->tree, to, items, count);
+        return r;
 }
 
-int tree_read_yaml(struct tree_builder *builder, const char *text, size_t len, struct error *err) {
-        _cleanup_(yaml_parser_delete) yaml_parser_t parser;
+static int read_value(struct reading *reading, const yaml_event_t *event, struct tree_node *to,
+                      struct error *err) {
+        struct tree_mark at = mark_of(event->start_mark);
+        const yaml_char_t *tag = event->data.scalar.tag, *anchor = event->data.scalar.anchor;
+        bool is_map = event->type == YAML_MAPPING_START_EVENT;
 
-        if (!yaml_parser_initialize(&parser))
-                mem_exhausted();
-        /* Otherwise a UTF-16 byte order mark would switch the encoding. */
-        yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-        yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
-        for (bool at_end = false; !at_end;) {
-                _cleanup_(yaml_event_delete) yaml_event_t event;
-                if (!yaml_parser_parse(&parser, &event))
-                        return fail_with_parser(&parser, text, len, err);
-                int r = read_yaml_event(builder, &event, err);
+        if (event->type == YAML_ALIAS_EVENT)
+                return tree_alias(reading->tree, to, (const char *)event->data.alias.anchor, at,
+                                  err);
+        if (event->type != YAML_SCALAR_EVENT) {
+                to->kind = is_map ? TREE_MAP : TREE_LIST;
+                tag = is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag;
+                anchor = is_map ? event->data.mapping_start.anchor
+                                : event->data.sequence_start.anchor;
+        }
+        int r = check_tag(tag, at, err);
+        if (r == 0 && event->type == YAML_SCALAR_EVENT)
+                r = tree_scalar(reading->tree, to, (const char *)event->data.scalar.value,
+                                event->data.scalar.length,
+                                event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE, at, err);
+        else if (r == 0)
+                r = read_items(reading, to, at, err);
+        if (r == 0 && anchor)
+                tree_anchor(reading->tree, (const char *)anchor, to);
+        return r;
+}
+
+static int read_document(struct reading *reading, struct error *err) {
+        struct tree_node *root = tree_new_root(reading->tree);
+        _cleanup_(yaml_event_delete) yaml_event_t event = {0};
+        bool has_root = false;
+        int r;
+
+        while ((r = next_event(reading, &event, err)) == 0 && event.type != YAML_STREAM_END_EVENT) {
+                struct tree_mark at = mark_of(event.start_mark);
+                if (event.type == YAML_DOCUMENT_START_EVENT && has_root)
+                        return tree_fail(EINVAL, at, err, "expected one document, got a second");
+                if (event.type == YAML_STREAM_START_EVENT ||
+                    event.type == YAML_DOCUMENT_START_EVENT ||
+                    event.type == YAML_DOCUMENT_END_EVENT)
+                        continue;
+                has_root = true;
+                r = read_value(reading, &event, root, err);
                 if (r < 0)
                         return r;
-                at_end = event.type == YAML_STREAM_END_EVENT;
+                if (tree_is_null(root) && root->text_len == 0)
+                        return tree_fail(EINVAL, at, err, "the document is empty");
         }
-        return 0;
+        if (r == 0 && !has_root)
+                return tree_fail(EINVAL, mark_of(event.start_mark), err, "the document is empty");
+        return r;
+}
+
+int tree_read_yaml(struct tree *tree, const char *text, size_t len, struct error *err) {
+        struct reading reading = {.text = text, .len = len, .tree = tree};
+
+        if (!yaml_parser_initialize(&reading.parser))
+                mem_exhausted();
+        /* Otherwise a UTF-16 byte order mark would switch the encoding. */
+        yaml_parser_set_encoding(&reading.parser, YAML_UTF8_ENCODING);
+        yaml_parser_set_input_string(&reading.parser, (const unsigned char *)text, len);
+        int r = read_document(&reading, err);
+        yaml_parser_delete(&reading.parser);
+        return r;
 }

@@ -1,6 +1,5 @@
 #include "daemon/daemon.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -112,39 +111,6 @@ int daemon_on_signals(struct daemon *daemon, void (*fn)(void *userdata, int sign
 
 /* Pages */
 
-struct text_reply {
-        struct iovec piece;
-        char *text;
-};
-
-static void free_text_reply(void *userdata) {
-        struct text_reply *reply = userdata;
-
-        free(reply->text);
-        free(reply);
-}
-
-/* @text is consumed. */
-static void reply_with(struct http_exchange *exchange, int status, const char *content_type,
-                       char *text, size_t len) {
-        struct text_reply *reply = xcalloc(1, sizeof(*reply));
-
-        assert(!exchange->release);
-        reply->text = text;
-        reply->piece = (struct iovec){.iov_base = text, .iov_len = len};
-        exchange->status = status;
-        exchange->reply_content_type = content_type;
-        exchange->reply = &reply->piece;
-        exchange->reply_count = 1;
-        exchange->release = free_text_reply;
-        exchange->release_userdata = reply;
-}
-
-void daemon_reply_text(struct http_exchange *exchange, int status, const char *content_type,
-                       const char *text, size_t len) {
-        reply_with(exchange, status, content_type, xmemdup0(text, len), len);
-}
-
 static void reply_health(const struct health *health, struct http_exchange *exchange,
                          const char *name, bool (*write)(const struct health *, struct buf *)) {
         struct buf out = BUF_INIT(HEALTH_PAGE_MAX_BYTES);
@@ -156,8 +122,14 @@ static void reply_health(const struct health *health, struct http_exchange *exch
         } else {
                 (void)buf_printf(&out, "%s check %s\n", name, is_passing ? "passed" : "failed");
         }
-        size_t len = out.len;
-        reply_with(exchange, is_passing ? 200 : 503, plain_text, buf_take(&out), len);
+        http_reply_text(exchange, is_passing ? 200 : 503, plain_text, &out);
+}
+
+static void reply_flagz(struct http_exchange *exchange, const char *flagz) {
+        struct buf out = BUF_INIT(strlen(flagz));
+
+        buf_puts(&out, flagz);
+        http_reply_text(exchange, 200, plain_text, &out);
 }
 
 static void write_metrics(void *userdata, struct buf *out) {
@@ -188,7 +160,7 @@ bool daemon_pages(const struct daemon *daemon, struct http_exchange *exchange) {
         else if (is_metrics)
                 shared_page_answer(daemon->metrics_page, exchange);
         else if (is_flagz)
-                daemon_reply_text(exchange, 200, plain_text, daemon->flagz, strlen(daemon->flagz));
+                reply_flagz(exchange, daemon->flagz);
         else if (is_ready)
                 reply_health(daemon->health, exchange, "readyz", health_write_ready);
         else

@@ -81,7 +81,3 @@ struct shared_page *daemon_metrics_page(struct loop *loop, struct metrics *metri
  * Return: false for any other path: @exchange is unchanged
  */
 bool daemon_pages(const struct daemon *daemon, struct http_exchange *exchange);
-
-/** daemon_reply_text() - reply with a copy of @text; @content_type is static */
-void daemon_reply_text(struct http_exchange *exchange, int status, const char *content_type,
-                       const char *text, size_t len);

@@ -23,17 +23,8 @@
 /* Of an object as JSON. Whole objects have at most 1.5 MiB, and we read only a part. */
 enum { KUBE_PROTO_MAX_BYTES = 8 << 20 };
 
-/* Accept headers for whole objects, and for metadata only in lists and watches. A server without
- * protobuf answers in JSON. */
+/* An Accept header. A server without protobuf answers in JSON. */
 #define KUBE_ACCEPT_PROTO "application/vnd.kubernetes.protobuf,application/json;q=0.9"
-#define KUBE_ACCEPT_PROTO_METADATA_LIST                                                            \
-        "application/"                                                                             \
-        "vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v="                    \
-        "v1," KUBE_ACCEPT_METADATA_LIST
-#define KUBE_ACCEPT_PROTO_METADATA                                                                 \
-        "application/"                                                                             \
-        "vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v="                        \
-        "v1," KUBE_ACCEPT_METADATA
 
 /* The extended resource of spec.idle: thousandths of a CPU that nodes offer and batch pods request.
  */
@@ -42,7 +33,7 @@ enum { KUBE_PROTO_MAX_BYTES = 8 << 20 };
 /* The fields of a Pod for the estimate and for counting bindings, with only the annotations, labels
  * and conditions that they use, and with cpu, memory and KUBE_IDLE_RESOURCE as resources. */
 extern const struct proto_message kube_proto_pod;
-/* The fields of a Node for both programs, in whole objects and in metadata, with cpu, memory and
+/* The fields of a Node for both programs, with cpu, memory and
  * KUBE_IDLE_RESOURCE as resources. All labels, since people filter by them; all annotations, since
  * their names depend on the policy. */
 extern const struct proto_message kube_proto_node;

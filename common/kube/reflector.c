@@ -19,7 +19,6 @@
 
 enum {
         DEFAULT_PAGE_LIMIT = 100,
-        DEFAULT_PAGE_LIMIT_METADATA = 500,
         PAGE_LIMIT_MAX = 10000,
         PAGE_GROWTH = 4,
         PAGE_MAX_BYTES = 16 << 20,
@@ -201,7 +200,7 @@ static void request_page(struct reflector *r) {
                                              .method = "GET",
                                              .path = path,
                                              .resource = r->spec.name,
-                                             .accept = reflector_list_accept(&r->spec),
+                                             .accept = r->spec.proto ? KUBE_ACCEPT_PROTO : NULL,
                                              .timeout_ms = PAGE_TIMEOUT_MS,
                                              .max_body_bytes = PAGE_MAX_BYTES,
                                              .wants_gzip = true,
@@ -219,18 +218,12 @@ static void start_list(struct reflector *r) {
         request_page(r);
 }
 
-static size_t first_page_limit(const struct reflector_spec *spec) {
-        if (spec->page_limit > 0)
-                return spec->page_limit;
-        return spec->metadata_only ? DEFAULT_PAGE_LIMIT_METADATA : DEFAULT_PAGE_LIMIT;
-}
-
 static void finish_list(struct reflector *r, const char *resource_version) {
         delivery_end_list(&r->delivery);
         size_t count = delivery_count(&r->delivery);
         replace(&r->resource_version, resource_version);
         r->must_list = false;
-        r->page_limit = size_max(r->page_limit, first_page_limit(&r->spec));
+        r->page_limit = size_max(r->page_limit, r->spec.page_limit);
         r->fruitless_watches = 0;
         if (!r->is_watch_trouble)
                 reflector_clear_trouble(r);
@@ -494,7 +487,7 @@ static void start_watch(struct reflector *r) {
                                              .method = "GET",
                                              .path = path,
                                              .resource = r->spec.name,
-                                             .accept = reflector_watch_accept(&r->spec),
+                                             .accept = r->spec.proto ? KUBE_ACCEPT_PROTO : NULL,
                                              .timeout_ms = (timeout_s + WATCH_GRACE_S) * MS_PER_S,
                                              .idle_timeout_ms = WATCH_IDLE_MS,
                                              .answer_timeout_ms = r->spec.watch_answer_ms,
@@ -521,11 +514,10 @@ static void stop_call(struct reflector *r) {
         watch_stream_done(&r->stream);
 }
 
-void reflector_list_again(struct reflector *r, bool metadata_only) {
+void reflector_list_again(struct reflector *r) {
         stop_call(r);
         object_index_forget_texts(&r->delivery.index);
-        r->spec.metadata_only = metadata_only;
-        r->page_limit = first_page_limit(&r->spec);
+        r->page_limit = r->spec.page_limit;
         r->must_list = true;
         r->is_synced = false;
         r->max_listed = 0;
@@ -546,6 +538,8 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
         r->metrics = metrics;
         r->spec = *spec;
         delivery_init(&r->delivery, &r->spec, metrics);
+        if (r->spec.page_limit == 0)
+                r->spec.page_limit = DEFAULT_PAGE_LIMIT;
         if (r->spec.watch_answer_ms == 0)
                 r->spec.watch_answer_ms = WATCH_ANSWER_MS;
         int64_t first_ms = spec->first_pause_ms ? spec->first_pause_ms : BACKOFF_FIRST_MS;
@@ -554,7 +548,7 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
                 .max_ms = first_ms * BACKOFF_MAX_MS / BACKOFF_FIRST_MS,
                 .forget_after_ms = BACKOFF_FORGET_MS,
         };
-        reflector_list_again(r, spec->metadata_only);
+        reflector_list_again(r);
         return r;
 }
 

@@ -66,12 +66,11 @@ struct reflector_spec {
         const char *path;           /* "/api/v1/nodes" */
         const char *field_selector; /* unencoded; may be NULL */
         const char *label_selector; /* unencoded; may be NULL */
-        bool metadata_only;         /* PartialObjectMetadata */
         /* The fields to read of objects in protobuf (kube/kube_proto.h), including metadata.name,
          * .namespace, .uid and .resourceVersion; NULL: request JSON. */
         const struct proto_message *proto;
-        size_t page_limit;  /* objects per list page; 0: 500 of metadata, 100 of whole objects */
-        size_t max_objects; /* others are ignored, which is logged once; 0: 100,000 */
+        size_t page_limit;       /* objects per list page; 0: 100 */
+        size_t max_objects;      /* others are ignored, which is logged once; 0: 100,000 */
         int64_t first_pause_ms;  /* of the backoff, with 12.5 times that as maximum; 0: 800 */
         int64_t watch_answer_ms; /* until the response headers of a watch; 0: 30 s */
         /* A wider selector for lists, for objects that no longer match because they changed while
@@ -94,12 +93,11 @@ DEFINE_FREEP(struct reflector, reflector_free);
 
 /**
  * reflector_list_again() - list now, and report all objects again, even unchanged ones
- * @metadata_only: as in the spec, from now on
  *
  * As after any relist, missing objects are reported as deleted. Until the list is complete, the
  * reflector is not synced. Do not call it in callbacks of the reflector.
  */
-void reflector_list_again(struct reflector *reflector, bool metadata_only);
+void reflector_list_again(struct reflector *reflector);
 
 bool reflector_is_synced(const struct reflector *reflector);
 

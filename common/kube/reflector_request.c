@@ -60,15 +60,3 @@ char *reflector_watch_path(const struct reflector_spec *spec, const char *resour
         add_number(&path, "timeoutSeconds", timeout_s);
         return buf_take(&path);
 }
-
-const char *reflector_list_accept(const struct reflector_spec *spec) {
-        if (spec->metadata_only)
-                return spec->proto ? KUBE_ACCEPT_PROTO_METADATA_LIST : KUBE_ACCEPT_METADATA_LIST;
-        return spec->proto ? KUBE_ACCEPT_PROTO : NULL;
-}
-
-const char *reflector_watch_accept(const struct reflector_spec *spec) {
-        if (spec->metadata_only)
-                return spec->proto ? KUBE_ACCEPT_PROTO_METADATA : KUBE_ACCEPT_METADATA;
-        return spec->proto ? KUBE_ACCEPT_PROTO : NULL;
-}

@@ -25,8 +25,3 @@ char *reflector_list_path(const struct reflector_spec *spec, const struct reflec
  * after @timeout_s; owned by the caller */
 char *reflector_watch_path(const struct reflector_spec *spec, const char *resource_version,
                            int64_t timeout_s);
-
-/** reflector_list_accept(), reflector_watch_accept() - the Accept header; NULL: whole objects as
- * JSON */
-const char *reflector_list_accept(const struct reflector_spec *spec);
-const char *reflector_watch_accept(const struct reflector_spec *spec);

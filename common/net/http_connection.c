@@ -1,6 +1,6 @@
 #include "net/http_connection.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -329,32 +329,24 @@ const char *http_query(const struct http_exchange *exchange, const char *name) {
         return value ? value : "";
 }
 
-/* What http_query_only() has read. */
-struct sole_parameter {
-        const char *name, *value;
-        bool is_refused;
-};
+static void free_text_reply(void *userdata) {
+        struct iovec *piece = userdata;
 
-static enum MHD_Result see_parameter(void *userdata, enum MHD_ValueKind kind, const char *key,
-                                     size_t key_len, const char *value, size_t value_len) {
-        struct sole_parameter *sole = userdata;
-
-        (void)kind;
-        if (!value)
-                value = "";
-        sole->is_refused = sole->is_refused || sole->value || key_len != strlen(sole->name) ||
-                           memcmp(key, sole->name, key_len) != 0 || strlen(value) != value_len;
-        sole->value = value;
-        return MHD_YES;
+        free(piece->iov_base);
+        free(piece);
 }
 
-int http_query_only(const struct http_exchange *exchange, const char *name, const char **ret) {
-        struct sole_parameter sole = {.name = name};
+void http_reply_text(struct http_exchange *exchange, int status, const char *content_type,
+                     struct buf *text) {
+        struct iovec *piece = xcalloc(1, sizeof(*piece));
 
-        (void)MHD_get_connection_values_n(exchange->connection, MHD_GET_ARGUMENT_KIND,
-                                          see_parameter, &sole);
-        if (sole.is_refused)
-                return -EINVAL;
-        *ret = sole.value;
-        return 0;
+        assert(!exchange->release);
+        piece->iov_len = text->len;
+        piece->iov_base = buf_take(text);
+        exchange->status = status;
+        exchange->reply_content_type = content_type;
+        exchange->reply = piece;
+        exchange->reply_count = 1;
+        exchange->release = free_text_reply;
+        exchange->release_userdata = piece;
 }

@@ -24,6 +24,7 @@
 #include <sys/uio.h>
 
 #include "base/attributes.h"
+#include "base/buf.h"
 #include "base/error.h"
 #include "metrics/metrics.h"
 
@@ -54,13 +55,9 @@ struct http_exchange {
 /** http_query() - a parameter of the query; "" if it has no value; NULL if it is absent (or if the
  * exchange has no connection, as in unit tests) */
 const char *http_query(const struct http_exchange *exchange, const char *name);
-/**
- * http_query_only() - the query of a page that has one parameter
- * @ret: its decoded value; "" if it has none; NULL without a query
- * Return: 0; -EINVAL if there is any other parameter, or if the value contains a NUL
- */
-_must_check_ int http_query_only(const struct http_exchange *exchange, const char *name,
-                                 const char **ret);
+/** http_reply_text() - reply with @text, which is consumed; @content_type is static */
+void http_reply_text(struct http_exchange *exchange, int status, const char *content_type,
+                     struct buf *text);
 
 typedef void http_handler_fn(void *userdata, struct http_exchange *exchange);
 

@@ -66,7 +66,7 @@ void bindings_follow(struct bindings *bindings, const struct policy *policy, str
         bindings->keep_ms = keep_ms > BINDINGS_KEEP_MIN_MS ? keep_ms : BINDINGS_KEEP_MIN_MS;
         if (bindings->watch && bindings->keep_ms > before_ms) {
                 forget_rings(bindings); /* older bindings were not counted */
-                binding_watch_look_back(bindings->watch, bindings->keep_ms);
+                binding_watch_free(TAKE_PTR(bindings->watch));
         }
         if (policy->hot_value_count == 0 || !api || bindings->watch)
                 return;

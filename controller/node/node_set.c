@@ -317,7 +317,7 @@ bool node_set_set_policy(struct node_set *set, const struct policy *policy) {
         if (set->reflector && policy->pool_count > 0 && !is_same) {
                 set->next = policy;
                 if (!before || !policy_has_same_pools(before, policy))
-                        reflector_list_again(set->reflector, false);
+                        reflector_list_again(set->reflector);
                 return false;
         }
         set->next = NULL;

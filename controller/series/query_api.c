@@ -203,29 +203,6 @@ static int write_other_answer(const struct query_api *api, const struct http_exc
         return r < 0 ? write_error(out, 503, "unavailable", "no node has a recent value") : 0;
 }
 
-/* An http_exchange's release. */
-static void free_small_answer(void *userdata) {
-        struct iovec *piece = userdata;
-
-        free(piece->iov_base);
-        free(piece);
-}
-
-/* @out is consumed. */
-static void reply_with_small_answer(struct http_exchange *exchange, int status, struct buf *out) {
-        struct iovec *piece = xcalloc(1, sizeof(*piece));
-
-        piece->iov_len = out->len;
-        piece->iov_base = buf_take(out);
-        exchange->status = status;
-        exchange->reply = piece;
-        exchange->reply_count = 1;
-        exchange->reply_content_type = "application/json";
-        exchange->reply_headers = json_headers;
-        exchange->release = free_small_answer;
-        exchange->release_userdata = piece;
-}
-
 bool query_api_answer(struct query_api *api, struct http_exchange *exchange, int64_t now_unix_ms) {
         _cleanup_(buf_done) struct buf query = BUF_INIT(VALUE_MAX_BYTES);
         struct buf out = BUF_INIT(ERROR_MAX_BYTES);
@@ -239,7 +216,8 @@ bool query_api_answer(struct query_api *api, struct http_exchange *exchange, int
         }
         int status = write_other_answer(api, exchange, now_unix_ms, &query, &out);
         if (status != 0) {
-                reply_with_small_answer(exchange, status, &out);
+                http_reply_text(exchange, status, "application/json", &out);
+                exchange->reply_headers = json_headers;
                 return true;
         }
         atomic_store(&api->now_unix_ms, now_unix_ms);

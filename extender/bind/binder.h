@@ -6,11 +6,11 @@
  * A worker of the HTTP server suspends the request and continues with other requests, so filter and
  * prioritize never wait for the API server. The loop's thread, which owns the API client, makes the
  * call, and a worker sends the answer. At most BINDER_MAX_UNDER_WAY binds are in progress; further
- * requests are refused at once, and the scheduler retries these pods.
+ * requests are refused at once, and the scheduler tries these pods again.
  *
- * 429, 5xx and broken connections are retried until BINDER_TIMEOUT_MS. A 409 may follow from an
- * earlier attempt whose answer was lost: then the pod is read, and if it is bound as requested,
- * this is a success. The answer is {"Error":""}, or the reason of the failure.
+ * The Binding is sent once, as by kube-scheduler's own binder. After a failure, the scheduler tries
+ * the pod again, unless it sees that the pod is bound: the answer of the API server may have been
+ * lost. The answer is {"Error":""}, or the reason of the failure.
  */
 #pragma once
 
@@ -24,8 +24,8 @@
 
 /* Less than the requests in flight of the API client (128) and the server's connections (512). */
 enum { BINDER_MAX_UNDER_WAY = 100 };
-/* The time for a bind with all its attempts. It must be less than the scheduler's httpTimeout,
- * which is 5 s by default. */
+/* The time for a bind. It must be less than the scheduler's httpTimeout, which is 5 s by default.
+ */
 enum { BINDER_TIMEOUT_MS = 4000 };
 
 struct binder;

@@ -5,22 +5,16 @@
 
 #include "base/json_write.h"
 #include "base/name.h"
-#include "daemon/daemon.h"
 #include "extender/decisions/decision_json.h"
 
-static void reply(struct http_exchange *exchange, int status, struct buf *json) {
-        assert(!json->overflow);
-        daemon_reply_text(exchange, status, "application/json", json->data, json->len);
-}
-
 static void reply_error(struct http_exchange *exchange, int status, const char *why) {
-        _cleanup_(buf_done) struct buf json = BUF_INIT(DECISION_JSON_MAX_BYTES);
+        struct buf json = BUF_INIT(DECISION_JSON_MAX_BYTES);
 
         json_write_object(&json, NULL);
         json_write_text(&json, "error", why);
         json_write_object_end(&json);
         buf_putc(&json, '\n');
-        reply(exchange, status, &json);
+        http_reply_text(exchange, status, "application/json", &json);
 }
 
 /* Copies one decision at a time, so no worker waits for more than one copy. */
@@ -63,7 +57,7 @@ static bool is_full_name(const char *text) {
 
 static void reply_one(struct decisions *decisions, const char *full_name,
                       struct http_exchange *exchange) {
-        _cleanup_(buf_done) struct buf json = BUF_INIT(DECISION_JSON_MAX_BYTES);
+        struct buf json = BUF_INIT(DECISION_JSON_MAX_BYTES);
         struct decision decision;
 
         if (!is_full_name(full_name)) {
@@ -73,20 +67,18 @@ static void reply_one(struct decisions *decisions, const char *full_name,
                             "no such pod among the last ones that this extender was asked about");
         } else {
                 decision_json(&decision, &json);
-                reply(exchange, 200, &json);
+                assert(!json.overflow);
+                http_reply_text(exchange, 200, "application/json", &json);
         }
 }
 
 bool decisions_page(struct decisions *decisions, struct shared_page *list,
                     struct http_exchange *exchange) {
-        const char *full_name = NULL;
-
         if (strcmp(exchange->path, "/decisions") != 0)
                 return false;
+        const char *full_name = http_query(exchange, "pod");
         if (strcmp(exchange->method, "GET") != 0)
                 exchange->status = 405;
-        else if (http_query_only(exchange, "pod", &full_name) < 0)
-                reply_error(exchange, 400, "query: expected nothing, or pod=NAMESPACE/NAME once");
         else if (full_name)
                 reply_one(decisions, full_name, exchange);
         else

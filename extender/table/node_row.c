@@ -1,7 +1,8 @@
 #include "extender/table/node_row.h"
 
+#include <string.h>
+
 #include "base/mem.h"
-#include "extender/table/node_names.h"
 #include "extender/table/row_estimate.h"
 #include "policy/annotation.h"
 #include "policy/judge/judge_nodes.h"
@@ -10,7 +11,6 @@ struct node_row *node_row_new(const char *name, size_t len) {
         struct node_row *node = xcalloc(1, sizeof(*node));
 
         node->name = xmemdup0(name, len);
-        node->row = NODE_ROW_NONE;
         node->hot.annotated_expires_unix_ms = READING_NEVER;
         return node;
 }

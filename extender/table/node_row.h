@@ -16,11 +16,12 @@
 
 struct node_row {
         char *name;
-        uint32_t generation;             /* the last list that had the node */
-        uint32_t row;                    /* NODE_ROW_NONE: a stranger, only known from bindings */
-        struct estimator_node *estimate; /* NULL: no row, no estimator, or no room in it */
-        uint8_t zone;                    /* node_zones_move(); not for strangers */
-        uint8_t pool;                    /* policy_pool_of(); not for strangers */
+        uint32_t generation; /* the last list that had the node */
+        uint32_t row;
+        struct estimator_node *estimate; /* NULL: no estimator, or no room in it */
+        struct pod_load capacity;
+        uint8_t zone; /* node_zones_move() */
+        uint8_t pool; /* policy_pool_of() */
         struct kept_annotations annotations;
         struct node_hot hot;
         /* The number of the policy's metrics by state, as node_row_parse() has found them. */
@@ -37,7 +38,7 @@ struct row_context {
         struct node_columns columns;
 };
 
-/** node_row_new() - create a stranger; @name is copied */
+/** node_row_new() - @name is copied */
 struct node_row *node_row_new(const char *name, size_t len);
 /** node_row_free() - the caller has already released zone and estimate */
 void node_row_free(struct node_row *node);

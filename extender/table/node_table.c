@@ -14,7 +14,6 @@ struct node_table {
         struct node_table_options options;
         struct row_context context;
         struct strmap nodes_by_name; /* struct node_row */
-        size_t stranger_count;
 
         /* Rows have no gaps: the last row moves into a removed one. */
         struct node_row **rows;
@@ -86,27 +85,15 @@ static void move_row(struct node_table *table, size_t to, size_t from) {
         table->rows[to]->row = (uint32_t)to;
 }
 
-static struct node_row *add_stranger(struct node_table *table, const char *name, size_t len) {
-        struct node_row *node = node_row_new(name, len);
-
-        (void)strmap_put(&table->nodes_by_name, name, len, node);
-        table->stranger_count++;
-        return node;
-}
-
 static void forget_node(struct node_table *table, struct node_row *node) {
         (void)strmap_remove(&table->nodes_by_name, node->name, strlen(node->name));
-        if (node->row == NODE_ROW_NONE) {
-                table->stranger_count--;
-        } else {
-                (void)node_zones_move(&table->zones, node->zone, NULL, NULL);
-                if (node->estimate)
-                        estimator_node_release(table->context.estimator, node->estimate);
-                table->count--;
-                if (node->row != table->count)
-                        move_row(table, node->row, table->count);
-                table->has_new_names = table->is_dirty = true;
-        }
+        (void)node_zones_move(&table->zones, node->zone, NULL, NULL);
+        if (node->estimate)
+                estimator_node_release(table->context.estimator, node->estimate);
+        table->count--;
+        if (node->row != table->count)
+                move_row(table, node->row, table->count);
+        table->has_new_names = table->is_dirty = true;
         node_row_free(node);
 }
 
@@ -114,16 +101,21 @@ static void hold_estimate(struct node_table *table, struct node_row *node) {
         if (table->context.estimator && !node->estimate)
                 node->estimate = estimator_node_hold(table->context.estimator, node->name,
                                                      strlen(node->name), node);
+        if (node->estimate)
+                (void)estimator_set_capacity(node->estimate, &node->capacity);
 }
 
-static void add_row(struct node_table *table, struct node_row *node) {
+static struct node_row *add_node(struct node_table *table, const char *name, size_t len) {
+        struct node_row *node = node_row_new(name, len);
+
+        (void)strmap_put(&table->nodes_by_name, name, len, node);
         if (table->count == table->cap)
                 resize_columns(table, &table->context.columns, table->count, table->cap * 2);
         node->row = (uint32_t)table->count;
         hold_estimate(table, node);
         table->rows[table->count++] = node;
-        table->stranger_count--;
         table->has_new_names = table->is_dirty = true;
+        return node;
 }
 
 /* ---- The public side: the loop's thread. */
@@ -214,24 +206,22 @@ const struct policy *node_table_policy(const struct node_table *table) {
 }
 
 static bool set_capacity(struct node_row *node, const json_t *capacity) {
-        const struct pod_load load = {.of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
-                                             [ESTIMATE_MEM] = quantity_at(capacity, "memory")}};
-
-        return node->estimate && estimator_set_capacity(node->estimate, &load);
+        node->capacity = (struct pod_load){
+                .of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
+                       [ESTIMATE_MEM] = quantity_at(capacity, "memory")}};
+        return node->estimate && estimator_set_capacity(node->estimate, &node->capacity);
 }
 
 void node_table_put(struct node_table *table, const struct node_update *update,
                     int64_t now_unix_ms) {
         size_t len = strlen(update->name);
         struct node_row *node = strmap_get(&table->nodes_by_name, update->name, len);
-        bool has_changed = !node || node->row == NODE_ROW_NONE;
+        bool has_changed = !node;
 
         if (has_changed && (len == 0 || len > NODE_NAME_MAX || table->count >= NODE_TABLE_MAX_ROWS))
                 return;
         if (!node)
-                node = add_stranger(table, update->name, len);
-        if (has_changed)
-                add_row(table, node);
+                node = add_node(table, update->name, len);
         uint8_t pool = (uint8_t)policy_pool_of(node_table_policy(table), update->labels);
         uint8_t zone = node_zones_move(&table->zones, node->zone, update->labels, update->taints);
         has_changed |= pool != node->pool || zone != node->zone;
@@ -281,37 +271,15 @@ struct estimator *node_table_estimator(const struct node_table *table) {
         return table->context.estimator;
 }
 
-/* Forget strangers whose bindings are all too old to count. */
-static void forget_old_strangers(struct node_table *table, int64_t now_unix_ms) {
-        int64_t keep_ms = hot_value_keep_ms(node_table_policy(table));
-        struct strmap_entry *entry;
-
-        STRMAP_FOREACH (entry, &table->nodes_by_name) {
-                struct node_row *node = entry->value;
-                if (node->row == NODE_ROW_NONE &&
-                    binding_ring_count(&node->hot.bound, now_unix_ms, keep_ms) == 0)
-                        forget_node(table, node);
-        }
-}
-
 void node_table_bind(struct node_table *table, const char *name, int64_t at_unix_ms,
                      int64_t now_unix_ms) {
-        size_t len = strlen(name);
-        struct node_row *node = strmap_get(&table->nodes_by_name, name, len);
+        struct node_row *node = strmap_get(&table->nodes_by_name, name, strlen(name));
 
-        if (!node) {
-                if (len == 0 || len > NODE_NAME_MAX)
-                        return;
-                if (table->stranger_count >= NODE_TABLE_MAX_STRANGERS)
-                        forget_old_strangers(table, now_unix_ms);
-                if (table->stranger_count >= NODE_TABLE_MAX_STRANGERS)
-                        return;
-                node = add_stranger(table, name, len);
-        }
+        if (!node)
+                return;
         binding_ring_settle(&node->hot.bound, now_unix_ms);
         binding_ring_add(&node->hot.bound, at_unix_ms, hot_value_keep_ms(node_table_policy(table)));
-        if (node->row != NODE_ROW_NONE)
-                settle_row(table, node->row, now_unix_ms);
+        settle_row(table, node->row, now_unix_ms);
 }
 
 void node_table_forget_bindings(struct node_table *table, int64_t now_unix_ms) {

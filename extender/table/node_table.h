@@ -31,11 +31,7 @@
 #include "policy/policy.h"
 #include "policy/verdict.h"
 
-enum {
-        NODE_TABLE_MAX_ROWS = 100000,
-        /* Nodes that are not in the table, but have bindings. */
-        NODE_TABLE_MAX_STRANGERS = 10000,
-};
+enum { NODE_TABLE_MAX_ROWS = 100000 };
 
 struct node_table_options {
         const char *annotation_prefix; /* borrowed; the prefix of all keys: "" or "example.com/" */
@@ -89,7 +85,8 @@ void node_table_list_ended(struct node_table *table);
  * kept when the policy changes */
 struct estimator *node_table_estimator(const struct node_table *table);
 
-/** node_table_bind() - a pod was bound to the node @name at @at_unix_ms */
+/** node_table_bind() - a pod was bound to the node @name at @at_unix_ms; unknown nodes are ignored
+ */
 void node_table_bind(struct node_table *table, const char *name, int64_t at_unix_ms,
                      int64_t now_unix_ms);
 /** node_table_forget_bindings() - restart the count of bindings; annotations are used until the

@@ -28,8 +28,8 @@ enum {
 struct table_watch {
         struct table_watch_options options;
         struct reflector *nodes;
-        struct binding_watch *bindings;  /* NULL until a policy uses hot values */
-        int64_t recent_ms;               /* hot_value_keep_ms() of the last policy that did */
+        struct binding_watch *bindings;  /* NULL unless nodes are listed and hot values used */
+        int64_t recent_ms;               /* hot_value_keep_ms() of the policy */
         struct estimate_watch *estimate; /* NULL until a policy has scoring: estimate */
         bool awaits_pools;  /* nothing is published: the pools of nodes are unknown yet */
         bool awaits_policy; /* nothing is published: the policy is unknown yet */
@@ -107,7 +107,7 @@ static void on_estimate_change(void *userdata) {
 static void watch_estimate(struct table_watch *watch) {
         if (node_table_policy(watch->options.table)->scoring != POLICY_SCORING_ESTIMATE)
                 return;
-        if (!watch->estimate) {
+        if (!watch->estimate)
                 watch->estimate = estimate_watch_new(&(struct estimate_watch_options){
                         .loop = watch->options.loop,
                         .api = watch->options.api,
@@ -116,18 +116,14 @@ static void watch_estimate(struct table_watch *watch) {
                         .on_change = on_estimate_change,
                         .userdata = watch,
                 });
-                if (watch->nodes)
-                        reflector_list_again(watch->nodes, false);
-        } else if (reflector_is_synced(watch->nodes)) {
+        if (watch->is_synced)
                 estimate_watch_begin(watch->estimate);
-        }
 }
 
 static void table_on_node(void *userdata, enum reflector_event event, const json_t *object) {
         struct table_watch *watch = userdata;
         const char *name = json_string_at(object, "metadata", "name", NULL);
 
-        /* Without an estimate, taints and capacity are missing: see watch_nodes(). */
         if (event != REFLECTOR_DELETED)
                 (void)node_table_put_object(watch->options.table, object, table_now_unix_ms(watch));
         else if (name)
@@ -135,23 +131,9 @@ static void table_on_node(void *userdata, enum reflector_event event, const json
         touched(watch);
 }
 
-static void table_on_nodes_synced(void *userdata, size_t count) {
-        struct table_watch *watch = userdata;
-
-        watch->is_synced = true;
-        watch->awaits_pools = false;
-        if (watch->start_until_mono_ms == INT64_MAX)
-                watch->start_until_mono_ms = table_now_mono_ms(watch) + START_MS;
-        if (may_publish(watch))
-                publish(watch); /* before the check passes: once ready, the workers have the nodes
-                                 */
-        health_pass(watch->nodes_check, "%zu node%s", count, number_plural(count));
-        watch_estimate(watch);
-}
-
 /* Return: hot values come from the watch */
 static bool settle_live(struct table_watch *watch) {
-        bool is_live = binding_watch_is_live(watch->bindings);
+        bool is_live = watch->bindings && binding_watch_is_live(watch->bindings);
 
         node_table_set_live(watch->options.table, is_live, table_now_unix_ms(watch));
         return is_live;
@@ -170,32 +152,42 @@ static bool needs_bindings(const struct policy *policy) {
         return policy->hot_value_count > 0 && policy->scoring != POLICY_SCORING_ESTIMATE;
 }
 
+/* Begins when the nodes are known, to which pods are bound. */
 static void watch_bindings(struct table_watch *watch) {
         const struct policy *policy = node_table_policy(watch->options.table);
         int64_t recent_ms = hot_value_keep_ms(policy);
+        bool is_needed = needs_bindings(policy);
 
-        if (!needs_bindings(policy)) {
+        if (!is_needed)
                 health_pass(watch->bindings_check,
                             policy->hot_value_count == 0
                                     ? "not needed: the policy has no hotValue"
                                     : "not needed: hotValue has no effect on an estimate");
-                if (watch->bindings) {
-                        binding_watch_pause(watch->bindings);
-                        settle_live(watch);
-                }
-                return;
+        /* Older bindings were ignored or forgotten. */
+        if (watch->bindings && (!is_needed || recent_ms > watch->recent_ms)) {
+                binding_watch_free(TAKE_PTR(watch->bindings));
+                node_table_forget_bindings(watch->options.table, table_now_unix_ms(watch));
         }
-        if (!watch->bindings) {
+        watch->recent_ms = recent_ms;
+        if (is_needed && watch->is_synced && !watch->bindings)
                 watch->bindings = binding_watch_new(watch->options.loop, watch->options.api,
                                                     watch->options.metrics, recent_ms,
                                                     table_on_binding, watch);
-        } else if (recent_ms > watch->recent_ms) { /* the last policy ignored older bindings */
-                node_table_forget_bindings(watch->options.table, table_now_unix_ms(watch));
-                binding_watch_look_back(watch->bindings, recent_ms);
-        } else {
-                binding_watch_resume(watch->bindings);
-        }
-        watch->recent_ms = recent_ms;
+}
+
+static void table_on_nodes_synced(void *userdata, size_t count) {
+        struct table_watch *watch = userdata;
+
+        watch->is_synced = true;
+        watch->awaits_pools = false;
+        if (watch->start_until_mono_ms == INT64_MAX)
+                watch->start_until_mono_ms = table_now_mono_ms(watch) + START_MS;
+        if (may_publish(watch))
+                publish(watch); /* before the check passes: once ready, the workers have the nodes
+                                 */
+        health_pass(watch->nodes_check, "%zu node%s", count, number_plural(count));
+        watch_bindings(watch);
+        watch_estimate(watch);
 }
 
 /* Without this watch, the extender uses the controller's annotation. So after the start the check
@@ -203,16 +195,18 @@ static void watch_bindings(struct table_watch *watch) {
 static void look_at_bindings(struct table_watch *watch) {
         if (!needs_bindings(node_table_policy(watch->options.table)))
                 return;
-        const struct reflector *pods = binding_watch_reflector(watch->bindings);
+        const struct reflector *pods = watch->bindings ? binding_watch_reflector(watch->bindings)
+                                                       : NULL;
+        const char *trouble = pods ? reflector_trouble(pods) : "the nodes are not listed yet";
         if (settle_live(watch))
                 health_pass(watch->bindings_check, "counted from the pod watch");
-        else if (is_starting(watch) && reflector_is_awaited(pods))
-                health_fail(watch->bindings_check, "%s", reflector_trouble(pods));
+        else if (is_starting(watch) && (!pods || reflector_is_awaited(pods)))
+                health_fail(watch->bindings_check, "%s", trouble);
         else
                 health_pass(watch->bindings_check,
                             "using node_hot_value annotations, the pod watch is not open (the "
                             "service account needs list and watch on pods): %s",
-                            reflector_trouble(pods));
+                            trouble);
 }
 
 /* Without this watch, the estimate uses readings only. So here as well, the check passes. */
@@ -323,8 +317,6 @@ static void watch_nodes(struct table_watch *watch) {
                                      &(struct reflector_spec){
                                              .name = "nodes",
                                              .path = KUBE_NODES,
-                                             /* The estimate needs capacities. */
-                                             .metadata_only = !watch->estimate,
                                              .proto = &kube_proto_node,
                                              .max_objects = NODE_TABLE_MAX_ROWS,
                                              .on_event = table_on_node,
@@ -374,7 +366,7 @@ void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
         }
         /* The table does not keep labels. */
         if (watch->awaits_pools && !has_same_pools)
-                reflector_list_again(watch->nodes, !watch->estimate);
+                reflector_list_again(watch->nodes);
         watch_bindings(watch);
         watch_estimate(watch);
         /* Publish now: once the policy is reported to be in force, answers use it. */

@@ -18,12 +18,9 @@ struct seen {
 
 struct binding_watch {
         struct loop *loop;
-        struct kube_api *api;
-        struct metrics *metrics;
-        struct pod_watch *pods; /* NULL while paused */
+        struct pod_watch *pods;
         struct metrics_series *bindings;
         int64_t recent_ms;
-        bool is_recounting; /* until the list is complete: its pods are not new bindings */
         binding_fn *fn;
         void *userdata;
         struct strmap by_id;
@@ -75,59 +72,25 @@ static void on_pending_pod(void *userdata, const struct pod_facts *facts, bool i
         memcpy(node, facts->node.text, facts->node.len);
         remember_binding(watch, facts->id, now_unix_ms);
         forget_old(watch, now_unix_ms);
-        if (!watch->is_recounting)
-                metrics_inc(watch->bindings);
+        metrics_inc(watch->bindings);
         watch->fn(watch->userdata, node, facts->bound_unix_ms);
-}
-
-static void on_recounted(void *userdata) {
-        struct binding_watch *watch = userdata;
-
-        watch->is_recounting = false;
-}
-
-void binding_watch_pause(struct binding_watch *watch) {
-        pod_watch_free(TAKE_PTR(watch->pods));
-}
-
-void binding_watch_resume(struct binding_watch *watch) {
-        /* A pod that leaves this watch has usually started, so `gone` is ignored. */
-        static const struct pod_watch_events events = {.pod = on_pending_pod,
-                                                       .list_ended = on_recounted};
-
-        if (!watch->pods)
-                watch->pods = pod_watch_new(watch->loop, watch->api, watch->metrics,
-                                            POD_WATCH_PENDING, &events, watch);
-}
-
-static void forget_all(struct binding_watch *watch) {
-        while (!STAILQ_EMPTY(&watch->seen))
-                forget_oldest(watch);
-}
-
-void binding_watch_look_back(struct binding_watch *watch, int64_t recent_ms) {
-        binding_watch_pause(watch);
-        forget_all(watch);
-        watch->recent_ms = recent_ms;
-        watch->is_recounting = true;
-        binding_watch_resume(watch);
 }
 
 struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
                                         struct metrics *metrics, int64_t recent_ms, binding_fn *fn,
                                         void *userdata) {
+        /* A pod that leaves this watch has usually started, so `gone` is ignored. */
+        static const struct pod_watch_events events = {.pod = on_pending_pod};
         struct binding_watch *watch = xcalloc(1, sizeof(*watch));
 
         STAILQ_INIT(&watch->seen);
         watch->loop = loop;
-        watch->api = api;
-        watch->metrics = metrics;
         watch->recent_ms = recent_ms;
         watch->fn = fn;
         watch->userdata = userdata;
         watch->bindings = metrics_counter(metrics, "plimsoll_bindings_total",
                                           "Pod bindings observed.", NULL);
-        binding_watch_resume(watch);
+        watch->pods = pod_watch_new(loop, api, metrics, POD_WATCH_PENDING, &events, watch);
         return watch;
 }
 
@@ -135,15 +98,16 @@ void binding_watch_free(struct binding_watch *watch) {
         if (!watch)
                 return;
         pod_watch_free(watch->pods);
-        forget_all(watch);
+        while (!STAILQ_EMPTY(&watch->seen))
+                forget_oldest(watch);
         strmap_done(&watch->by_id);
         free(watch);
 }
 
 bool binding_watch_is_live(const struct binding_watch *watch) {
-        return watch->pods && pod_watch_is_live(watch->pods);
+        return pod_watch_is_live(watch->pods);
 }
 
 const struct reflector *binding_watch_reflector(const struct binding_watch *watch) {
-        return watch->pods ? pod_watch_reflector(watch->pods) : NULL;
+        return pod_watch_reflector(watch->pods);
 }

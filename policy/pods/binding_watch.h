@@ -23,24 +23,15 @@ struct binding_watch;
 /** binding_fn: a pod was bound to @node at @at_unix_ms, which is not in the future */
 typedef void binding_fn(void *userdata, const char *node, int64_t at_unix_ms);
 
-/** binding_watch_new() - starts at once */
+/** binding_watch_new() - starts at once
+ * @recent_ms: fixed; for an earlier past, begin another watch */
 struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
                                         struct metrics *metrics, int64_t recent_ms, binding_fn *fn,
                                         void *userdata);
 void binding_watch_free(struct binding_watch *watch);
 DEFINE_FREEP(struct binding_watch, binding_watch_free);
 
-/** binding_watch_pause() - stop watching, but remember the pods that were counted */
-void binding_watch_pause(struct binding_watch *watch);
-/** binding_watch_resume() - after a pause, list and watch again, and count pods that were not
- * counted before */
-void binding_watch_resume(struct binding_watch *watch);
-/** binding_watch_look_back() - list and watch again, and report all pods that were bound within
- * @recent_ms, even if they were reported before. plimsoll_bindings_total does not count the pods of
- * that list */
-void binding_watch_look_back(struct binding_watch *watch, int64_t recent_ms);
-
 /** binding_watch_is_live() - listed once, and the watch is open */
 bool binding_watch_is_live(const struct binding_watch *watch);
-/** binding_watch_reflector() - for readiness checks; borrowed; NULL while paused */
+/** binding_watch_reflector() - for readiness checks; borrowed */
 const struct reflector *binding_watch_reflector(const struct binding_watch *watch);

@@ -87,18 +87,12 @@ class World:
     def delete_lease(self):
         self.plane.kubectl("delete", "lease", CONTROLLER, f"--namespace={NAMESPACE}")
 
-    def bind(self, is_bound=False):
+    def bind(self):
         """Ask the extender to bind a new pod."""
         name, node = f"web-{next(NUMBERS)}", self.calm[0]
         pod = self.namespace.create_pod(name, scheduler="none")["metadata"]
-        if is_bound:
-            self.namespace.bind(name, node)
         body = {"PodName": name, "PodNamespace": pod["namespace"], "PodUID": pod["uid"]}
         fetch(f"{self.extender.url}/v1/bind", "POST", {**body, "Node": node})
-
-    def bind_again(self):
-        """One that is bound already: the extender looks whether it was its own Binding."""
-        self.bind(is_bound=True)
 
     def is_named(self, right):
         """Readiness and the log of the program name what is missing."""
@@ -145,7 +139,6 @@ ROUNDS = [
     ],
     [
         Case(Right(CONTROLLER, "create", "/events"), World.forget_events, World.change_policy),
-        Case(Right(EXTENDER, "get", "/pods"), World.bind_again, World.bind_again),
     ],
     [Case(Right(CONTROLLER, "create", LEASES), World.delete_lease)],
     [Case(Right(CONTROLLER, "get", LEASES), World.touch_lease)],

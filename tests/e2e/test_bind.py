@@ -149,7 +149,7 @@ class Between:
 
 
 def test_the_namespace_goes_before_it_is_bound(plane, fleet, namespace, stack, name, figure):
-    """403 then, as without RBAC; nothing that an operator could fix."""
+    """403, as without RBAC, but the text says why."""
     fleet.add(2, load=CALM)
 
     def is_going():
@@ -168,9 +168,10 @@ def test_the_namespace_goes_before_it_is_bound(plane, fleet, namespace, stack, n
         pod["metadata"]["finalizers"] = ["example.com/stay"]
         namespace.create(pod)
         wait_until(lambda: between.answers, what="a bind to be answered")
-        assert total(extender, "plimsoll_binds_total", result="not_found") >= 1
-        assert "forbidden;" not in extender.text()
-        figure(f"answered {next(iter(between.answers.values()))['Error']!r}")
+        assert total(extender, "plimsoll_binds_total", result="forbidden") >= 1
+        error = next(iter(between.answers.values()))["Error"]
+        assert "is being terminated" in error
+        figure(f"answered {error!r}")
     finally:
         plane.api.patch(f"{namespace.root}/pods/web-0", {"metadata": {"finalizers": None}})
         between.close()

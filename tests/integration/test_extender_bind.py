@@ -201,14 +201,11 @@ def test_unreadable(untouched):
 
 def test_conflicts(cluster):
     (pod,) = cluster.pods(1)
-    assert "another UID" in cluster.error(binding(pod, PodUID="00000000-dead"))
+    assert cluster.error(binding(pod, PodUID="00000000-dead")).startswith("409 ")
     assert cluster.node_of() is None
     assert cluster.error(binding(pod, HERE)) == ""
-    # Again, as asked: the first answer may have been lost on its way.
-    assert cluster.error(binding(pod, HERE)) == ""
-    assert f"already bound to {HERE}" in cluster.error(binding(pod, THERE))
-    assert "another UID" in cluster.error(binding(pod, HERE, PodUID="00000000-dead"))
-    assert cluster.results() == {"bound": 1, "already_bound": 1, "conflict": 3}
+    assert "already assigned" in cluster.error(binding(pod, THERE))
+    assert cluster.results() == {"bound": 1, "conflict": 2}
     assert cluster.node_of() == HERE
 
 
@@ -226,31 +223,9 @@ def test_pod_is_gone(cluster):
     assert 'pods "web-0" not found' in cluster.error(binding(pod))
     # Made again under its name: not the one that was meant.
     cluster.pods(1)
-    assert "another UID" in cluster.error(binding(pod))
+    assert cluster.error(binding(pod)).startswith("409 ")
     assert cluster.node_of() is None
     assert cluster.results() == {"not_found": 1, "conflict": 1}
-
-
-def test_other_refusals(cluster):
-    going, gone, odd = cluster.pods(3)
-    # A conflict that is none of node or UID, such as with a pod that has scheduling gates.
-    message = "pod web-0 is being deleted, cannot be assigned to a host"
-    cluster.standin.fault("status", verb="create", path=BINDING, status=409, message=message)
-    assert message in cluster.error(binding(going))
-    assert cluster.results() == {"conflict": 1}
-    # A pod that goes while it is looked at.
-    cluster.standin.fault("status", verb="create", path=BINDING, status=409)
-    cluster.standin.fault("status", verb="get", resource="pods", status=404)
-    assert cluster.error(binding(gone)).startswith("404 ")
-    assert cluster.results() == {"conflict": 1, "not_found": 1}
-    cluster.standin.fault("status", verb="create", path=BINDING, status=422, message="so not")
-    assert cluster.error(binding(odd)) == "422 so not"
-    assert cluster.results() == {"conflict": 1, "not_found": 1, "invalid": 1}
-    # One that may not be looked at.
-    cluster.standin.fault("status", verb="create", path=BINDING, status=409)
-    cluster.standin.fault("status", verb="get", resource="pods", status=403, message="not you")
-    assert cluster.error(binding(odd)) == "403 not you"
-    assert cluster.results() == {"conflict": 1, "not_found": 1, "invalid": 1, "forbidden": 1}
 
 
 WATCHING = [
@@ -264,29 +239,16 @@ WATCHING = [
 BINDING_TOO = [
     *WATCHING,
     {"apiGroups": [""], "resources": ["pods/binding"], "verbs": ["create"]},
-    {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
 ]
 
 
-def test_a_pod_that_cannot_be_read(start):
-    """A proxy answers in the API server's place: nothing is bound, and the error says so."""
-    cluster = start()
+@pytest.mark.parametrize("action", ["empty", "garbage"])
+def test_what_a_proxy_says_binds_nothing(cluster, action):
+    """A success would make the scheduler wait for a binding that does not exist."""
     (pod,) = cluster.pods(1)
-    for count in (1, -1):
-        cluster.standin.fault("status", verb="create", path=BINDING, status=409)
-        cluster.standin.fault("empty", verb="get", resource="pods", count=count)
-        assert "200 without JSON" in cluster.error(binding(pod))
-    assert cluster.node_of() is None
-    assert cluster.results() == {"conflict": 1, "unavailable": 1}
-
-
-def test_what_a_proxy_says_binds_nothing(start):
-    cluster = start()
-    for pod, action in zip(cluster.pods(2), ["empty", "garbage"]):
-        cluster.standin.fault(action, verb="create", path=BINDING)
-        assert cluster.error(binding(pod)) == ""
-        assert cluster.node_of(pod["metadata"]["name"]) == HERE
-    assert cluster.results() == {"bound": 2}
+    cluster.standin.fault(action, verb="create", path=BINDING)
+    assert "the answer of a proxy" in cluster.error(binding(pod))
+    assert cluster.results() == {"bad_answer": 1}
 
 
 def test_forbidden_is_said_once(start):
@@ -303,76 +265,21 @@ def test_forbidden_is_said_once(start):
     pods = cluster.pods(4)
     for pod in pods[:3]:
         assert "403 pods" in cluster.error(binding(pod))
-    said = "binding is forbidden"
-    assert cluster.extender.process.stderr().count(said) == 1
-    assert "create on pods/binding and get on pods" in cluster.extender.process.stderr()
+    assert cluster.extender.process.stderr().count("cannot bind pods") == 1
     assert "403 pods" in cluster.extender.ready()[1]
     assert cluster.results() == {"forbidden": 3}
     auth(cluster.standin, BINDING_TOO)
     assert cluster.error(binding(pods[3])) == ""
-    assert cluster.error(binding(pods[3])) == ""
     cluster.extender.process.wait_log("binds succeed again")
     assert "bind: no failure" in cluster.extender.ready()[1]
-    assert cluster.results() == {"forbidden": 3, "bound": 1, "already_bound": 1}
+    assert cluster.results() == {"forbidden": 3, "bound": 1}
 
 
 # -- an API server in trouble -------------------------------------------------------------------
 
 
-def test_tried_again(start):
-    faults = [
-        {"action": "status", "status": 429},
-        {"action": "status", "status": 429, "retry_after": 1},
-        {"action": "status", "status": 500},
-        {"action": "status", "status": 503},
-        {"action": "reset"},
-        {"action": "close"},
-        {"action": "not_http"},
-    ]
-    cluster = start()
-    for count, (pod, fault) in enumerate(zip(cluster.pods(len(faults)), faults), 1):
-        rule = cluster.standin.fault(verb="create", path=BINDING, count=2, **fault)
-        assert cluster.error(binding(pod)) == "", fault
-        assert cluster.node_of(pod["metadata"]["name"]) == HERE
-        assert cluster.results() == {"bound": count}
-        assert cluster.standin.faults()[rule]["hits"] == 2, fault
-
-
-def test_the_answer_is_lost(start):
-    """Bound, but told otherwise: the second attempt is a conflict, and the pod shows why."""
-    cluster = start()
-    (pod,) = cluster.pods(1)
-    cluster.standin.fault("truncate", verb="create", path=BINDING, bytes=0, reset=True)
-    cluster.standin.fault("status", verb="get", resource="pods", status=503, count=2)
-    assert cluster.error(binding(pod)) == ""
-    assert cluster.node_of() == HERE
-    assert cluster.results() == {"already_bound": 1}
-
-
-def test_the_answer_comes_too_late(start):
-    """An attempt that hangs has half of the time; the other half finds out what it did."""
-    cluster = start()
-    (pod,) = cluster.pods(1)
-    cluster.standin.fault("hang", verb="create", path=BINDING)
-    assert cluster.error(binding(pod)) == ""
-    assert cluster.node_of() == HERE
-    assert cluster.results() == {"bound": 1}
-
-
-def test_no_connection(start):
-    cluster = start()
-    (pod,) = cluster.pods(1)
-    cluster.standin.admin("listen", {"on": False})
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(cluster.error, binding(pod))
-        cluster.wait_under_way(1)
-        cluster.standin.admin("listen", {"on": True})
-        assert answer.result(60) == ""
-    assert cluster.node_of() == HERE
-
-
 @pytest.mark.parametrize("action", ["hang", "reset"])
-def test_gives_up(start, action):
+def test_an_outage(start, action):
     cluster = start()
     pods = cluster.pods(3)
     cluster.standin.fault(action, verb="create", path=BINDING, count=-1)
@@ -383,17 +290,6 @@ def test_gives_up(start, action):
     cluster.standin.clear_faults()
     assert cluster.error(binding(pods[2])) == ""
     cluster.extender.process.wait_log("binds succeed again")
-
-
-def test_retry_after_beyond_the_deadline(start):
-    """There is no point in waiting for it."""
-    cluster = start()
-    (pod,) = cluster.pods(1)
-    cluster.standin.fault(
-        "status", verb="create", path=BINDING, status=503, retry_after=60, count=-1
-    )
-    assert cluster.error(binding(pod)).startswith("503 ")
-    assert cluster.posts() == 1
 
 
 # -- in parallel with everything else ------------------------------------------------------------
@@ -420,7 +316,7 @@ def test_slow_binds_hold_up_nobody(start):
                     assert scheduler.filter(NODES)[0] == NODES
                     scheduler.prioritize(NODES)
         assert rounds > 1
-        assert all("within 4 s" in a.result(60) for a in answers if a not in done)
+        assert all("after 4000 ms" in a.result(60) for a in answers if a not in done)
     assert cluster.results() == {"busy": 30, "unavailable": 100}
 
 
@@ -477,4 +373,4 @@ def test_an_end_without_an_answer(start, signals):
             cluster.extender.process.popen.send_signal(signal.SIGTERM)
         assert cluster.extender.process.wait_exit() == 0
         text = answer.result(60)
-    assert ("shutting down" if signals == 2 else "within 4 s") in text, text
+    assert ("shutting down" if signals == 2 else "after 4000 ms") in text, text

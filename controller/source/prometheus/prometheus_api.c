@@ -4,15 +4,12 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "controller/node/target_url.h"
 
 enum {
         BODY_MAX_BYTES = 64 << 10, /* the longest percent-encoded query and its parameters */
         CONNECT_TIMEOUT_MS = 3000,
-        STATUS_METHOD_NOT_ALLOWED = 405,
-        STATUS_NOT_IMPLEMENTED = 501,
         STATUS_GATEWAY_TIMEOUT = 504, /* a proxy gave up waiting for the query */
 };
 
@@ -20,7 +17,6 @@ struct prometheus_api {
         const struct source *source;
         size_t address_len; /* without slashes at its end */
         struct credentials credentials;
-        bool is_post_refused;
         struct metrics_series *asked, *duration;
 };
 
@@ -29,8 +25,6 @@ struct prometheus_call {
         struct http_call *http;
         struct loop_timer failed; /* armed if the request could not be sent */
         struct prometheus_answer answer;
-        struct buf form;
-        bool is_get;
         prometheus_answer_fn *on_answer;
         void *userdata;
 };
@@ -75,7 +69,6 @@ void prometheus_api_free(struct prometheus_api *api) {
 
 static void query_call_free(struct prometheus_call *call) {
         loop_timer_disarm(call->api->source->loop, &call->failed);
-        buf_done(&call->form);
         free(call);
 }
 
@@ -91,12 +84,6 @@ static void finish_query(struct prometheus_call *call) {
 
 static void on_failed(void *userdata) {
         finish_query(userdata);
-}
-
-static void start(struct prometheus_call *call);
-
-static bool refuses_post(int status) {
-        return status == STATUS_METHOD_NOT_ALLOWED || status == STATUS_NOT_IMPLEMENTED;
 }
 
 /* The status is not 200. The body of a failed query (400, 422, 503) has the reason. */
@@ -129,14 +116,6 @@ static void on_query_done(void *userdata, const struct http_response *response) 
                 answer->is_down = response->failure != HTTP_TOO_LARGE &&
                                   response->failure != HTTP_TIMEOUT;
                 answer->err = response->err;
-        } else if (!call->is_get && refuses_post(response->status)) {
-                if (!api->is_post_refused)
-                        log_info(MSG("Prometheus refuses POST, using GET"),
-                                 STR("address", api->source->spec->url),
-                                 INT("status", response->status));
-                api->is_post_refused = true;
-                start(call);
-                return;
         } else if (response->status / 100 != 2) {
                 take_status(answer, response);
         } else {
@@ -156,29 +135,36 @@ static void fail_soon(struct prometheus_call *call, const char *reason) {
         loop_timer_arm(loop, &call->failed, loop_now_mono_ms(loop), on_failed, call);
 }
 
-static void start(struct prometheus_call *call) {
-        struct prometheus_api *api = call->api;
-        struct buf url = BUF_INIT(TARGET_URL_MAX + 64 + BODY_MAX_BYTES);
+struct prometheus_call *prometheus_ask(struct prometheus_api *api, const char *query,
+                                       prometheus_answer_fn *on_answer, void *userdata) {
+        struct prometheus_call *call = xcalloc(1, sizeof(*call));
+        _cleanup_(buf_done) struct buf form = BUF_INIT(BODY_MAX_BYTES);
+        const char *headers[CREDENTIALS_MAX_HEADERS + 4] = {
+                "Accept: application/json", "Content-Type: application/x-www-form-urlencoded"};
 
-        call->is_get = api->is_post_refused;
+        call->api = api;
+        call->on_answer = on_answer;
+        call->userdata = userdata;
         if (credentials_refresh(&api->credentials, loop_now_mono_ms(api->source->loop),
                                 &call->answer.err) < 0) {
                 fail_soon(call, "credentials");
-                return;
+                return call;
         }
-        buf_printf(&url, "%.*s/api/v1/query%s%s", (int)api->address_len, api->source->spec->url,
-                   call->is_get ? "?" : "", call->is_get ? call->form.data : "");
-        const char *headers[CREDENTIALS_MAX_HEADERS + 4] = {"Accept: application/json"};
-        if (!call->is_get)
-                headers[1] = "Content-Type: application/x-www-form-urlencoded";
+        _cleanup_(freep) char *url = xasprintf("%.*s/api/v1/query", (int)api->address_len,
+                                               api->source->spec->url);
+        buf_puts(&form, "query=");
+        buf_percent_encode(&form, query);
+        /* The server's timeout comes first: its reply names the query that was too slow, and it
+         * does not continue a query that nobody waits for. */
+        buf_printf(&form, "&timeout=%.3f", (double)source_timeout_ms(api->source) * 0.9 / 1000);
         credentials_put_headers(&api->credentials, headers);
         call->http = http_start(api->source->client,
                                 &(struct http_request){
-                                        .method = call->is_get ? "GET" : "POST",
-                                        .url = url.data,
+                                        .method = "POST",
+                                        .url = url,
                                         .headers = headers,
-                                        .body = call->is_get ? NULL : call->form.data,
-                                        .body_bytes = call->is_get ? 0 : call->form.len,
+                                        .body = form.data,
+                                        .body_bytes = form.len,
                                         .connect_timeout_ms = CONNECT_TIMEOUT_MS,
                                         .timeout_ms = source_timeout_ms(api->source),
                                         .max_body_bytes = PROMETHEUS_MAX_REPLY_BYTES,
@@ -188,24 +174,6 @@ static void start(struct prometheus_call *call) {
                                         .on_done = on_query_done,
                                         .userdata = call,
                                 });
-        buf_done(&url);
-}
-
-struct prometheus_call *prometheus_ask(struct prometheus_api *api, const char *query,
-                                       prometheus_answer_fn *on_answer, void *userdata) {
-        struct prometheus_call *call = xcalloc(1, sizeof(*call));
-
-        call->api = api;
-        call->on_answer = on_answer;
-        call->userdata = userdata;
-        call->form = BUF_INIT(BODY_MAX_BYTES);
-        buf_puts(&call->form, "query=");
-        buf_percent_encode(&call->form, query);
-        /* The server's timeout comes first: its reply names the query that was too slow, and it
-         * does not continue a query that nobody waits for. */
-        buf_printf(&call->form, "&timeout=%.3f",
-                   (double)source_timeout_ms(api->source) * 0.9 / 1000);
-        start(call);
         return call;
 }
 

@@ -1,7 +1,7 @@
 /*
  * Queries to Prometheus, or to another server with its HTTP API (Thanos, Mimir, VictoriaMetrics).
- * They are sent by POST as a form, which Prometheus recommends for long queries, or by GET if a
- * proxy rejects POST. https://prometheus.io/docs/prometheus/latest/querying/api/
+ * They are sent by POST as a form, which Prometheus recommends for long queries.
+ * https://prometheus.io/docs/prometheus/latest/querying/api/
  */
 #pragma once
 

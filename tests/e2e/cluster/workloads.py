@@ -96,12 +96,6 @@ class Namespace:
     def create_pod(self, name, **more):
         return self.create(pod_object(name, **more))
 
-    def bind(self, name, node):
-        """As a scheduler does."""
-        target = {"apiVersion": "v1", "kind": "Node", "name": node}
-        body = {"metadata": {"name": name}, "target": target}
-        self.plane.api.create(f"{self.root}/pods/{name}/binding", body)
-
     def create_pods(self, prefix, count, **more):
         return [
             self.create_pod(f"{prefix}-{i:03}", labels={"app": prefix}, **more)

@@ -25,27 +25,25 @@ from harness import wait_until  # noqa: E402
 
 DATA = TOP / "tests" / "data" / "kube-proto"
 ACCEPT = {"json": "application/json", "pb": "application/vnd.kubernetes.protobuf"}
-METADATA = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-METADATA_LIST = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
-def ask(plane, encoding, path, form, query):
+def ask(plane, encoding, path, query):
     """The body of an answer in this encoding."""
     connection = http.client.HTTPSConnection(
         plane.api.parts.hostname, plane.api.parts.port, context=plane.api.context, timeout=60
     )
     target = path + ("?" + urllib.parse.urlencode(query) if query else "")
-    connection.request("GET", target, headers={"Accept": ACCEPT[encoding] + form})
+    connection.request("GET", target, headers={"Accept": ACCEPT[encoding]})
     answer = connection.getresponse()
-    print(encoding + form, target, answer.status, answer.getheader("Content-Type"))
+    print(encoding, target, answer.status, answer.getheader("Content-Type"))
     return answer.read()
 
 
-def record(plane, name, path, form="", **query):
+def record(plane, name, path, **query):
     """Both of the same moment: the cluster's versions move on."""
 
     def same():
-        bodies = {encoding: ask(plane, encoding, path, form, query) for encoding in ACCEPT}
+        bodies = {encoding: ask(plane, encoding, path, query) for encoding in ACCEPT}
         versions = re.findall(rb'"resourceVersion":"(\d+)"', bodies["json"])
         assert all(version in bodies["pb"] for version in versions)
         return bodies
@@ -204,7 +202,6 @@ def record_nodes(plane):
     plane.api.create("/api/v1/nodes", full_node("full"))
     plane.api.create("/api/v1/nodes", {"metadata": {"name": "bare"}})
     record(plane, "nodes", "/api/v1/nodes")
-    record(plane, "nodes-metadata", "/api/v1/nodes", METADATA_LIST)
     start = plane.api.get("/api/v1/nodes")["metadata"]["resourceVersion"]
     heartbeat = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-01T00:00:10Z"}
     plane.api.patch("/api/v1/nodes/full/status", {"status": {"conditions": [heartbeat]}})
@@ -213,7 +210,6 @@ def record_nodes(plane):
     query = {"watch": 1, "resourceVersion": start, "timeoutSeconds": 2}
     query["fieldSelector"] = "metadata.name=full"
     record(plane, "node-watch", "/api/v1/nodes", **query)
-    record(plane, "node-metadata-watch", "/api/v1/nodes", METADATA, **query)
 
 
 with tempfile.TemporaryDirectory(prefix="plimsoll-record-") as directory:

@@ -166,9 +166,6 @@ static const struct paper_fault program_faults[] = {
         {"extender-permissions", DOCTOR_FAULT, "it may not create pods/binding",
          .changes = {PAPER_SET(PAPER_EXTENDER_FLAGS, "bind=true")},
          .denied = {"plimsoll-extender", "binding"}},
-        {"extender-permissions", DOCTOR_FAULT, "it may not get pods",
-         .changes = {PAPER_SET(PAPER_EXTENDER_FLAGS, "bind=true")},
-         .denied = {"plimsoll-extender", "\"get\""}},
         {.denied = {"plimsoll-extender", "binding"}}, /* it does not bind */
         {"kubelet-tls", DOCTOR_WARNING, "not verified",
          .changes = {PAPER_SET(PAPER_CONTROLLER_FLAGS, "kubelet-insecure-skip-verify=true")}},

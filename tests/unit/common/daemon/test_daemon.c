@@ -168,15 +168,6 @@ TEST(free_nothing) {
         loop_free(NULL);
 }
 
-TEST(reply_text) {
-        struct http_exchange exchange = {.status = 500};
-        char text[] = "gone afterwards";
-
-        daemon_reply_text(&exchange, 404, "text/plain", text, 4);
-        memset(text, 'x', sizeof(text));
-        expect(exchange, 404, "gone");
-}
-
 struct received {
         struct loop *loop;
         int numbers[3];

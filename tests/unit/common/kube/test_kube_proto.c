@@ -168,7 +168,6 @@ TEST(recorded_lists) {
         compare_lists(&kube_proto_pod, "list.json", "list.pb");
         compare_lists(&kube_proto_pod, "page.json", "page.pb");
         compare_lists(&kube_proto_node, "nodes.json", "nodes.pb");
-        compare_lists(&kube_proto_node, "nodes-metadata.json", "nodes-metadata.pb");
 }
 
 /* Every field of the table is somewhere in the recorded objects, or its number would be unproven.
@@ -250,7 +249,6 @@ static void cut_list(const struct proto_message *message, const char *proto_name
 TEST(cut_lists) {
         cut_list(&kube_proto_pod, "list.pb", 6);
         cut_list(&kube_proto_node, "nodes.pb", 3);
-        cut_list(&kube_proto_node, "nodes-metadata.pb", 3);
 }
 
 TEST(refused_lists) {
@@ -390,7 +388,6 @@ TEST(recorded_watches) {
                 {&kube_proto_pod, "bookmark"},
                 {&kube_proto_pod, "expired"},
                 {&kube_proto_node, "node-watch"},
-                {&kube_proto_node, "node-metadata-watch"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -52,26 +52,23 @@ TEST(pages_then_events) {
 
         scripted_add(&f.rig.server,
                      (struct scripted_reply){
-                             .expect = {"GET /api/v1/nodes?labelSelector=role%3Dworker&limit=500 ",
-                                        "\r\nAccept: application/json;as=PartialObjectMetadataList",
+                             .expect = {"GET /api/v1/nodes?labelSelector=role%3Dworker&limit=100 ",
                                         "\r\nAccept-Encoding: gzip\r\n"},
                              .response = scripted_http(200, "",
                                                        LIST("10", "to/ken", OBJECT("a", "1")))});
-        answer(&f, "?labelSelector=role%3Dworker&limit=500&continue=to%2Fken ",
+        answer(&f, "?labelSelector=role%3Dworker&limit=100&continue=to%2Fken ",
                scripted_http(200, "", LIST("10", "", OBJECT("b", "2"))), false);
         scripted_add(
                 &f.rig.server,
                 (struct scripted_reply){
                         .expect = {"GET /api/v1/nodes?labelSelector=role%3Dworker&watch=1"
-                                   "&resourceVersion=10&allowWatchBookmarks=true&timeoutSeconds=",
-                                   "\r\nAccept: application/json;as=PartialObjectMetadata;"},
+                                   "&resourceVersion=10&allowWatchBookmarks=true&timeoutSeconds="},
                         .response = scripted_stream(EVENT("ADDED", "c", "11") EVENT(
                                 "MODIFIED", "a", "12") EVENT("DELETED", "b", "13") BOOKMARK("20")),
                         .drips = true});
         /* the bookmark's version is where the next watch goes on */
         answer(&f, WATCH("20"), scripted_stream(""), true);
-        reflect(&f,
-                &(struct reflector_spec){.metadata_only = true, .label_selector = "role=worker"});
+        reflect(&f, &(struct reflector_spec){.label_selector = "role=worker"});
         assert_true(reflector_is_synced(f.reflector));
         assert_true(restarts(&f, "short") == 1);
         assert_true(objects(&f) == 2);

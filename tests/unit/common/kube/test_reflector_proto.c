@@ -132,40 +132,21 @@ static void on_event(void *userdata, enum reflector_event event, const json_t *o
 TEST(only_changes) {
         static const char json[] = BARE_IN_JSON("900", "") BARE_IN_JSON("90001", "")
                 BARE_IN_JSON("90002", "x") BARE_IN_JSON("90003", "");
-        static const struct {
-                bool metadata_only;
-                const char *list, *watch, *accepts_list, *accepts_watch;
-        } rows[] = {
-                {false, "nodes.pb", "node-watch.pb", ACCEPTS, ACCEPTS},
-                {true, "nodes-metadata.pb", "node-metadata-watch.pb",
-                 "\r\nAccept: application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;"
-                 "g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;"
-                 "v=v1,application/json\r\n",
-                 "\r\nAccept: application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;"
-                 "g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;"
-                 "v=v1,application/json\r\n"},
-        };
+        struct fixture f = {.wanted_log = "[+bare;+full;+node-0;=3;+full;-full;[+full;=3;"
+                                          "-bare;*bare;+bare;+bare;"};
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct fixture f = {.wanted_log = "[+bare;+full;+node-0;=3;+full;-full;[+full;=3;"
-                                                  "-bare;*bare;+bare;+bare;"};
-                const char *accepts_watch = rows[i].accepts_watch;
-                add_as(&f, "GET /api/v1/nodes?limit=", rows[i].accepts_list,
-                       recorded(200, rows[i].list));
-                add_as(&f, "watch=1&", accepts_watch, recorded(200, rows[i].watch));
-                add_as(&f, "watch=1&", accepts_watch, recorded(200, "expired.pb"));
-                add_as(&f, "&resourceVersionMatch=NotOlderThan", rows[i].accepts_list,
-                       recorded(200, rows[i].list));
-                add_as(&f, "watch=1&", accepts_watch,
-                       (struct scripted_reply){.response = scripted_stream(json), .holds = true});
-                reflect(&f, &(struct reflector_spec){.name = "nodes",
-                                                     .path = "/api/v1/nodes",
-                                                     .metadata_only = rows[i].metadata_only,
-                                                     .proto = &kube_proto_node,
-                                                     .first_pause_ms = 2,
-                                                     .on_event = on_event});
-                stop(&f);
-        }
+        add_as(&f, "GET /api/v1/nodes?limit=", ACCEPTS, recorded(200, "nodes.pb"));
+        add_as(&f, "watch=1&", ACCEPTS, recorded(200, "node-watch.pb"));
+        add_as(&f, "watch=1&", ACCEPTS, recorded(200, "expired.pb"));
+        add_as(&f, "&resourceVersionMatch=NotOlderThan", ACCEPTS, recorded(200, "nodes.pb"));
+        add_as(&f, "watch=1&", ACCEPTS,
+               (struct scripted_reply){.response = scripted_stream(json), .holds = true});
+        reflect(&f, &(struct reflector_spec){.name = "nodes",
+                                             .path = "/api/v1/nodes",
+                                             .proto = &kube_proto_node,
+                                             .first_pause_ms = 2,
+                                             .on_event = on_event});
+        stop(&f);
 }
 
 static struct loop_timer again;
@@ -174,21 +155,20 @@ static void list_again_once_watched(void *userdata) {
         struct fixture *f = userdata;
 
         if (atomic_load(&f->rig.server.served) == 2)
-                reflector_list_again(f->reflector, false);
+                reflector_list_again(f->reflector);
         else
                 loop_timer_arm(f->rig.loop, &again, clock_mono_ms() + LOOK_MS,
                                list_again_once_watched, f);
 }
 
-/* Whole nodes after metadata: all of them are shown, also what has not changed, and what is gone.
- */
+/* All of them are shown, also what has not changed, and what is gone. */
 TEST(list_again) {
         struct fixture f = {.wanted_log = "[+bare;+full;+node-0;=3;[+bare;+full;-node-0;=2;"};
         static const char json[] =
                 "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"7\"},\"items\":["
                 "{\"metadata\":{\"name\":\"bare\"}},{\"metadata\":{\"name\":\"full\"}}]}";
 
-        add_as(&f, "?limit=500 ", NULL,
+        add_as(&f, "?limit=100 ", NULL,
                (struct scripted_reply){
                        .response = scripted_http(
                                200, "",
@@ -206,7 +186,6 @@ TEST(list_again) {
         f.reflector = reflector_new(f.rig.loop, f.rig.api, f.rig.metrics,
                                     &(struct reflector_spec){.name = "nodes",
                                                              .path = "/api/v1/nodes",
-                                                             .metadata_only = true,
                                                              .proto = &kube_proto_node,
                                                              .on_event = on_event,
                                                              .on_list_begin = on_list_begin,

@@ -40,7 +40,7 @@ static void cut_watch(struct fixture *f) {
 }
 
 static void list_again(struct fixture *f) {
-        reflector_list_again(f->reflector, false);
+        reflector_list_again(f->reflector);
 }
 
 #define EMPTY LIST("10", "", "")

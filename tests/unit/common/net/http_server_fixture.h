@@ -71,8 +71,6 @@ static inline void handle(void *userdata, struct http_exchange *exchange) {
         exchange->release_userdata = pieces;
         if (strcmp(exchange->path, "/default") == 0)
                 return;
-        if (strcmp(exchange->path, "/only") == 0 && http_query_only(exchange, "q", &query) < 0)
-                query = "(refused)";
         if (strcmp(exchange->path, "/wait") == 0) {
                 atomic_store(&is_waiting, true);
                 while (atomic_load(&must_wait))

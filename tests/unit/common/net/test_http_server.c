@@ -151,41 +151,6 @@ TEST_BETWEEN(head, set_up, tear_down) {
         close(fd);
 }
 
-TEST_BETWEEN(only_parameter, set_up, tear_down) {
-        static const struct {
-                const char *target, *says, *or_says;
-        } rows[] = {
-                {"/only", "GET /only (none)"},
-                {"/only?", "GET /only (none)"},
-                {"/only?q", "GET /only |"},
-                {"/only?q=", "GET /only |"},
-                {"/only?q=a%2Fb+c", "GET /only a/b c|"},
-                /* by libmicrohttpd 0.9 as it stands, by 1.0 refused */
-                {"/only?q=%zz", "GET /only %zz|", "GET /only (refused)|"},
-                {"/only?q=a&q=a", "GET /only (refused)|"},
-                {"/only?q=a&q", "GET /only (refused)|"},
-                {"/only?q=a&r=b", "GET /only (refused)|"},
-                {"/only?r", "GET /only (refused)|"},
-                {"/only?Q=a", "GET /only (refused)|"},
-                {"/only?r&q=a", "GET /only (refused)|"},
-                {"/only?q%00=a", "GET /only (refused)|"},
-                {"/only?q=a%00b", "GET /only (refused)|"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(freep) char *request = xasprintf("GET %s HTTP/1.1\r\nHost: h\r\n"
-                                                           "Content-Type: |\r\n\r\n",
-                                                           rows[i].target);
-                int fd = dial();
-                say(fd, request);
-                assert_true(hear(fd));
-                if (!strstr(answer.data, rows[i].says) &&
-                    !(rows[i].or_says && strstr(answer.data, rows[i].or_says)))
-                        fail_msg("'%s' gave '%s'", rows[i].target, answer.data);
-                close(fd);
-        }
-}
-
 TEST_BETWEEN(reply_headers, set_up, tear_down) {
         ask("GET /headers HTTP/1.1\r\nHost: h\r\n\r\n");
         assert_non_null(strstr(answer.data, "\r\nX-One: 1\r\n"));

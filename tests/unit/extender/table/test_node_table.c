@@ -298,8 +298,9 @@ TEST(hot_value) {
                                              "5,2026-07-23T09:46:40Z");
         int64_t now = NOW;
 
-        node_table_bind(table, "a", now - 1000, now); /* before its node was listed */
         node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations}, now);
+        node_table_bind(table, "a", now - 1000, now);
+        node_table_bind(table, "unknown", now, now);
         node_table_publish(table, now);
         assert_int_equal(score(table, "a", now), 50); /* no watch yet: the annotation */
 

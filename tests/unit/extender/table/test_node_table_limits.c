@@ -1,8 +1,6 @@
 /* The node table at its ceilings, and with objects that say too little. */
 #include "tests/unit/fixture/policy.h"
 
-#include "base/clock.h"
-#include "base/mem.h"
 #include "extender/table/node_table.h"
 #include "policy/judge/estimate_usage.h"
 
@@ -55,46 +53,6 @@ TEST(rows) {
         node_table_put(table, &(struct node_update){.name = "late"}, NOW);
         assert_int_equal(node_table_count(table), NODE_TABLE_MAX_ROWS);
         assert_string_equal(node_table_name(table, NODE_TABLE_MAX_ROWS - 1), "late");
-}
-
-static double hot_value_of(struct node_table *table, const char *name, int64_t now_unix_ms) {
-        node_table_put(table, &(struct node_update){.name = name}, now_unix_ms);
-        struct node_snapshot *snapshot = publish(table, now_unix_ms);
-        double value =
-                snapshot->nodes.readings.hot[node_names_find(snapshot->names, name, strlen(name))];
-
-        node_snapshot_unref(snapshot);
-        node_table_remove(table, name);
-        return value;
-}
-
-/* Bindings to nodes that are not known yet are kept for so many names; names that no node can have
- * take no place. When the places are taken, those of old bindings become free. */
-TEST(strangers) {
-        _cleanup_(node_table_freep) struct node_table *table = table_new(hot);
-        _cleanup_(freep) char *long_name = xasprintf("%0*d", NODE_NAME_MAX + 1, 0);
-        int64_t now = NOW;
-
-        node_table_set_live(table, true, now);
-        node_table_put(table, &(struct node_update){.name = "known"}, now);
-        for (int i = 0; i < NODE_TABLE_MAX_STRANGERS / 2; i++)
-                node_table_bind(table, name_of("old", i), now, now);
-        now += MS_PER_MIN / 2;
-        for (int i = NODE_TABLE_MAX_STRANGERS / 2; i < NODE_TABLE_MAX_STRANGERS - 1; i++)
-                node_table_bind(table, name_of("new", i), now, now);
-        node_table_bind(table, "", now, now);
-        node_table_bind(table, long_name, now, now);
-        node_table_bind(table, "last", now, now);
-        node_table_bind(table, "too-many", now, now);
-        assert_true(hot_value_of(table, "too-many", now) == 0);
-        assert_true(hot_value_of(table, "last", now) == 1);
-        node_table_bind(table, "last", now, now);
-
-        now += MS_PER_MIN / 2;
-        node_table_bind(table, "late", now, now);
-        assert_true(hot_value_of(table, "late", now) == 1);
-        assert_true(hot_value_of(table, name_of("new", NODE_TABLE_MAX_STRANGERS - 2), now) == 1);
-        assert_int_equal(node_table_count(table), 1);
 }
 
 /* Past the estimator's ceiling a node counts by its reading only. */

@@ -195,29 +195,3 @@ TEST(ceiling) {
                                                   NULL)) == REMEMBERED + 2);
         binding_watch_free(watch);
 }
-
-/* What was counted before a pause is not counted again, what was bound in the meantime is. */
-TEST(pause) {
-        _cleanup_(stop) struct fixture f = {.wanted_log = "n1 now;"};
-        static const struct pod before = {"before", "n1", 0, 0, NULL, NULL};
-        static const struct pod listed[] = {
-                {"before", "n1", 0, 0, NULL, NULL},
-                {"meanwhile", "n2", 0, 0, NULL, NULL},
-        };
-
-        add_list(&f, &before, 1);
-        add_watch(&f, "", true);
-        struct binding_watch *watch = watch_pods(&f);
-        assert_true(binding_watch_is_live(watch));
-        binding_watch_pause(watch);
-        assert_false(binding_watch_is_live(watch));
-        assert_null(binding_watch_reflector(watch));
-        add_list(&f, listed, ARRAY_LEN(listed));
-        add_watch(&f, "", true);
-        f.wanted_log = "n1 now;n2 now;";
-        binding_watch_resume(watch);
-        binding_watch_resume(watch);
-        run(&f);
-        assert_true(binding_watch_is_live(watch));
-        binding_watch_free(watch);
-}

@@ -281,29 +281,6 @@ TEST(once) {
         end(&f, source);
 }
 
-/* Anybody who knows no POST is asked by GET from then on. */
-TEST(no_post) {
-        static const int statuses[] = {405, 501};
-
-        for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
-                struct policy policy = {0};
-                struct fixture f = {0};
-                add_metric(&policy, "cpu_usage_avg_5m");
-                expect(&f, statuses[i], "POST /api/v1/query ", NULL, "");
-                for (int round = 0; round < 2; round++)
-                        expect(&f, 200, "GET /api/v1/query?query=", "cpu_usage_avg_5m",
-                               VECTOR(OF("a", "0.5")));
-                struct source *source = begin(&f, &policy, false);
-                source->spec->kind->add_node(source, &a);
-                pass(&f, 300);
-                run_until_asked(&f, "ok", 1);
-                pass(&f, INTERVAL_MS);
-                run_until_asked(&f, "ok", 2);
-                check_log(&f, "+a 0.5;+a 0.5;");
-                end(&f, source);
-        }
-}
-
 TEST(address) {
         static const struct {
                 const char *address, *complaint; /* NULL: a good one */
