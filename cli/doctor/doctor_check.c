@@ -94,10 +94,11 @@ bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
 
         if (fact->outcome == KUBE_OK)
                 return true;
-        if (fact->outcome == KUBE_NOT_FOUND)
-                doctor_find(finding, DOCTOR_OK, "nothing to check");
-        else
+        finding->is_unread = fact->outcome != KUBE_NOT_FOUND;
+        if (finding->is_unread)
                 doctor_find(finding, DOCTOR_UNKNOWN, "%s", fact->err.msg);
+        else
+                doctor_find(finding, DOCTOR_OK, "nothing to check");
         return false;
 }
 
@@ -213,7 +214,7 @@ static enum doctor_object program_of(const struct doctor_check *check) {
  * warnings are about something that waiting does not change, such as too few replicas. */
 static bool is_usual(const struct doctor_finding *finding, bool is_ready) {
         if (finding->state == DOCTOR_UNKNOWN)
-                return !is_ready;
+                return !is_ready && !finding->is_unread;
         return finding->check->settles && (finding->state == DOCTOR_FAULT || !is_ready);
 }
 

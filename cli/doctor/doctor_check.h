@@ -21,6 +21,7 @@ struct doctor_finding {
         char what[DOCTOR_WHAT_MAX];       /* printable ASCII; "": all is well */
         char subject[DOCTOR_SUBJECT_MAX]; /* the name for @IT in the fix; "": none */
         const char *fix;                  /* replaces the check's; NULL: the check's */
+        bool is_unread;                   /* an object could not be read */
 };
 
 typedef void doctor_check_fn(const struct doctor_facts *facts, struct doctor_finding *finding);

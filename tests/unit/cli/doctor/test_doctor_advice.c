@@ -132,6 +132,20 @@ TEST(not_because_of_a_start) {
                 assert_true(paper_is_found(*state, created, 1, &faults[i]));
 }
 
+TEST(refused_during_a_start) {
+        static const struct paper_change refused[] = {CREATED("2026-03-01T11:59:35Z", ""),
+                                                      {"*/services/plimsoll-extender", NULL,
+                                                       "403"}};
+        _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+
+        paper_reset(*state, PAPER_NODES);
+        paper_change(*state, &nothing_yet[1]);
+        paper_collect_changed(*state, refused, ARRAY_LEN(refused), &facts);
+        _cleanup_(freep) struct doctor_report *report = doctor_report_new(&facts);
+        assert_int_equal(report->counts[DOCTOR_WAIT], 1); /* for the replicas */
+        assert_int_equal(report->counts[DOCTOR_UNKNOWN], 1);
+}
+
 TEST(helm) {
         static const struct {
                 struct paper_change changes[2];
