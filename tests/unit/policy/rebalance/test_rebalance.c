@@ -7,7 +7,7 @@
 #include "base/timestamp.h"
 #include "policy/rebalance/rebalance.h"
 
-enum { NODES = 4, PODS = 8 };
+enum { NODES = 4, MANY = 100, PODS = 8 };
 
 #define CORES 10.0        /* of each node; 100 GiB of memory */
 #define EXPIRES_MS 480000 /* the period of 3 minutes, and 5 more */
@@ -23,8 +23,8 @@ struct world {
         struct fixture *fixture;
         struct rebalance_workload workloads[PODS]; /* one per pod, of three replicas */
         struct rebalance_pod pods[PODS];
-        struct pod_load free[NODES];
-        const char *closed_by[NODES];
+        struct pod_load free[MANY];
+        const char *closed_by[MANY];
         size_t refused; /* a pod that must not move once it is read; PODS: none */
         struct rebalance_input input;
         struct rebalance_plan plan;
@@ -132,6 +132,7 @@ static void expect_stay(struct world *world, enum rebalance_stay stay) {
 TEST(smallest_that_is_enough) {
         struct world *world = world_new();
 
+        world->pods[0].used = world->pods[2].used;
         expect_move(world, "1>2");
         const struct rebalance_node *node = world->plan.nodes;
         assert_true(fabs(node->usage_ratio - 0.70) < 1e-9);
@@ -255,6 +256,14 @@ TEST(targets) {
         expect_move(world, "1>3");
         world->pods[1].request = (struct pod_load){{0, 2e12}};
         expect_stay(world, REBALANCE_NO_TARGET);
+        world->pods[1].request = (struct pod_load){{0}};
+        world->closed_by[1] = "cordoned";
+        put_sized(world, 3, 0.4, NOW, "0");
+        expect_stay(world, REBALANCE_NO_TARGET);
+        put(world, 3, 0.4, NOW - EXPIRES_MS);
+        expect_stay(world, REBALANCE_NO_TARGET);
+        put(world, 3, 0.9, NOW);
+        assert_int_equal(plan(world)[1].stay, REBALANCE_NO_TARGET);
         world_free(world);
 }
 
@@ -286,5 +295,28 @@ TEST(several) {
         world->input.move_max = 0;
         nodes = plan(world);
         assert_int_equal(nodes[0].stay, REBALANCE_PLAN_IS_FULL);
+        world_free(world);
+}
+
+/* A workload loses one pod, and what has moved to a node counts there. */
+TEST(two_moves) {
+        struct world *world = world_with((const double[]){0.75, 0.75, 0.20, 0.50});
+
+        for (size_t i = NODES; i < MANY; i++)
+                put(world, i, 0.62, NOW);
+        for (size_t i = 3; i < 6; i++)
+                world->pods[i].row = 1;
+        world->pods[3].used = world->pods[5].used;
+        world->pods[2].workload = world->pods[5].workload;
+        world->input.pod_count = 6;
+        for (size_t i = NODES; i < MANY; i++)
+                world->free[i] = world->free[0];
+        const struct rebalance_node *nodes = plan(world);
+        assert_int_equal(world->plan.move_count, 2);
+        assert_int_equal(nodes[0].row, 0);
+        assert_int_equal(nodes[0].pod, 2);
+        assert_int_equal(nodes[1].pod, 3);
+        assert_int_equal(nodes[1].target_row, 2);
+        assert_true(fabs(nodes[1].target_ratio - 0.35) < 1e-9);
         world_free(world);
 }
