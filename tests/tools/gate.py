@@ -61,8 +61,12 @@ BUILDS = {
     "tsan": ("clang", ["-Db_sanitize=thread", "-Db_lundef=false"]),
 }
 COVERAGE_BUILD = (
-    "gcc", ["-Doptimization=0", "-Db_coverage=true", "-Dc_args=-fprofile-update=atomic"],
-)  # fmt: skip
+    "gcc",
+    [
+        *("-Doptimization=0", "-Db_coverage=true"),
+        f"-Dc_args=-fprofile-update=atomic -include {TOP / 'tests/tools/coverage_exit.h'}",
+    ],
+)
 # Unit tests of what runs on more than one thread: metrics, HTTP server, node table, their users.
 THREADED = (
     *("metrics", "body_pool", "daemon", "http_client", "loop"),
