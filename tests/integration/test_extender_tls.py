@@ -162,10 +162,14 @@ def test_bind_over_mutual_tls(start_extender, cluster, ours, theirs, tmp_path):
 def test_mutual_tls(start_extender, ours, tmp_path):
     client = ours.client()
     volume = Volume(tmp_path / "secret", ours.server(), ours.cert)
-    extender = start_extender(volume, trusting(ours, client))
-    with extender.scheduler(context=trusting(ours, client)) as scheduler:
-        assert BUSY in scheduler.filter(NODES)[1]
-    # test_extender_tls_wrong_clients.py has who is refused. What curl says of the same, with the server's name verified.
+    names = ("--client-allowed-names=kube-scheduler", "--client-allowed-names=prometheus")
+    extender = start_extender(volume, trusting(ours, client), *names)
+    for pair in (client, ours.client("prometheus")):
+        assert BUSY in ask(extender, trusting(ours, pair))[1]
+    for pair in (ours.client("somebody"), ours.client(days=-1)):
+        assert refuses(extender, trusting(ours, pair))
+    extender.process.wait_log("common name is not allowed")
+    # What curl says of the same, with the server's name verified.
     argv = ["curl", "-sS", "--noproxy", "*", "--cacert", ours.cert]
     argv += ["--cert", client[0], "--key", client[1], "-d", '{"NodeNames":["a"]}']
     argv += ["--resolve", f"localhost:{extender.port}:127.0.0.1"]
