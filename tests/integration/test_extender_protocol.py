@@ -63,26 +63,6 @@ def test_twenty_calls_on_one_connection(cluster, extender):
                 assert set(rejected) == {BUSY, FULL}
 
 
-def test_errors_have_no_body_and_keep_the_connection(extender):
-    good = go_json({"Pod": POD, "Nodes": None, "NodeNames": [IDLE]})
-    with Connection(extender.port) as connection:
-        for path, body, method, status in (
-            ("/v1/filter", b"", "POST", 400),
-            ("/v1/filter", b"{", "POST", 400),
-            ("/v1/prioritize", b"[]", "POST", 400),
-            ("/v1/bind", good, "POST", 404),
-            ("/v1/preempt", good, "POST", 400),
-            ("/v1/filters", good, "POST", 404),
-            ("/v1?verb=/filter", good, "POST", 404),
-            ("/", b"", "POST", 404),
-            ("/v1/filter", b"", "GET", 405),
-            ("/v1/filter", good, "PUT", 405),
-        ):
-            reply = connection.call(path, body, method)
-            assert (reply.status, reply.body) == (status, b""), (path, method, reply.head)
-            assert connection.call("/v1/filter", good).status == 200
-
-
 def test_whole_nodes_come_back_as_they_were(extender):
     """Fields that we have never heard of included, byte for byte."""
     items = [
@@ -116,20 +96,6 @@ def test_a_body_above_the_ceiling(extender):
             assert connection.receive().status == status, length
     with extender.scheduler() as scheduler:
         assert scheduler.filter(NODES)[0] == [IDLE, HALF, BARE]
-
-
-def test_a_chunked_body_is_read(extender):
-    """kube-scheduler never sends one; a proxy in between may."""
-    body = go_json({"Pod": POD, "Nodes": None, "NodeNames": NODES})
-    parts = [body[i : i + 100] for i in range(0, len(body), 100)]
-    with Connection(extender.port) as connection:
-        head = connection.head("/filter", 0).replace(
-            b"Content-Length: 0", b"Transfer-Encoding: chunked"
-        )
-        chunks = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts)
-        connection.send(head + chunks + b"0\r\n\r\n")
-        reply = connection.receive()
-        assert reply.status == 200 and reply.json()["NodeNames"] == [IDLE, HALF, BARE]
 
 
 def test_slow_clients_do_not_hold_up_others(extender):
