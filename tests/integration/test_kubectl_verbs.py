@@ -248,24 +248,6 @@ def test_refused_words(plimsoll, cluster, tmp_path):
     assert str(bad) in plimsoll("top", "-f", str(bad), status=2)
 
 
-def test_names_are_completed(plimsoll, cluster):
-    """Nodes and pods, by the flags before them; of a cluster that does not answer, nothing."""
-    cluster.add_pods(2, namespace="shop")
-
-    def offered(*words, env):
-        return complete("kubectl-plimsoll", "__complete", *words, env=env).stdout.splitlines()
-
-    env = {"KUBECONFIG": cluster.kubeconfig}
-    assert offered("explain", "node", "node-000", env=env) == [
-        *(f"node-000{number}" for number in range(4)), ":4"
-    ]  # fmt: skip
-    pods = offered("explain", "-n", "shop", "pod", "", env=env)
-    assert len(pods) == 3 and pods[-1] == ":4", pods
-    assert offered("explain", "pod", f"shop/{pods[0]}", env=env) == [f"shop/{pods[0]}", ":4"]
-    assert offered("explain", "pod", "", env={"KUBECONFIG": "/none"}) == [":4"]
-    assert offered("top", "-f", "", env=env) == [":0"]
-
-
 def test_kubectls_forms(plimsoll, cluster):
     """The names of kinds and TYPE/NAME; the variable of a namespace names the installation's."""
     forms = (["node", "node-0000"], ["node/node-0000"], ["nodes", "node-0000"], ["no/node-0000"])
