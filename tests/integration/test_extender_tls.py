@@ -116,25 +116,9 @@ def refuses(extender, context):
 def test_https(start_extender, ours, theirs, tmp_path):
     extender = start_extender(Volume(tmp_path / "secret", ours.server()), trusting(ours))
     with extender.scheduler(context=trusting(ours)) as scheduler:
-        assert scheduler.connection.sock.version() == "TLSv1.3"
         assert BUSY in scheduler.filter(NODES)[1]
         for _ in range(20):
             scheduler.prioritize(NODES)
-    old = trusting(ours)
-    old.maximum_version = ssl.TLSVersion.TLSv1_2
-    ask(extender, old)
-    go = trusting(ours)
-    go.set_alpn_protocols(["h2", "http/1.1"])
-    with extender.scheduler(context=go) as scheduler:
-        assert scheduler.connection.sock.selected_alpn_protocol() == "http/1.1"
-        scheduler.filter(NODES)
-    older = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    older.load_verify_locations(ours.cert)
-    older.set_ciphers("ALL:@SECLEVEL=0")
-    older.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
-    with pytest.warns(DeprecationWarning):
-        older.maximum_version = ssl.TLSVersion.TLSv1_1
-    assert refuses(extender, older)
     with pytest.raises(ssl.SSLCertVerificationError):
         ask(extender, trusting(theirs))
     # Plain HTTP on the TLS port gets no answer.
