@@ -102,6 +102,39 @@ def test_series_that_contradict(pretended, start_asking):
     expect(standin, node(0), CPU, 0.2)
 
 
+def test_values_that_are_none(pretended, start_asking):
+    """They are no usage, and not 0 either: the node has no value, and that is said."""
+    bad = ["NaN", "+Inf", "-Inf", "-5", "1e300", "", "0x10", "x"]
+    pretended.recorded[CPU] = [
+        ({"instance": f"127.1.0.{i + 1}"}, value) for i, value in enumerate(bad)
+    ] + [({"instance": "127.1.0.9"}, 140)]
+    controller, standin = start_asking(pretended, nodes=9, content=policy({CPU: "2s"}))
+    expect(standin, node(8), CPU, 1.4)  # a rule of somebody's, used as it stands
+    for i in range(8):
+        assert reading(standin, node(i), CPU) is None, bad[i]
+    fates = controller.labels("plimsoll_prometheus_series", "fate")
+    assert fates["unusable"] == 8 and fates["used"] == 1
+    wait_until(
+        lambda: controller.metric("plimsoll_targets_failing", source="prometheus") == 8,
+        what="the count",
+    )
+    lines = log_lines(controller.process, "node is failing")
+    assert len(lines) == 8 and all("reason=no_data" in line for line in lines)
+    # Computed ones may be a rounding error below 0, or extrapolated above 1.
+    pretended.recorded[CPU] = []
+    pretended.computed[CPU] = [
+        ({"instance": "127.1.0.1"}, "-1e-9"),
+        ({"instance": "127.1.0.2"}, "1.004"),
+        ({"instance": "127.1.0.9"}, "-0.2"),
+    ]
+    expect(standin, node(0), CPU, 0)
+    expect(standin, node(1), CPU, 1)
+    wait_until(
+        lambda: controller.labels("plimsoll_prometheus_series", "fate")["unusable"] == 1,
+        what="a negative share to be none",
+    )
+
+
 def test_warnings(pretended, start_asking):
     """Thanos without one of its stores: what is there counts, and it is said that more may be."""
     pretended.warnings = ["store 10.0.0.1:10901 is gone\nlevel=error forged"]

@@ -55,3 +55,11 @@ def test_a_file_of_sources(start_standin, start_controller, tmp_path):
     controller = start_controller(start_standin("--nodes", 1), 1, sources=[source])
     controller.process.wait_log(r"url=http://127.1.0.1:1/metrics reason=connect")
     assert SECRET not in done.stderr + fine.stdout + fine.stderr + controller.process.text()
+
+
+def test_a_url_that_gets_too_long(start_standin, start_controller):
+    """It is said to be that, and not that the node has no address."""
+    template = "--target-url-template=http://127.0.0.1:1/" + "{node}" * 600
+    controller = start_controller(start_standin("--nodes", 1), 1, template)
+    line = controller.process.wait_log(r"node is failing.*reason=url_too_long.*").group(0)
+    assert "--node-address-types" not in line

@@ -7,7 +7,7 @@ import pytest
 
 from extender_kit import POD, annotate, policy
 from harness import wait_until
-from policies import node_names
+from policies import node_names, write_policy
 
 NODES = node_names(3)
 A, B, C = NODES
@@ -81,6 +81,29 @@ def test_the_next_pod_sees_the_last_answer(cluster, start):
         wait_metric(extender, "plimsoll_extender_reservations", 2)
         wait_metric(extender, "plimsoll_extender_reservations", 0)  # 5 s later
         assert scheduler.prioritize(NODES, pod())[A] == 10
+
+
+def test_hot_values_have_no_watch_of_their_own(cluster, start):
+    """They have no effect on an estimate. A policy that ranks by them finds what was bound in the meantime, and
+    what had been counted before is not counted again."""
+
+    def reload(scoring, says):
+        write_policy(extender.policy_path, policy(scoring=scoring, hot={"5m": 1}))
+        extender.reload()
+        extender.wait_ready(says)
+
+    counted = "bindings: counted from the pod watch"
+    extender = start(cluster, scoring="absolute", hot={"5m": 1}, says=counted)
+    with extender.scheduler() as scheduler:
+        cluster.add_pods(2, prefix="first-", nodes=[A])
+        wait_scores(scheduler, {A: 6, B: 8, C: 4})
+        reload("estimate", r"(?m)pods: 2 pods$")
+        wait_until(lambda: len(cluster.watches("pods")) == 1, what="one watch of pods")
+        assert "bindings: not needed" in extender.ready()[1]
+        cluster.add_pods(1, prefix="second-", nodes=[B])
+        extender.wait_ready(r"(?m)pods: 3 pods$")
+        reload("absolute", counted)
+        wait_scores(scheduler, {A: 6, B: 7, C: 4})
 
 
 def test_without_the_right_to_see_pods(cluster, start):

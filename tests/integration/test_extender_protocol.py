@@ -63,6 +63,26 @@ def test_twenty_calls_on_one_connection(cluster, extender):
                 assert set(rejected) == {BUSY, FULL}
 
 
+def test_errors_have_no_body_and_keep_the_connection(extender):
+    good = go_json({"Pod": POD, "Nodes": None, "NodeNames": [IDLE]})
+    with Connection(extender.port) as connection:
+        for path, body, method, status in (
+            ("/v1/filter", b"", "POST", 400),
+            ("/v1/filter", b"{", "POST", 400),
+            ("/v1/prioritize", b"[]", "POST", 400),
+            ("/v1/bind", good, "POST", 404),
+            ("/v1/preempt", good, "POST", 400),
+            ("/v1/filters", good, "POST", 404),
+            ("/v1?verb=/filter", good, "POST", 404),
+            ("/", b"", "POST", 404),
+            ("/v1/filter", b"", "GET", 405),
+            ("/v1/filter", good, "PUT", 405),
+        ):
+            reply = connection.call(path, body, method)
+            assert (reply.status, reply.body) == (status, b""), (path, method, reply.head)
+            assert connection.call("/v1/filter", good).status == 200
+
+
 def test_whole_nodes_come_back_as_they_were(extender):
     """Fields that we have never heard of included, byte for byte."""
     items = [

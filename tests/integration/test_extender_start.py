@@ -6,7 +6,7 @@ import pytest
 
 from extender_kit import AGENT, POD, Connection, annotate, go_json, policy
 from harness import wait_until
-from policies import CPU, node_names
+from policies import CPU, node_names, write_policy
 
 NODES = node_names(4)
 POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
@@ -101,6 +101,28 @@ def test_what_it_counts(cluster, start_extender):
 @pytest.fixture(scope="module")
 def kubeconfig(module_start_standin):
     return module_start_standin().kubeconfig
+
+
+WRONG = {
+    "--policy-config-path=bad.yaml": "bad.yaml: line 1: spec.predicate[0].maxLimitPecent: ",
+    "--policy-config-path=none.yaml": "none.yaml: cannot open: No such file",
+    "--kubeconfig=none": "kubeconfig none: cannot open: No such file",
+    "--annotation-timezone=Nowhere/Town": "--annotation-timezone: time zone Nowhere/Town: no zone",
+    "--prot=1": "unknown flag --prot; did you mean --port?",
+    "serve": "'serve': expected a flag",
+    "--tls-cert-file=bad.yaml --tls-private-key-file=bad.yaml": "key bad.yaml: ",
+    "--client-ca-file=ca.crt": "TLS needs both a certificate and a key",
+    "--bind-address=here": "'here' is not an IP address",
+}
+
+
+@pytest.mark.parametrize("flags", WRONG)
+def test_wrong_configurations(run, binary, kubeconfig, tmp_path, monkeypatch, flags):
+    monkeypatch.chdir(tmp_path)
+    write_policy("bad.yaml", policy(limits={CPU: -1}))
+    process = run([binary(AGENT), f"--kubeconfig={kubeconfig}", "--port=0", *flags.split()])
+    assert process.wait_exit() == 2
+    assert WRONG[flags] in process.stderr()
 
 
 def test_port_in_use(run, start_extender, kubeconfig):

@@ -94,6 +94,11 @@ def test_lists_that_always_expire(cluster, plimsoll):
     assert len([path for path, _ in cluster.server.asked if path.startswith(NODES)]) == 1
 
 
+def test_pods_that_may_not_be_watched(cluster, plimsoll):
+    cluster.objects["/api/v1/pods"] = 403
+    assert "top: pods: " in plimsoll("top", "--requests", "--watch", status=2)
+
+
 def test_watching_pods(start_standin, binary, run):
     """They are listed once, and what changes is seen all the same."""
     standin = start_standin("--nodes", 2)

@@ -1,13 +1,14 @@
 """kubectl-plimsoll where objects lack fields, hold something else, or come in pages; and words that are
 none: it says what it can, and ends."""
 
+import copy
 import json
 import random
 
 import pytest
 
 from harness import NIGHTLY
-from paper_cluster import POLICY_PATH, REQUESTS_PATH, SYSTEM, request
+from paper_cluster import POLICY_PATH, REQUESTS_PATH, SYSTEM, node, request
 
 ROUNDS = 200 if NIGHTLY else 6
 ODD = (None, 7, -1.5, "", "odd \x1b[2J\u00e9", [], {}, [None], [{}], {"a": 1}, True)
@@ -51,6 +52,34 @@ def test_odd_objects(cluster, plimsoll, seed):
             assert done.stderr.startswith("kubectl plimsoll "), (verb, done.stderr)
         elif "-ojson" in verb:
             json.loads(done.stdout)
+
+
+def test_objects_that_cannot_be_told_apart(cluster, plimsoll):
+    """Nodes without a name, or one that is no text, or twice; pods of no node, and finished ones."""
+    names = [f"node-{i}" for i in range(10)]
+    cluster.spec()["syncPolicy"].append({"name": "cpu_usage_avg_1m", "period": "1m"})
+    cluster.objects["/api/v1/nodes"] = [
+        *({**node(name), "status": {"capacity": {"cpu": "8", "memory": "1Gi"}}} for name in names),
+        node("node-0"),
+        {"metadata": {"name": "\ud800"}},
+        {"metadata": {}},
+        {"metadata": {"name": ""}},
+    ]
+    listed = [copy.deepcopy(pods()[0]) for _ in range(14)]
+    for number, pod in enumerate(listed):
+        pod["metadata"] |= {"uid": f"u{number}", "namespace": f"s{number}"}
+    listed[10]["spec"]["nodeName"] = "elsewhere"
+    listed[11]["status"]["phase"] = "Failed"
+    del listed[12]["spec"]["nodeName"]
+    listed[13]["metadata"]["name"] = "\ud800"
+    cluster.objects["/api/v1/pods"] = listed
+    for flags in ((), ("--requests",), ("--requests", "-owide")):
+        table = plimsoll("top", *flags)
+        assert all(table.count(f"{name} ") == 1 for name in names), table
+    assert "\nnode-9: passes" in plimsoll("explain", "node", "node-9")
+    assert len(json.loads(plimsoll("doctor", "-ojson", status=None).stdout)["checks"]) > 25
+    refused = plimsoll("top", "--watch", "-ojson", status=2)
+    assert "expected with -o table or wide" in refused
 
 
 def test_names_of_pods_on_a_terminal(cluster, plimsoll):
