@@ -18,6 +18,7 @@ from cluster.workloads import Namespace, load_pod
 from harness import wait_until
 from pages import block
 from programs import complete
+from standin.node_metrics import NodeMetrics
 
 PAGE = "deploy/coming-from/metrics-server-plugin.md"
 DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/plimsoll-controller"
@@ -43,6 +44,19 @@ def scheduler_of_page():
     return config["profiles"][0], config["extenders"]
 
 
+def as_believed(plane):
+    """The list has the form that the stand-in of tests/integration gives it."""
+    real = plane.api.get(LIST_PATH)
+    believed = NodeMetrics().list(plane.api.items("/api/v1/nodes"))
+    shapes = []
+    for listed in (real, believed):
+        items = {item["metadata"]["name"]: item for item in listed.pop("items")}
+        labels = {name: item["metadata"]["labels"] for name, item in items.items()}
+        keys = {(*item, *item["metadata"], *item["usage"]) for item in items.values()}
+        shapes.append((list(listed.items()), labels, keys))
+    assert shapes[0] == shapes[1]
+
+
 def test_there_and_back(bare, exporters, log_dir, run, binary, figure):
     fleet = Fleet(bare, exporters)
     names = fleet.add(len(LOADS), cpu=str(CPUS), memory=f"{MEMORY_GI}Gi")
@@ -51,6 +65,7 @@ def test_there_and_back(bare, exporters, log_dir, run, binary, figure):
     for name, load in zip(names, LOADS):
         work.create(load_pod(name, *load))
     bare.metrics_server.wait_items(names)
+    as_believed(bare)
     plimsoll = Plimsoll(bare, log_dir, run, binary)
     started = {}
 

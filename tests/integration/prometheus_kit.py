@@ -9,7 +9,6 @@ import json
 import os
 import re
 import ssl
-import subprocess
 import threading
 import time
 import urllib.parse
@@ -176,9 +175,7 @@ def basic(user, password):
 class RealPrometheus:
     """Debian's, scraping `targets` ({address: labels}) once a second; `scrape` adds to how."""
 
-    def __init__(
-        self, run, directory, targets, rules=None, name="prometheus", blocks=None, scrape=None
-    ):
+    def __init__(self, run, directory, targets, rules=None, name="prometheus", scrape=None):
         self.directory = os.path.join(directory, name)
         os.makedirs(self.directory)
         self.targets_path = os.path.join(self.directory, "targets.json")
@@ -203,25 +200,10 @@ class RealPrometheus:
         with open(path, "w", encoding="utf-8") as file:
             json.dump(config, file)
         data = os.path.join(self.directory, "data")
-        if blocks:
-            os.makedirs(data)
-            text = os.path.join(self.directory, "history.om")
-            with open(text, "w", encoding="utf-8") as file:
-                file.write(blocks)
-            done = subprocess.run(
-                ["promtool", "tsdb", "create-blocks-from", "openmetrics", text, data],
-                capture_output=True,
-                text=True,
-                timeout=120,
-                check=False,
-            )
-            assert done.returncode == 0, done.stderr
         self.argv = [
             "prometheus",
             f"--config.file={path}",
             f"--storage.tsdb.path={data}",
-            # Two and a half hours of samples would wait for a block; nothing of a test is that old.
-            "--storage.tsdb.retention.time=30d",
         ]
         self.run = run
         self.name = name
@@ -242,19 +224,8 @@ class RealPrometheus:
             json.dump(content, file)
         os.rename(f"{self.targets_path}.new", self.targets_path)
 
-    def _result(self, endpoint, **words):
-        answer = fetch(f"{self.url}/api/v1/{endpoint}?{urllib.parse.urlencode(words)}")
-        assert answer.status == 200, answer.text
-        return answer.json()["data"]["result"]
-
     def query(self, promql):
         """The vector of an instant query: [(labels, value)]."""
-        result = self._result("query", query=promql)
-        return [(row["metric"], float(row["value"][1])) for row in result]
-
-    def query_range(self, promql, start, end, step):
-        """[(labels, [(unix, value)])]"""
-        result = self._result("query_range", query=promql, start=start, end=end, step=step)
-        return [
-            (row["metric"], [(at, float(value)) for at, value in row["values"]]) for row in result
-        ]
+        answer = fetch(f"{self.url}/api/v1/query?{urllib.parse.urlencode({'query': promql})}")
+        assert answer.status == 200, answer.text
+        return [(row["metric"], float(row["value"][1])) for row in answer.json()["data"]["result"]]

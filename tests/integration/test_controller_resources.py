@@ -1,11 +1,7 @@
 """Network devices, filesystems and metrics of the policy's own, from page to annotation."""
 
-import json
-
-
 from controller_kit import policy, read_annotation
 from harness import wait_until
-from programs import complete
 
 NODE = "node-0000"
 TARGET = "127.1.0.1"
@@ -67,40 +63,6 @@ def test_every_resource_by_every_statistic(start_standin, start_exporters, start
     }
 
 
-def dry_run(tmp_path, exporters, content, *flags):
-    path = tmp_path / "policy.json"
-    path.write_text(json.dumps(content), encoding="utf-8")
-    done = complete(
-        *("plimsoll-controller", "--dry-run", "--once", "--scrape-interval=1s"),
-        *("--output=json", f"--policy-config-path={path}"),
-        *(f"--target=node=http://{TARGET}:{exporters.port}/metrics", *flags),
-    )
-    (row,) = [json.loads(line) for line in done.stdout.splitlines()]
-    return row
-
-
-def test_devices_without_a_speed(start_exporters, tmp_path):
-    """A virtual machine's device says -125000: unusable with a reason, or as the operator says."""
-    exporters = start_exporters()
-    exporters.set([TARGET], load={"net_rx": 0.2, "net_tx": 0.1}, link_bytes_per_s=-125000)
-    content = policy({"cpu_usage_avg_5m": "1m", "net_usage_avg_5m": "1m"})
-    row = dry_run(tmp_path, exporters, content)
-    assert row["unusable"] == {
-        "net_usage_avg_5m": "no network device reports its speed, see --network-speed"
-    }
-    assert "failure" not in row and "cpu_usage_avg_5m" in row["annotations"]
-
-    row = dry_run(tmp_path, exporters, content, "--network-speed=20G")
-    value = float(row["annotations"]["net_usage_avg_5m"].split(",")[0])
-    # Two pages a second apart: on a busy machine that is no good measure of time.
-    assert row["unusable"] == {} and abs(value - 0.1) < 0.05, "0.2 of 10G"
-
-    row = dry_run(tmp_path, exporters, content, "--network-device-pattern=ens*,eth1")
-    assert row["unusable"] == {
-        "net_usage_avg_5m": "no matching network device, see --network-device-pattern"
-    }
-
-
 def test_gpu_utilisation(start_standin, start_exporters, start_controller):
     """The example of docs/policy-metrics.md: the DCGM exporter's page, and nodes that have none."""
     standin, exporters = start_standin("--nodes", 2), start_exporters()
@@ -148,37 +110,3 @@ def test_gpu_utilisation(start_standin, start_exporters, start_controller):
     # Of node_exporter no more is asked for: the GPU's series stand elsewhere.
     assert exporters.scrapes(TARGET)[-1][2] == "cpu,uname"
     assert controller.ready()[0]
-
-
-def test_series_of_the_nodes_own_page(start_standin, start_exporters, start_controller):
-    """A counter and a gauge against another series, by which known values come out again."""
-    standin, exporters = start_standin("--nodes", 1), start_exporters()
-    exporters.set([TARGET], load={"net_rx": 0.3, "mem": 0.25}, virtual_devices=4)
-    content = policy_with(
-        [
-            {
-                "name": "received",
-                "series": "node_network_receive_bytes_total",
-                "kind": "counter",
-                "match": {"device": "eth0"},
-                "capacity": 1.25e9,
-            },
-            {
-                "name": "available",
-                "series": "node_memory_MemAvailable_bytes",
-                "kind": "gauge",
-                "capacitySeries": "node_memory_MemTotal_bytes",
-            },
-        ],
-        {
-            "received_usage_avg_5m": "2s",
-            "available_usage_avg_5m": "2s",
-            "net_rx_usage_avg_5m": "2s",
-        },
-    )
-    start_controller(standin, exporters, content=content)
-    values = wait_values(standin, [row["name"] for row in content["spec"]["syncPolicy"]])
-    assert abs(values["received_usage_avg_5m"] - 0.3) < TOLERANCE
-    assert values["received_usage_avg_5m"] == values["net_rx_usage_avg_5m"]
-    assert abs(values["available_usage_avg_5m"] - 0.75) < 1e-4
-    assert exporters.scrapes(TARGET)[-1][2] == "", "the whole page: a series may stand anywhere"

@@ -4,7 +4,7 @@ say; a list that fails, or half of it, is told once, with what to look at."""
 import time
 
 from controller_kit import wait_values, AGENT, all_readings, log_lines, patched, policy
-from harness import NIGHTLY, wait_until
+from harness import wait_until
 from policies import node_names
 
 CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
@@ -149,18 +149,6 @@ WAYS = [
     {"action": "truncate", "bytes": 400},
     {"action": "hang"},
 ]
-if NIGHTLY:
-    WAYS += [
-        {"action": "status", "status": 500},
-        {"action": "status", "status": 401},
-        {"action": "close"},
-        {"action": "empty"},
-        {"action": "html"},
-        {"action": "deep"},
-        {"action": "huge", "mebibytes": 70},
-        {"action": "not_http"},
-        {"action": "drip", "bytes": 10, "seconds": 0.5},
-    ]
 
 
 def test_lists_that_fail(start_standin, start_controller):

@@ -1,12 +1,11 @@
-"""Which source a metric comes from, when the policy says that, and when no source can know it;
-and failures of sources."""
+"""Which source a metric comes from, when the policy says that, and when no source can know it."""
 
 import pytest
 
 from controller_kit import exporter_url, log_lines, policy, reading
 from harness import wait_until
 
-GPU, GPU_MAX, CPU = "gpu_usage_avg_5m", "gpu_usage_max_avg_1h", "cpu_usage_avg_5m"
+GPU, GPU_MAX = "gpu_usage_avg_5m", "gpu_usage_max_avg_1h"
 NODE = "node-0000"
 NODES = {"kind": "node-exporter"}
 UNREADABLE = "policy metric has no source: no exporter of that name"
@@ -70,24 +69,3 @@ def test_prometheus_counts_the_same_devices(start_standin, start_controller, pre
     query = pretended.asked[0].params["query"]
     assert 'device=~"eth.*|ens192"' in query
     assert "536870911875000 or node_network_carrier * 0 + 1250000000)" in query
-
-
-# -- failures are counted as often as they happen, for as long as they last -----------------------
-
-
-def test_an_outage_of_metrics_server_shows(start_standin, start_controller):
-    """While there is no list, every node fails."""
-    standin = start_standin("--nodes", 3)
-    standin.admin("nodemetrics", {"on": True})
-    flags = ("--metrics-source=metrics-server",)
-    controller = start_controller(standin, 1, *flags, content=policy({CPU: "2s"}))
-
-    def failing():
-        return controller.metric("plimsoll_targets_failing", source="metrics-server")
-
-    wait_until(lambda: reading(standin, "node-0002", CPU), what="the first values")
-    assert failing() == 0
-    standin.fault("status", path="/apis/metrics.k8s.io/", status=503, count=-1)
-    wait_until(lambda: failing() == 3, what="all three to fail")
-    standin.clear_faults()
-    wait_until(lambda: failing() == 0, what="the end of the outage")

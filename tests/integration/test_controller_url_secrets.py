@@ -57,13 +57,6 @@ def test_a_file_of_sources(start_standin, start_controller, tmp_path):
     assert SECRET not in done.stderr + fine.stdout + fine.stderr + controller.process.text()
 
 
-def test_the_query_of_a_target_is_not_logged(run, binary):
-    argv = [binary("plimsoll-controller"), "--scrape-interval=1s"]
-    process = run([*argv, *flags("target", query=f"?token={SECRET}")], "controller")
-    process.wait_log(r"url=http://127.0.0.1:1/metrics reason=connect")
-    assert SECRET not in process.text()
-
-
 def test_a_url_that_gets_too_long(start_standin, start_controller):
     """It is said to be that, and not that the node has no address."""
     template = "--target-url-template=http://127.0.0.1:1/" + "{node}" * 600

@@ -78,33 +78,6 @@ def start(start_standin, start_extender):
         print(f"{hammer.count} calls, every one answered")
 
 
-def catches_up(standin, hammer):
-    """A change of a node and one of a policy's reading arrive."""
-    annotate(standin, NODES[4], 0.8)
-    hammer.wait_rejected(BUSY, NODES[4])
-    annotate(standin, NODES[4], 0.2)
-    hammer.wait_rejected(BUSY)
-
-
-@pytest.mark.parametrize("how", ["cut", "reset", "finish"])
-def test_watches_end(start, how):
-    standin, extender, hammer = start()
-    extender.wait_live()
-    hammer.wait_rejected(BUSY)
-    for _ in range(2):
-        before = standin.count(verb="watch", resource="nodes", user_agent=AGENT)
-        if how == "finish":
-            standin.admin("watches/finish", {})
-        else:
-            standin.admin("watches/cut", {"reset": how == "reset"})
-        wait_until(
-            lambda: standin.count(verb="watch", resource="nodes", user_agent=AGENT) > before,
-            what="another watch",
-        )
-        catches_up(standin, hammer)
-    hammer.goes_on()
-
-
 @pytest.mark.parametrize("mode", ["cut", "expire"])
 def test_compaction_with_deletions_meanwhile(start, mode):
     standin, extender, hammer = start()
@@ -165,29 +138,6 @@ def test_tokens_rotate(start, tmp_path):
     metadata = {"name": NODES[4], "annotations": {CPU: f"0.9,{ago()}"}}
     standin.admin("objects", {"resource": "nodes", "object": {"metadata": metadata}})
     hammer.wait_rejected(BUSY, NODES[4])
-
-
-# More of them are in the unit tests of the reflector and of its stream.
-GARBAGE_LINES = {
-    "no JSON": ["garbage"],
-    "megabytes": ['{"type":"MODIFIED","object":"%s"}' % ("x" * (8 << 20))],
-    "error": ['{"type":"ERROR","object":{"kind":"Status","code":500,"message":"oh"}}'],
-}
-
-
-@pytest.mark.parametrize("kind", GARBAGE_LINES)
-def test_garbage_in_watches(start, kind):
-    """In protobuf, and in the JSON of a server that has none any more."""
-    standin, extender, hammer = start()
-    extender.wait_live()
-    hammer.wait_rejected(BUSY)
-    for has_protobuf in (True, False):
-        standin.admin("protobuf", {"on": has_protobuf})
-        standin.admin("watches/cut", {})
-        wait_until(lambda: standin.watches("nodes"), what="the watch")
-        sent = standin.admin("watches/inject", {"lines": GARBAGE_LINES[kind], "resource": "nodes"})
-        assert sent["watches"] == 1
-        catches_up(standin, hammer)
 
 
 def test_what_is_missing_is_named(start_standin, start_extender):

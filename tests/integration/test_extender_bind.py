@@ -175,27 +175,6 @@ def test_bad_input(untouched):
     assert untouched.results() == {"refused": refused + 1}
 
 
-def test_unreadable(untouched):
-    before = untouched.results()
-    for body, status in (
-        (b"", 400),
-        (b"{", 400),
-        (b"[]", 400),
-        (b"null", 400),
-        (b"\xff" * 100, 400),
-        (b"{" + b" " * 100_000 + b"}", 413),
-    ):
-        with Connection(untouched.extender.port) as connection:
-            reply = connection.call("/bind", body)
-            assert (reply.status, reply.body) == (status, b""), body[:20]
-    with Connection(untouched.extender.port) as connection:
-        assert connection.call("/bind", b"", method="GET").status == 405
-    assert untouched.results() == before
-    requests = "plimsoll_extender_requests_total"
-    assert untouched.extender.metric(requests, verb="bind", code="400") == 5
-    assert untouched.extender.metric(requests, verb="bind", code="413") == 1
-
-
 # -- what the API server says -------------------------------------------------------------------
 
 

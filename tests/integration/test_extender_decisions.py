@@ -142,25 +142,6 @@ def test_bad_queries(module_start_standin, module_start_extender, path, status, 
     assert fetch(f"{extender.url}/decisions", "POST", {}).status == 405
 
 
-def test_odd_pods_and_nodes(cluster, start):
-    """Anybody who reaches the port calls pods and nodes as they like."""
-    extender = start(cluster)
-    names = ['"},{"node":"', "<script>", "\u2028", "Ünïcode", "\x07", "x" * 2000]
-    with extender.scheduler() as scheduler:
-        scheduler.prioritize(names, pod())
-        for metadata in ({}, {"name": 'a"b'}, {"name": "x" * 300}, {"uid": "u" * 100}):
-            odd = pod("odd")
-            odd["metadata"].update(metadata)
-            if not metadata:
-                odd["metadata"] = {}
-            scheduler.filter([IDLE], odd)
-    lines = decisions(extender)
-    assert [line["name"] for line in lines] == ["web-0"]
-    rows = decision(extender, "default/web-0")["prioritize"]["bestNodes"]
-    assert [row["node"] for row in rows] == [*names[:5], "x" * 253]
-    assert not any(row["known"] for row in rows)
-
-
 def test_what_of_a_pod_is_not_kept(cluster, start):
     """Environment and labels, of a call and of a pod that is watched."""
     secret = "hunter2"

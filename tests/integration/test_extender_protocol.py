@@ -118,20 +118,6 @@ def test_a_body_above_the_ceiling(extender):
         assert scheduler.filter(NODES)[0] == [IDLE, HALF, BARE]
 
 
-def test_a_chunked_body_is_read(extender):
-    """kube-scheduler never sends one; a proxy in between may."""
-    body = go_json({"Pod": POD, "Nodes": None, "NodeNames": NODES})
-    parts = [body[i : i + 100] for i in range(0, len(body), 100)]
-    with Connection(extender.port) as connection:
-        head = connection.head("/filter", 0).replace(
-            b"Content-Length: 0", b"Transfer-Encoding: chunked"
-        )
-        chunks = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts)
-        connection.send(head + chunks + b"0\r\n\r\n")
-        reply = connection.receive()
-        assert reply.status == 200 and reply.json()["NodeNames"] == [IDLE, HALF, BARE]
-
-
 def test_slow_clients_do_not_hold_up_others(extender):
     """More of them than there are workers, stuck in every stage of an exchange.
 

@@ -130,9 +130,3 @@ def test_port_in_use(run, start_extender, kubeconfig):
     second = run([*first.process.argv, f"--port={first.port}"])
     assert second.wait_exit() == 1
     assert "in use" in second.stderr()
-
-
-def test_check_config(run, binary):
-    process = run([binary(AGENT), "--check-config"])
-    assert process.wait_exit() == 0
-    assert "maxLimitPecent: 0.8" in process.stdout()

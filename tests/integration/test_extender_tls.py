@@ -116,25 +116,9 @@ def refuses(extender, context):
 def test_https(start_extender, ours, theirs, tmp_path):
     extender = start_extender(Volume(tmp_path / "secret", ours.server()), trusting(ours))
     with extender.scheduler(context=trusting(ours)) as scheduler:
-        assert scheduler.connection.sock.version() == "TLSv1.3"
         assert BUSY in scheduler.filter(NODES)[1]
         for _ in range(20):
             scheduler.prioritize(NODES)
-    old = trusting(ours)
-    old.maximum_version = ssl.TLSVersion.TLSv1_2
-    ask(extender, old)
-    go = trusting(ours)
-    go.set_alpn_protocols(["h2", "http/1.1"])
-    with extender.scheduler(context=go) as scheduler:
-        assert scheduler.connection.sock.selected_alpn_protocol() == "http/1.1"
-        scheduler.filter(NODES)
-    older = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    older.load_verify_locations(ours.cert)
-    older.set_ciphers("ALL:@SECLEVEL=0")
-    older.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
-    with pytest.warns(DeprecationWarning):
-        older.maximum_version = ssl.TLSVersion.TLSv1_1
-    assert refuses(extender, older)
     with pytest.raises(ssl.SSLCertVerificationError):
         ask(extender, trusting(theirs))
     # Plain HTTP on the TLS port gets no answer.
@@ -162,10 +146,14 @@ def test_bind_over_mutual_tls(start_extender, cluster, ours, theirs, tmp_path):
 def test_mutual_tls(start_extender, ours, tmp_path):
     client = ours.client()
     volume = Volume(tmp_path / "secret", ours.server(), ours.cert)
-    extender = start_extender(volume, trusting(ours, client))
-    with extender.scheduler(context=trusting(ours, client)) as scheduler:
-        assert BUSY in scheduler.filter(NODES)[1]
-    # test_extender_tls_wrong_clients.py has who is refused. What curl says of the same, with the server's name verified.
+    names = ("--client-allowed-names=kube-scheduler", "--client-allowed-names=prometheus")
+    extender = start_extender(volume, trusting(ours, client), *names)
+    for pair in (client, ours.client("prometheus")):
+        assert BUSY in ask(extender, trusting(ours, pair))[1]
+    for pair in (ours.client("somebody"), ours.client(days=-1)):
+        assert refuses(extender, trusting(ours, pair))
+    extender.process.wait_log("common name is not allowed")
+    # What curl says of the same, with the server's name verified.
     argv = ["curl", "-sS", "--noproxy", "*", "--cacert", ours.cert]
     argv += ["--cert", client[0], "--key", client[1], "-d", '{"NodeNames":["a"]}']
     argv += ["--resolve", f"localhost:{extender.port}:127.0.0.1"]

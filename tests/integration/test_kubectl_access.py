@@ -42,16 +42,6 @@ def test_errors_are_kubectls(cluster, plimsoll):
     assert said.endswith(f"{refused}; are the API server's host and port right?\n")
 
 
-def test_kubectl_is_named(cluster, plimsoll, tmp_path):
-    """By several words, such as `k3s kubectl`."""
-    program = tmp_path / "k3s"
-    kubectl = os.environ.get("KUBECTL", "kubectl")
-    program.write_text(f'#!/bin/sh\ntest "$1" = kubectl && shift && exec {kubectl} "$@"\n')
-    program.chmod(0o755)
-    shown = plimsoll("top", "-s", cluster.url, env={"KUBECTL": f"{program} kubectl"})
-    assert "4 nodes" in shown
-
-
 def test_request_timeout(cluster, plimsoll):
     """As kubectl's: a duration, or seconds; 0 is none."""
     for timeout in ("0", "0s", "30", "1m30s", "99999999999999"):
@@ -226,15 +216,6 @@ def test_kubectl_ends_with_it(watching, tmp_path, number):
     assert process.wait(30) == -number
     wait_until(lambda: is_gone(kubectl), what="kubectl to be gone")
     wait_until(lambda: not list((tmp_path / "temporary").iterdir()), what="its socket to be gone")
-
-
-def test_it_ends_with_kubectl(watching, tmp_path):
-    process, kubectl = watching
-    os.kill(kubectl, signal.SIGTERM)
-    assert process.wait(30) == 2
-    last = process.stderr.read().splitlines()[-1]
-    assert last == "kubectl plimsoll top: kubectl proxy ended with status 143"
-    assert not list((tmp_path / "temporary").iterdir())
 
 
 # -- Logging in, by a credential plugin of the kubeconfig. -----------------------------------------

@@ -125,14 +125,6 @@ def test_pages_of_what_doctor_looks_through(cluster, plimsoll):
     assert "system:node:node-2" in found["kubelet-certificates"]["what"]
 
 
-def test_pages_of_a_list(cluster, plimsoll):
-    items = cluster.nodes()
-    in_two_pages(cluster, "/api/v1/nodes", items[:3], items[3:])
-    assert [row["node"] for row in json.loads(plimsoll("top", "-ojson"))["nodes"]] == [
-        f"node-{i}" for i in range(4)
-    ]
-
-
 def test_names_that_are_offered(cluster, plimsoll):
     """Those that Kubernetes allows, for a shell splits what it gets; of a list that cannot be had,
     none."""

@@ -53,18 +53,6 @@ def test_only_the_policy_in_force_estimates(cluster, plimsoll, tmp_path):
     assert "404" in shown["estimate"]["before"]["whyNot"] and shown["estimate"]["after"] is None
 
 
-def test_simulations_that_fail(cluster, plimsoll, tmp_path):
-    path = written(tmp_path, policy(limits={CPU: 0.9}, weights={CPU: 1}))
-    simulate = ("simulate", "-f", path)
-    assert "'x': expected nothing but flags" in plimsoll(*simulate, "x", status=2)
-    assert "--annotation-prefix" in plimsoll(*simulate, "--annotation-prefix=-", status=2)
-    assert "/none" in plimsoll(*simulate, "--kubeconfig=/none", status=2)
-    (tmp_path / "twice").write_text(json.dumps({"items": cluster.nodes()[:1] * 2}))
-    twice = plimsoll(*simulate, "--nodes=twice", status=2)
-    where = "kubectl plimsoll simulate: twice: items[1]: metadata.name 'node-0' is a duplicate"
-    assert twice.startswith(where)
-
-
 def test_explanations_that_lack_something(cluster, plimsoll):
     """What can be told without it is told."""
     told = plimsoll("explain", "nodes", status=None)

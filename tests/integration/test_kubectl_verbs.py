@@ -58,24 +58,6 @@ def test_top(plimsoll):
     assert "--sort-by: 'disk'" in plimsoll("top", "--sort-by=disk", status=2)
 
 
-def test_top_for_programs(plimsoll):
-    shown = json.loads(plimsoll("top", "-o", "json", "--sort-by=cpu"))
-    assert shown["summary"] == {
-        "nodes": 4,
-        "pass": 3,
-        "closed": 0,
-        "aboveLimit": 1,
-        "withoutValue": 2,
-    }
-    assert shown["policy"]["metrics"][0] == {"metric": "cpu_usage_avg_5m", "limit": 0.65}
-    assert [row["node"] for row in shown["nodes"]][:2] == ["node-0001", "node-0000"]
-    assert shown["nodes"][0]["reason"] == "cpu_usage_avg_5m above 0.65"
-    as_yaml = yaml.safe_load(plimsoll("top", "-oyaml", "--sort-by=cpu"))
-    for either in (shown, as_yaml):
-        either["nodes"] = [timeless(row) for row in either["nodes"]]
-    assert as_yaml == shown
-
-
 def test_top_of_some_nodes(plimsoll, cluster):
     for number in (1, 3):
         label = {"metadata": {"labels": {"pool": {1: "a", 3: "b"}[number]}}}
@@ -115,21 +97,6 @@ def test_explain(plimsoll, cluster, tmp_path):
     assert "there is no node 'node-9'" in plimsoll("explain", "node", "node-9", status=2)
     for words in ([], ["pod"], ["pods"], ["nodes", "node-0001", "node-0002"]):
         assert "expected `node NAME`" in plimsoll("explain", *words, status=2)
-
-
-def test_a_cordoned_node_is_not_ranked(plimsoll, cluster):
-    before = nodes_of(plimsoll("top"))["node-0003"]
-    cluster.patch("/api/v1/nodes/node-0000", {"spec": {"unschedulable": True}})
-    try:
-        table = plimsoll("top")
-        rows = nodes_of(table)
-        assert rows["node-0000"][0] == "-" and rows["node-0000"][5] == "cordoned"
-        assert rows["node-0003"] == before and "1 takes no pods" in table
-        lines = plimsoll("explain", "node", "node-0000").splitlines()
-        assert lines[0] == "node-0000: takes no pods without a toleration: cordoned"
-        assert "cpu_usage_avg_5m" in lines[1]
-    finally:
-        cluster.patch("/api/v1/nodes/node-0000", {"spec": {"unschedulable": None}})
 
 
 def test_explain_tells_the_taints_of_load(plimsoll, cluster, tmp_path):
@@ -279,24 +246,6 @@ def test_refused_words(plimsoll, cluster, tmp_path):
     bad = tmp_path / "policy.yaml"
     bad.write_text("kind: Pod")
     assert str(bad) in plimsoll("top", "-f", str(bad), status=2)
-
-
-def test_names_are_completed(plimsoll, cluster):
-    """Nodes and pods, by the flags before them; of a cluster that does not answer, nothing."""
-    cluster.add_pods(2, namespace="shop")
-
-    def offered(*words, env):
-        return complete("kubectl-plimsoll", "__complete", *words, env=env).stdout.splitlines()
-
-    env = {"KUBECONFIG": cluster.kubeconfig}
-    assert offered("explain", "node", "node-000", env=env) == [
-        *(f"node-000{number}" for number in range(4)), ":4"
-    ]  # fmt: skip
-    pods = offered("explain", "-n", "shop", "pod", "", env=env)
-    assert len(pods) == 3 and pods[-1] == ":4", pods
-    assert offered("explain", "pod", f"shop/{pods[0]}", env=env) == [f"shop/{pods[0]}", ":4"]
-    assert offered("explain", "pod", "", env={"KUBECONFIG": "/none"}) == [":4"]
-    assert offered("top", "-f", "", env=env) == [":0"]
 
 
 def test_kubectls_forms(plimsoll, cluster):

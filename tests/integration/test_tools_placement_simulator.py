@@ -39,18 +39,6 @@ def test_example_runs(example):
         assert row["pendingPods"]["mean"] == 0 or row["algorithm"] == "crane"
 
 
-def test_same_seeds_same_figures(example):
-    """Arrivals depend only on the seed, whatever else runs."""
-    alone = simulate("--scenario", example, "--seeds=2", "-o", "json", "--algorithm=estimate")
-    both = simulate(
-        *("--scenario", example, "--seeds=2", "-o", "json"),
-        *("--algorithm=oracle", "--algorithm=estimate"),
-    )
-    (row,) = json.loads(alone.stdout)
-    assert row == json.loads(both.stdout)[1]
-    assert row["hotNodeMinutes"]["seeds"][0] != row["hotNodeMinutes"]["seeds"][1]
-
-
 RESTLESS = """
 name: x
 warmUp: 30m
@@ -138,20 +126,6 @@ def test_replay_is_what_was_recorded(replay):
     drawn = {(pod["workload"], pod["request"]) for pod in pods if pod not in recorded}
     assert drawn == {(0, 0.125), (1, 4)}, "scaled by 0.5, overcommitted by 2"
     assert all(0 <= pod["cores"] <= 0.5 for pod in pods if pod["workload"] == 0)
-
-
-def test_replay_without_its_trace_is_refused(replay, tmp_path):
-    done = simulate(*replay[:2])
-    assert done.returncode == 2
-    assert done.stderr == (
-        "placement: replay replays example: --traces is missing, see tests/placement/traces.md\n"
-    )
-    (tmp_path / "example.trace").write_text("workload=a request=1 step=30 cpu=1,2", "utf-8")
-    cut = simulate(*replay)
-    assert cut.returncode == 2 and f"{tmp_path}/example.trace: line 1: cut off" in cut.stderr
-    (tmp_path / "example.trace").unlink()
-    gone = simulate(*replay)
-    assert gone.returncode == 2 and f"{tmp_path}/example.trace: cannot open: " in gone.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The pictures of pages: the status page and the dashboards with 200 nodes, by headless Chromium.
+"""The pictures of the status page with 200 nodes, by headless Chromium.
 
-    pictures.py        those that docs/ has
+    pictures.py        the one that docs/ has
     pictures.py OUT    the status page at three widths, light and dark, into the folder OUT: to look at
 
-Each picture of docs/ has the hash of what it was made of, so that a test sees one that is old.
+That of docs/ has the hash of what it was made of, so that a test sees when it is old.
 """
 
 import hashlib
@@ -13,35 +13,24 @@ import pathlib
 import struct
 import sys
 import tempfile
-import time
 import zlib
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 MODULES = TOP / "tests" / "integration"
 sys.path[:0] = [str(MODULES)]
 # pylint: disable=wrong-import-position
-import metrics_sample  # noqa: E402
 import status_sample  # noqa: E402
 from browser import Browser  # noqa: E402
-from dashboard_drawing import WIDTH, Drawing  # noqa: E402
-from monitoring_kit import FOLDER as MONITORING  # noqa: E402
-from programs import running  # noqa: E402
-from prometheus_kit import RealPrometheus  # noqa: E402
 from status_site import PAGE, Site  # noqa: E402
 
 DOCS = TOP / "docs"
-DRAWING = (MODULES / "metrics_sample.py", MODULES / "dashboard_drawing.py")
 # What decides what a picture shows, except for the time.
 MADE_OF = {
     "status-page.png": (*sorted(PAGE.glob("page*")), MODULES / "status_sample.py"),
-    "dashboard-load.png": (MONITORING / "load.json", *DRAWING),
-    "dashboard-programs.png": (MONITORING / "programs.json", *DRAWING),
 }
 NODES = 200
 SIZES = [(360, 780), (768, 1024), (1280, 800)]
 SCHEMES = ("light", "dark")
-# The top of a dashboard.
-HEIGHTS = {"load": 990, "programs": 1134}
 HEAD_BYTES = 33  # of a PNG: the signature, and the first chunk
 NOTE = b"Source\0"  # of a chunk of text
 
@@ -91,18 +80,6 @@ def look(browser, out):
             browser.picture(out / f"{name}-node.png")
 
 
-def take_dashboards(browser, folder, run):
-    end_unix = int(time.time()) // 60 * 60
-    blocks = metrics_sample.text(NODES, end_unix)
-    prometheus = RealPrometheus(run, folder, {}, blocks=blocks)
-    for board, height in HEIGHTS.items():
-        path = pathlib.Path(folder) / f"{board}.html"
-        path.write_text(Drawing(board, prometheus, end_unix).page(), encoding="utf-8")
-        browser.show(path.as_uri(), WIDTH, height, "dark")
-        browser.wait("document.readyState === 'complete'", "the page")
-        take(browser, f"dashboard-{board}.png")
-
-
 def main():
     with tempfile.TemporaryDirectory() as folder, Browser(folder) as browser:
         if len(sys.argv) > 1:
@@ -110,11 +87,6 @@ def main():
             return
         open_status(browser, SIZES[-1], "light")
         take(browser, "status-page.png")
-        processes = running(folder)
-        try:
-            take_dashboards(browser, folder, next(processes))
-        finally:
-            next(processes, None)
 
 
 if __name__ == "__main__":

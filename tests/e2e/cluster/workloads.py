@@ -177,11 +177,6 @@ def per_node(places, nodes):
     return [count for _, count in counts.most_common()]
 
 
-def spread(places, nodes):
-    counts = per_node(places, nodes)
-    return counts[0] - counts[-1]
-
-
 class Background:
     """Calls a function again and again in a thread, until the `with` block ends."""
 
