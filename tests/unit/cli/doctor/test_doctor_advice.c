@@ -133,9 +133,8 @@ TEST(not_because_of_a_start) {
 }
 
 TEST(refused_during_a_start) {
-        static const struct paper_change refused[] = {CREATED("2026-03-01T11:59:35Z", ""),
-                                                      {"*/services/plimsoll-extender", NULL,
-                                                       "403"}};
+        static const struct paper_change refused[] = {
+                CREATED("2026-03-01T11:59:35Z", ""), {"*/services/plimsoll-extender", NULL, "403"}};
         _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
 
         paper_reset(*state, PAPER_NODES);
