@@ -17,6 +17,7 @@ from cluster.workloads import pod_object
 from harness import Exporters, wait_until
 from pages import block
 from programs import complete
+from reference_policy import Policy, timestamp_ms
 
 PAGE = "deploy/coming-from/crane-scheduler-plus.md"
 PREFIX = "plimsoll.local/"
@@ -179,9 +180,12 @@ def test_there_and_back(bare, agents, log_dir, run, binary, background, figure):
 
     wait_until(lambda: all(len(theirs(name)) == 7 for name in names), 60, "the fork's annotations")
 
-    # Look first, at an order; their own formula has nothing but zeros.
+    # Look first: their own formula has nothing but zeros, ours an order.
     table = follow(bare, block(PAGE, "look"))
     assert all(name in table for name in names), table
+    now = timestamp_ms(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())) + AHEAD_S * 1000
+    rules = Policy(fork_policy()["spec"])
+    assert [rules.score100(fleet.annotations(name), now, {}) for name in names] == [0, 0, 0, 0]
 
     starter = threading.Thread(target=start_ours, daemon=True)
     starter.start()

@@ -1,6 +1,6 @@
 /*
- * tests/data/policy-verdicts.jsonl: what an independent implementation answered for 1,000 nodes
- * under 100 policies, many of them with broken annotations. Rejections, scores and points
+ * tests/data/policy-verdicts.jsonl: what tests/integration/reference_policy.py answers for 1,000
+ * nodes under 100 policies, many of them with broken annotations. Rejections, scores and points
  * must be the same.
  */
 #include "tests/unit/fixture/policy.h"
