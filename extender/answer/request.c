@@ -35,6 +35,11 @@ static bool read_request_pod(struct skim *skim, void *ret) {
         return pod_facts_take(ret, skim);
 }
 
+/* As if the field were absent. */
+static bool skim_null(struct skim *skim) {
+        return skim_is_null(skim) && skim_value(skim);
+}
+
 /* ---- Candidates by name. */
 
 static bool read_node_names(struct skim *skim, void *ret) {
@@ -43,7 +48,7 @@ static bool read_node_names(struct skim *skim, void *ret) {
         enum skim_step step;
 
         if (skim_peek(skim) != '[')
-                return skim_is_null(skim) && skim_value(skim);
+                return skim_null(skim);
         request->has_names = true;
         request->count = 0;
         for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE;) {
@@ -78,7 +83,7 @@ static bool read_node_items(struct skim *skim, void *ret) {
 
         request->count = 0;
         if (skim_peek(skim) != '[')
-                return skim_is_null(skim) && skim_value(skim);
+                return skim_null(skim);
         for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE;)
                 if (!skim_node(request, skim))
                         return false;
@@ -130,7 +135,7 @@ static bool read_victim_pods(struct skim *skim, void *ret) {
         enum skim_step step;
 
         if (skim_peek(skim) != '[')
-                return skim_is_null(skim) && skim_value(skim);
+                return skim_null(skim);
         for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE;)
                 if (!read_victim(skim, ret))
                         return false;
@@ -179,7 +184,7 @@ static bool read_victims_by_node(struct skim *skim, void *ret) {
         enum skim_step step;
 
         if (skim_peek(skim) != '{')
-                return skim_is_null(skim) && skim_value(skim);
+                return skim_null(skim);
         request->has_names = true;
         for (skim_enter(skim); (step = skim_member(skim, &name)) == SKIM_MORE;) {
                 const char *json = skim->at;

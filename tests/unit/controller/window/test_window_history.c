@@ -43,7 +43,7 @@ static void run(struct store *store, int from_min, int to_min, double ratio) {
         }
 }
 
-static bool read(const struct store *store, int at_min, float ratios[COUNT]) {
+static bool read_ratios(const struct store *store, int at_min, float ratios[COUNT]) {
         return window_history(store->windows, METRIC_CPU, STEP_MS, COUNT, at_min * MS_PER_MIN,
                               ratios);
 }
@@ -64,18 +64,18 @@ TEST(means) {
         struct store store = new_store(queries, 2);
         float ratios[COUNT + 1] = {[COUNT] = 42};
 
-        assert_false(read(&store, 0, ratios));
+        assert_false(read_ratios(&store, 0, ratios));
         run(&store, 100, 130, 0.2);
         run(&store, 130, 160, 0.6);
-        assert_true(read(&store, 160, ratios));
+        assert_true(read_ratios(&store, 160, ratios));
         for (int i = 0; i < COUNT; i++)
                 check_near(ratios[i], i < COUNT / 2 ? 0.2 : 0.6);
         assert_true(ratios[COUNT] == 42.0F); /* what is behind the series is not ours */
         /* Twenty minutes later, without a scrape: the past moves to the left. */
-        assert_true(read(&store, 180, ratios));
+        assert_true(read_ratios(&store, 180, ratios));
         for (int i = 0; i < COUNT; i++)
                 check_near(ratios[i], i < 5 ? 0.2 : i < 20 ? 0.6 : (double)WINDOW_HISTORY_UNKNOWN);
-        assert_false(read(&store, 300, ratios));
+        assert_false(read_ratios(&store, 300, ratios));
         end_store(&store);
 }
 
@@ -87,7 +87,7 @@ TEST(maxima) {
 
         run(&store, 100, 120, 0.2);
         run(&store, 120, 140, 0.7);
-        assert_true(read(&store, 140, ratios));
+        assert_true(read_ratios(&store, 140, ratios));
         check(ratios[0], (double)WINDOW_HISTORY_UNKNOWN);
         check(ratios[COUNT - 11], 0.2); /* 20 minutes ago: the last of the old load */
         check(ratios[COUNT - 1], 0.7);
@@ -111,7 +111,7 @@ TEST(choice) {
                 float ratios[COUNT];
                 int known = 0;
                 run(&store, 0, 120, 0.5);
-                assert_true(read(&store, 120, ratios));
+                assert_true(read_ratios(&store, 120, ratios));
                 for (int k = 0; k < COUNT; k++)
                         known += ratios[k] >= 0;
                 assert_int_equal(known, rows[i].known);
@@ -145,7 +145,7 @@ TEST(finest) {
                 float ratios[COUNT];
                 run(&store, 0, 121, 0);
                 run(&store, 121, 123, 0.8);
-                assert_true(read(&store, 123, ratios));
+                assert_true(read_ratios(&store, 123, ratios));
                 check(ratios[COUNT - 2], rows[i].before);
                 check(ratios[COUNT - 1], rows[i].latest);
                 end_store(&store);

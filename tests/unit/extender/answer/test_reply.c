@@ -199,6 +199,9 @@ TEST(preempt) {
                 {META("\"half\":{\"Pods\":[null,{\"UID\":\"1\"},null],\"NumPDBViolations\":0}"),
                  META(VICTIMS("half", "1"))},
                 {META("\"half\":null"), META("\"half\":{\"Pods\":[],\"NumPDBViolations\":0}")},
+                /* what is no number is 0 */
+                {META("\"half\":{\"NumPDBViolations\":\"3\"}"),
+                 META("\"half\":{\"Pods\":[],\"NumPDBViolations\":0}")},
         };
         static const char *const odd[] = {
                 "",
@@ -212,6 +215,10 @@ TEST(preempt) {
                 META("\"idle\":{\"Pods\":[3]}"),
                 META("\"idle\":{\"Pods\":{}}"),
                 META("\"idle\":{\"Pods\":[{\"UID\":3}]}"),
+                META("\"idle\":{\"Pods\":nul"),
+                META("\"idle\":{\"NumPDBViolations\":}"),
+                "{\"NodeNameToVictims\":nul}",
+                "{\"NodeNameToMetaVictims\":{\"a\":{},}}",
         };
         struct fixture *fixture = cluster_new("");
 
