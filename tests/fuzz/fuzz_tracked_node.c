@@ -52,7 +52,7 @@ static void end(struct world *world, struct bound_pod *pod, int64_t at) {
         *pod = (struct bound_pod){0};
 }
 
-static void read(struct world *world, const uint8_t *op, int64_t at) {
+static void read_node(struct world *world, const uint8_t *op, int64_t at) {
         int64_t window_ms = (1 + op[3] % 9) * MINUTE_MS, shorter_ms = (1 + op[3] / 16) * MINUTE_MS;
         const struct tracked_reading reading = {op[2] / 100.0, at - window_ms, at, window_ms},
                                      shorter = {op[1] / 200.0, at - shorter_ms, at, shorter_ms};
@@ -87,7 +87,7 @@ static void step(struct world *world, const uint8_t *op) {
                 (void)tracked_node_start(&world->node, pod->id, at);
                 break;
         case 2:
-                read(world, op, at);
+                read_node(world, op, at);
                 break;
         default:
                 world->node.capacity = (struct pod_load){{amount(op[2]), amount(op[3]) * 1e9}};

@@ -139,7 +139,7 @@ static size_t larger(size_t a, size_t b) {
 
 /* Upwards at once, within what may be added in 15 s. Downwards to the highest recommendation of the
  * last 5 minutes. */
-static void sync(const struct world *world, struct service *service) {
+static void set_scale(const struct world *world, struct service *service) {
         size_t recommended = recommend(world, service), highest = 0;
         size_t limit = larger(2 * service->scale, service->scale + ADDED_AT_ONCE);
 
@@ -189,7 +189,7 @@ void autoscaler_step(struct autoscaler *autoscaler) {
                 if (!service->first)
                         continue;
                 if (((size_t)world->now_s + w) % SYNC_S == 0)
-                        sync(world, service);
+                        set_scale(world, service);
                 for (size_t i = service->count; i < service->scale; i++)
                         world_add(world, service->first);
                 while (service->count > service->scale)

@@ -79,7 +79,7 @@ static double ratio_of(const struct life *life, const char *key) {
 
 /* What is due goes onto the node, and comes back by the watch. A maximum above its peak would be
  * taken for an older version's, unless nothing is remembered. */
-static void write(struct life *life) {
+static void write_plan(struct life *life) {
         struct plan_values values;
         struct buf text = BUF_INIT(4096);
 
@@ -118,14 +118,14 @@ TEST(restarts_keep_a_peaks_time) {
                 struct life life = new_node();
                 begin(&life);
                 scrape(&life, 0.9, 10 * MS_PER_MIN);
-                write(&life);
+                write_plan(&life);
                 int64_t peak_unix_ms = life.now_unix_ms;
                 while (life.now_unix_ms < peak_unix_ms + 62 * MS_PER_MIN) {
                         end(&life);
                         begin(&life);
                         for (int64_t ms = 0; ms < lives_ms[i]; ms += MS_PER_MIN) {
                                 scrape(&life, 0.2, MS_PER_MIN);
-                                write(&life);
+                                write_plan(&life);
                                 int64_t age_ms = life.now_unix_ms - peak_unix_ms;
                                 if (age_ms < 58 * MS_PER_MIN)
                                         assert_float_equal(value(&life, MAX), 0.9, 1e-5);
@@ -145,10 +145,10 @@ TEST(clock_set_back) {
                 struct life life = new_node();
                 begin(&life);
                 scrape(&life, 0.9, 10 * MS_PER_MIN);
-                write(&life);
+                write_plan(&life);
                 for (int64_t age_ms = MS_PER_MIN; age_ms < 67 * MS_PER_MIN; age_ms += MS_PER_MIN) {
                         scrape(&life, 0.2, MS_PER_MIN);
-                        write(&life);
+                        write_plan(&life);
                         if (age_ms < 58 * MS_PER_MIN)
                                 assert_float_equal(value(&life, MAX), 0.9, 1e-5);
                         if (age_ms == 40 * MS_PER_MIN) {
@@ -177,7 +177,7 @@ TEST(a_peak_without_time) {
                 begin(&life);
                 for (int64_t ms = 0; ms < 15 * MS_PER_MIN; ms += MS_PER_MIN) {
                         scrape(&life, 0.2, MS_PER_MIN);
-                        write(&life);
+                        write_plan(&life);
                 }
                 assert_float_equal(value(&life, MAX), i < 2 ? 0.8F : 0.2F, 1e-5);
                 end(&life);
@@ -191,7 +191,7 @@ TEST(first_seconds_are_no_peak) {
 
         begin(&life);
         scrape(&life, 0.95, MS_PER_MIN);
-        write(&life);
+        write_plan(&life);
         assert_float_equal(value(&life, MAX), 0.95, 1e-6);
         end(&life);
         begin(&life);
@@ -207,13 +207,13 @@ TEST(first_seconds_hide_no_peak) {
 
         begin(&life);
         scrape(&life, 0.6, 10 * MS_PER_MIN);
-        write(&life);
+        write_plan(&life);
         for (int i = 0; i < 2; i++) {
                 pass(&life, 15 * MS_PER_MIN);
                 end(&life);
                 begin(&life);
                 scrape(&life, i == 0 ? 0.95 : 0.1, MS_PER_MIN);
-                write(&life);
+                write_plan(&life);
         }
         assert_float_equal(value(&life, MAX), 0.6, 1e-5);
         end(&life);
@@ -229,7 +229,7 @@ TEST(an_older_version_in_between) {
                 struct life life = new_node();
                 begin(&life);
                 scrape(&life, 0.5, lives_ms[i]);
-                write(&life);
+                write_plan(&life);
                 end(&life);
                 pass(&life, 25 * MS_PER_MIN);
                 annotate(&life, "cpu_usage_max_avg_1h", "0.90000,2026-07-23T11:45:54Z");
@@ -237,7 +237,7 @@ TEST(an_older_version_in_between) {
                         begin(&life);
                         for (int64_t ms = 0; ms < 10 * MS_PER_MIN; ms += MS_PER_MIN) {
                                 scrape(&life, 0.2, MS_PER_MIN);
-                                write(&life);
+                                write_plan(&life);
                         }
                         assert_float_equal(value(&life, MAX), 0.9F, 1e-5);
                         end(&life);
@@ -262,7 +262,7 @@ TEST(a_standby_learns) {
         double peak = value(&leader, MAX);
         assert_true(peak > 0.4);
         assert_float_equal(value(&standby, MAX), 0.2, 1e-6);
-        write(&leader);
+        write_plan(&leader);
         node_track_annotations(&standby.track, standby.annotations, standby.now_mono_ms,
                                standby.now_unix_ms);
         assert_float_equal(value(&standby, MAX), peak, 1e-5);
@@ -280,9 +280,9 @@ TEST(a_new_peak_rides_along) {
 
         begin(&life);
         scrape(&life, 0.2, 10 * MS_PER_MIN);
-        write(&life);
+        write_plan(&life);
         scrape(&life, 0.7, 5 * MS_PER_MIN);
-        write(&life);
+        write_plan(&life);
         const char *metric = json_string_value(
                 json_object_get(life.annotations, "cpu_usage_max_avg_1h"));
         assert_string_equal(metric, "0.20000,2026-07-23T11:35:39Z"); /* of the last scrape */

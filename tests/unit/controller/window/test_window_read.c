@@ -52,8 +52,8 @@ static void hand_in(struct windows *windows, int64_t at_ms, double mean) {
         (void)window_store_add(windows->store, &step);
 }
 
-static struct window_reading read(const struct windows *windows, const struct metric_query *query,
-                                  int64_t now_ms) {
+static struct window_reading read_window(const struct windows *windows,
+                                         const struct metric_query *query, int64_t now_ms) {
         return window_read(windows->store, query, now_ms);
 }
 
@@ -115,9 +115,9 @@ TEST(small_totals) {
                 struct windows windows = windows_new(&max_1h, &p50_1h);
                 for (int64_t at_ms = 0; at_ms <= 5 * MS_PER_MIN; at_ms += 15 * MS_PER_S)
                         (void)count(&windows, at_ms, rows[i].den / 2, rows[i].den);
-                struct window_reading max = read(&windows, &max_1h, 5 * MS_PER_MIN);
-                struct window_reading p50 = read(&windows, &p50_1h, 5 * MS_PER_MIN);
-                struct window_reading mean = read(&windows, &avg_5m, 5 * MS_PER_MIN);
+                struct window_reading max = read_window(&windows, &max_1h, 5 * MS_PER_MIN);
+                struct window_reading p50 = read_window(&windows, &p50_1h, 5 * MS_PER_MIN);
+                struct window_reading mean = read_window(&windows, &avg_5m, 5 * MS_PER_MIN);
                 assert_int_equal(max.status, rows[i].is_known ? WINDOW_KNOWN : WINDOW_NO_DATA);
                 assert_int_equal(p50.status, max.status);
                 assert_int_equal(mean.status, max.status);
@@ -138,7 +138,7 @@ TEST(nonsense) {
                 hand_in(&windows, 2 * MS_PER_MIN + (int64_t)i * MS_PER_MIN, values[i]);
         check_value(&windows, &max_1h, 5 * MS_PER_MIN, 0.5);
         check_value(&windows, &p99_1h, 5 * MS_PER_MIN, 0.5);
-        check(read(&windows, &p99_1h, 5 * MS_PER_MIN).fullness, 2.0 / 60);
+        check(read_window(&windows, &p99_1h, 5 * MS_PER_MIN).fullness, 2.0 / 60);
         windows_done(&windows);
 }
 
@@ -156,12 +156,14 @@ TEST(half) {
                 struct windows windows = windows_new(&max_1h, &p50_1h);
                 (void)count(&windows, 0, 0, 0);
                 (void)count(&windows, span_ms, 2, 4);
-                check(read(&windows, &max_1h, span_ms).peak_ratio, rows[i].remembered);
+                check(read_window(&windows, &max_1h, span_ms).peak_ratio, rows[i].remembered);
                 check_value(&windows, &max_1h, span_ms, 0.5);
                 check_value(&windows, &p50_1h, span_ms, 0.5);
-                assert_int_equal(read(&windows, &max_1h, span_ms).is_provisional, is_partial);
-                assert_int_equal(read(&windows, &p50_1h, span_ms).is_provisional, is_partial);
-                check(read(&windows, &p50_1h, span_ms).fullness,
+                assert_int_equal(read_window(&windows, &max_1h, span_ms).is_provisional,
+                                 is_partial);
+                assert_int_equal(read_window(&windows, &p50_1h, span_ms).is_provisional,
+                                 is_partial);
+                check(read_window(&windows, &p50_1h, span_ms).fullness,
                       is_partial ? (double)span_ms / 3.6e6 : 1.0 / 60);
                 windows_done(&windows);
         }
@@ -176,7 +178,8 @@ TEST(stale) {
                 (void)count(&windows, 0, 0, 0);
                 (void)count(&windows, 15000, 1, 4);
                 check_value(&windows, queries[i], 15000 + MS_PER_HOUR - 1, 0.25);
-                struct window_reading stale = read(&windows, queries[i], 15000 + MS_PER_HOUR);
+                struct window_reading stale = read_window(&windows, queries[i],
+                                                          15000 + MS_PER_HOUR);
                 assert_int_equal(stale.status, WINDOW_STALE);
                 assert_int_equal(stale.age_ms, MS_PER_HOUR);
                 windows_done(&windows);
@@ -199,12 +202,12 @@ TEST(quantiles) {
                 int64_t now_ms = rows[i].minutes * MS_PER_MIN;
                 for (int minute = 1; minute <= rows[i].minutes; minute++)
                         hand_in(&windows, minute * MS_PER_MIN, minute * 7 % 61 / 100.0);
-                check(read(&windows, &p50_1h, now_ms).ratio, rows[i].p50);
-                check(read(&windows, &p90_1h, now_ms).ratio, rows[i].p90);
-                check(read(&windows, &p95_1h, now_ms).ratio, rows[i].p95);
-                check(read(&windows, &p99_1h, now_ms).ratio, rows[i].p99);
-                check(read(&windows, &p99_1h, now_ms).fullness, rows[i].fullness);
-                assert_false(read(&windows, &p99_1h, now_ms).is_provisional);
+                check(read_window(&windows, &p50_1h, now_ms).ratio, rows[i].p50);
+                check(read_window(&windows, &p90_1h, now_ms).ratio, rows[i].p90);
+                check(read_window(&windows, &p95_1h, now_ms).ratio, rows[i].p95);
+                check(read_window(&windows, &p99_1h, now_ms).ratio, rows[i].p99);
+                check(read_window(&windows, &p99_1h, now_ms).fullness, rows[i].fullness);
+                assert_false(read_window(&windows, &p99_1h, now_ms).is_provisional);
                 windows_done(&windows);
         }
 }
@@ -226,11 +229,11 @@ TEST(fullness) {
 
         (void)count(&windows, 0, 0, 0);
         (void)count(&windows, 15000, 1, 4);
-        check(read(&windows, &max_1m, 15000).fullness, 0.25);
-        check(read(&windows, &avg_5m, 15000).fullness, 0.05);
+        check(read_window(&windows, &max_1m, 15000).fullness, 0.25);
+        check(read_window(&windows, &avg_5m, 15000).fullness, 0.05);
         for (int64_t at_ms = 30000; at_ms <= 5 * MS_PER_MIN; at_ms += 15000)
                 (void)count(&windows, at_ms, 1, 4);
-        check(read(&windows, &max_1m, 5 * MS_PER_MIN).fullness, 1);
+        check(read_window(&windows, &max_1m, 5 * MS_PER_MIN).fullness, 1);
         windows_done(&windows);
 }
 
@@ -251,7 +254,7 @@ TEST(peak_and_latest) {
                 assert_true(window_store_seed(windows.store, &max_1h, rows[i].seed, -1, 60000));
                 (void)count(&windows, 60000, 0, 0);
                 (void)count(&windows, 75000, rows[i].latest, 1);
-                struct window_reading reading = read(&windows, &max_1h, 75000);
+                struct window_reading reading = read_window(&windows, &max_1h, 75000);
                 assert_int_equal(reading.status, WINDOW_KNOWN);
                 check(reading.ratio, rows[i].ratio);
                 assert_int_equal(reading.is_provisional, rows[i].is_provisional);
@@ -259,7 +262,7 @@ TEST(peak_and_latest) {
                 check(reading.peak_ratio, rows[i].seed);
                 /* What is ahead of the clock is of now; and of its minute, this is the end. */
                 assert_int_equal(reading.peak_age_ms, 0);
-                assert_int_equal(read(&windows, &max_1h, 75001).peak_age_ms, 1);
+                assert_int_equal(read_window(&windows, &max_1h, 75001).peak_age_ms, 1);
                 windows_done(&windows);
         }
 }
