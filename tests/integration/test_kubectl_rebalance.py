@@ -149,7 +149,9 @@ AFFINITY = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}
     "fault, why",
     [
         (change(("spec", "volumes"), [{"name": "cache", "emptyDir": {}}]), "it has storage"),
+        (change(("spec", "volumes"), [{"name": "log", "hostPath": {}}]), "it has storage"),
         (change(("spec", "volumes"), [CLAIM]), "it has storage"),
+        (change(("spec", "volumes"), [{"configMap": {}}, {"ephemeral": {}}]), "it has storage"),
         (change(("spec", "nodeSelector"), {"disk": "ssd"}), "it is tied to certain nodes"),
         (change(("spec", "affinity"), AFFINITY), "it is tied to certain nodes"),
         (change(("spec", "resourceClaims"), [{"name": "gpu"}]), "it is tied to certain nodes"),
@@ -165,6 +167,7 @@ AFFINITY = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}
         (lambda cluster: cluster.objects.update({f"{ROOT}/web-0": 403}), "it cannot be read"),
         (lambda cluster: cluster.objects.update({f"{ROOT}/web-0": "[1]"}), "it is terminating"),
         (change(("metadata", "ownerReferences"), [3, {}]), "it has no controller"),
+        (change(("metadata", "ownerReferences"), [{"controller": True}]), "it has no controller"),
     ],
 )
 def test_pods_that_are_read_and_stay(cluster, shop, plimsoll, fault, why):
@@ -223,6 +226,28 @@ def test_pods_that_stay(shop, plimsoll, fault, reason):
     shop(web, pod_of("web-1", NODES[1]), pod_of("web-2", NODES[3]))
     node = plan(plimsoll)
     assert node["state"] == "noPod" and node["why"] == f"no pod to move: 1 {reason}"
+
+
+def test_a_replica_that_does_not_run_yet(shop, plimsoll):
+    pending = pod_of("web-3", NODES[1])
+    pending["status"] = {"phase": "Pending"}
+    shop(pod_of("web-0"), pod_of("web-1", NODES[1]), pending)
+    assert plan(plimsoll)["why"] == "no pod to move: 1 of a workload that is changing"
+
+
+def test_a_stateful_set(cluster, shop, plimsoll):
+    pods = [pod_of(f"web-{i}", NODES[i]) for i in range(2)]
+    for pod in pods:
+        owned_by("StatefulSet")(pod)
+    shop(*pods)
+    assert plan(plimsoll)["why"].endswith("(shop/web-0: its controller cannot be read)")
+    cluster.objects["/apis/apps/v1/namespaces/shop/statefulsets/web-7d9"] = replica_set()
+    assert plan(plimsoll)["move"]["pod"] == "web-0"
+
+
+def test_expired_readings(cluster, shop, plimsoll):
+    cluster.objects["/api/v1/nodes"][0]["metadata"]["annotations"][CPU] = f"0.75000,{ago(7200)}"
+    assert plan(plimsoll)["why"] == "its readings have expired"
 
 
 def test_priorities(shop, plimsoll):
