@@ -1,9 +1,7 @@
 /*
- * The requests of a reflector: paths and encodings of lists and watches. Private to the reflector.
- * Pure.
+ * The requests of a reflector: paths of lists and watches. Private to the reflector. Pure.
  *
- * Kubernetes API concepts: chunked lists (limit, continue), resourceVersionMatch, watch bookmarks,
- * metadata-only objects, protobuf.
+ * Kubernetes API concepts: chunked lists (limit, continue), resourceVersionMatch, watch bookmarks.
  */
 #pragma once
 
