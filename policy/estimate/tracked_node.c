@@ -256,7 +256,8 @@ static void observe(struct tracked_node *node, int r, bool is_first, double meas
                 double overlap = tracked_node_overlap(pod, begins_unix_ms, ends_unix_ms);
                 double share = (double)pod->variance[r] * overlap;
                 pod->used[r] = (float)fmax(0, (double)pod->used[r] + share / shared * surprise);
-                pod->variance[r] *= (float)(1 - share * overlap / variance);
+                /* Where one variance is much larger than all others, rounding exceeds 1. */
+                pod->variance[r] *= (float)fmax(0, 1 - share * overlap / variance);
         }
         node->base.of[r] = fmax(0, node->base.of[r] + base_share / shared * surprise);
         node->base_variance.of[r] *= 1 - base_share / variance;

@@ -468,3 +468,17 @@ TEST(margin) {
         fixture.node.capacity = (struct pod_load){0};
         assert_true(margin_cores(&fixture) <= 0);
 }
+
+/* Where one pod's variance is much larger than all others, rounding must not make it negative. */
+TEST(margin_of_a_huge_pod) {
+        for (int round = 0; round < 1000; round++) {
+                _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
+                int64_t now = 1000000;
+                bind_pod(&fixture, 1, NULL, 1e9 * (1 + draw_ratio()), now);
+                for (int i = 0; i < 4; i++) {
+                        now += 1000 + (int64_t)(draw_ratio() * SYNC_MS);
+                        read_cores(&fixture, 1e9 * draw_ratio(), now);
+                        assert_true(margin_cores(&fixture) >= 0);
+                }
+        }
+}
