@@ -66,7 +66,6 @@ MAY_USE = {
         "controller/track",
     ],
     "controller/writing": [*COMMON, "policy", "controller/node", "controller/track"],
-    "controller/cleanup": [*COMMON, "policy", "controller/writing"],
     "controller": [
         *(
             *COMMON,
@@ -77,7 +76,7 @@ MAY_USE = {
             *SOURCES,
         ),
         *("controller/track", "controller/series", "controller/print"),
-        *("controller/web", "controller/writing", "controller/cleanup"),
+        *("controller/web", "controller/writing"),
     ],
     "extender/estimator": ["base", "policy/estimate"],
     "extender/table": [
@@ -117,6 +116,7 @@ MAY_USE = {
     ],
     "cli/cluster": [*COMMON, "policy", "policy/live"],
     "cli/verb": ["base", "codec", "program"],
+    "cli/cleanup": ["base", "codec", "kube", "program", "policy", "cli/cluster", "cli/verb"],
     "cli/explanation": [
         *("base", "codec", "program", "policy", "policy/estimate", "policy/judge", "policy/pods"),
         *("extender/estimator", "extender/table"),
@@ -153,7 +153,7 @@ MAY_USE = {
     "cli": [
         *("base", "program", "cli/cluster", "cli/verb"),
         *("cli/top", "cli/explain", "cli/doctor", "cli/simulate", "cli/rebalance"),
-        "cli/workloads",
+        *("cli/cleanup", "cli/workloads"),
     ],
 }
 

@@ -1,11 +1,11 @@
-/* Which annotations --cleanup takes off, and which it must not touch. */
+/* Which annotations `cleanup` takes off, and which it must not touch. */
 #include "tests/unit/fixture/test.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "cli/cleanup/own_keys.h"
 #include "codec/json.h"
-#include "controller/cleanup/own_keys.h"
 
 #define OWNED(manager, fields)                                                                     \
         "\"managedFields\": [{\"manager\": \"kubelet\", \"fieldsV1\": {\"f:metadata\": "           \
