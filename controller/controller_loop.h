@@ -40,7 +40,6 @@ struct controller {
         struct controller_parts parts;
         struct controller_options options;
         struct compiled_policy *compiled;
-        struct policy *next_policy; /* put in force when nodes have been listed again; or NULL */
         struct node_set *nodes;
         struct source_set *sources;
         struct bindings *bindings;

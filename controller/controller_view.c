@@ -87,7 +87,7 @@ static void describe_node(void *userdata, size_t index, struct status_node *ret)
         *ret = (struct status_node){
                 .name = n->node->name,
                 .closed_by = n->node->closed_by,
-                .labels_json = n->node->labels_json,
+                .labels = &n->node->labels,
                 .track = &n->track,
                 .taint_level = node_taints_count(&n->writing.taints.taints),
                 .idle_offered_cores = idle.offered_cores,

@@ -206,7 +206,6 @@ static void settle_options(struct controller_options *controller) {
         bool has_targets = controller->targets.count > 0;
 
         parsed.has_server = !controller->is_once && !has_targets;
-        controller->nodes.keeps_labels = parsed.shared.has_status_page && parsed.has_server;
         controller->has_events &= !controller->is_dry_run && !controller->is_once;
         controller->is_elected &= !controller->is_once;
         controller->has_node_metrics &= parsed.has_server;

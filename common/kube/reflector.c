@@ -514,19 +514,6 @@ static void stop_call(struct reflector *r) {
         watch_stream_done(&r->stream);
 }
 
-void reflector_list_again(struct reflector *r) {
-        stop_call(r);
-        object_index_forget_texts(&r->delivery.index);
-        r->page_limit = r->spec.page_limit;
-        r->must_list = true;
-        r->is_synced = false;
-        r->max_listed = 0;
-        r->progress_mono_ms = loop_now_mono_ms(r->loop);
-        if (!r->is_watch_trouble)
-                (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
-        reflector_begin(r);
-}
-
 struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                                 const struct reflector_spec *spec) {
         struct reflector *r = xcalloc(1, sizeof(*r));
@@ -548,7 +535,11 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
                 .max_ms = first_ms * BACKOFF_MAX_MS / BACKOFF_FIRST_MS,
                 .forget_after_ms = BACKOFF_FORGET_MS,
         };
-        reflector_list_again(r);
+        r->page_limit = r->spec.page_limit;
+        r->must_list = true;
+        r->progress_mono_ms = loop_now_mono_ms(loop);
+        (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
+        reflector_begin(r);
         return r;
 }
 
