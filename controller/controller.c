@@ -112,8 +112,7 @@ static void on_node_reading(const struct source_sink *sink, struct node *node,
         writer_update(&n->writing, &values);
         load_events_report(c->recorder, &n->load, &n->track, node->name, &values,
                            controller_now_mono(c));
-        if (c->series)
-                node_series_keep(c->series, &n->series, &values);
+        node_series_keep(c->series, &n->series, &values);
 }
 
 static void on_node_failure(const struct source_sink *sink, struct node *node,
@@ -224,8 +223,7 @@ static void put_in_force(struct controller *c, struct policy *policy, const int 
         }
         writer_set_policy(c->writer, c->compiled);
         source_set_policy(c->sources, policy);
-        if (c->series)
-                node_series_set_policy(c->series, policy);
+        node_series_set_policy(c->series, policy);
         if (old->policy == policy)
                 old->policy = NULL;
         compiled_policy_free(old);
@@ -343,10 +341,8 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 c->recorder = recorder_new(daemon);
                 policy_source_on_status(parts->policy, on_policy_status, c);
         }
-        if (options->has_node_metrics || options->has_query_api) {
-                c->series = node_series_new(options->has_node_metrics ? daemon->metrics : NULL);
-                node_series_set_policy(c->series, policy);
-        }
+        c->series = node_series_new(options->has_node_metrics ? daemon->metrics : NULL);
+        node_series_set_policy(c->series, policy);
         controller_switches_init(c);
         controller_health_init(c);
         c->bindings = bindings_new();

@@ -59,7 +59,7 @@ struct controller {
 
         struct controller_health health;
         struct controller_switches switches;
-        struct node_series *series; /* NULL: none */
+        struct node_series *series;
 };
 
 /* A node with its track and its patches: node->userdata. */

@@ -25,7 +25,7 @@ static bool are_nodes_listed(const struct controller *c) {
 static int64_t progress_mono_ms(const struct controller *c) {
         const struct reflector *nodes = c->nodes->reflector;
         const struct reflector *bindings = bindings_reflector(c->bindings);
-        int64_t of_nodes = nodes ? reflector_progress_mono_ms(nodes) : 0;
+        int64_t of_nodes = reflector_progress_mono_ms(nodes);
         int64_t of_bindings = bindings ? reflector_progress_mono_ms(bindings) : 0;
 
         return of_nodes > of_bindings ? of_nodes : of_bindings;
@@ -117,10 +117,6 @@ static void begin_writing(struct controller *c) {
 static void look_at_scrapes(struct controller *c) {
         bool is_late = controller_now_mono(c) >= c->give_up_mono_ms;
 
-        if (!are_nodes_listed(c)) { /* again, for a new policy */
-                c->once = ONCE_LISTING;
-                return;
-        }
         if (!is_late && count_unread(c) > 0)
                 return;
         if (is_late) {

@@ -177,16 +177,24 @@ static int read_source_flags(struct error *err) {
 }
 
 static int refuse_source_flags(struct error *err) {
-        const char *flag = raw.metrics_source           ? "--metrics-source"
-                           : raw.scrape_interval_ms > 0 ? "--scrape-interval"
-                           : raw.url_template           ? "--target-url-template"
-                           : raw.prometheus_address     ? "--prometheus-address"
-                           : raw.is_kubelet_insecure    ? "--kubelet-insecure-skip-verify"
-                                                        : NULL;
+        const struct {
+                bool is_set;
+                const char *name;
+        } flags[] = {
+                {raw.metrics_source, "--metrics-source"},
+                {raw.scrape_interval_ms > 0, "--scrape-interval"},
+                {raw.url_template, "--target-url-template"},
+                {raw.prometheus_address, "--prometheus-address"},
+                {raw.is_kubelet_insecure, "--kubelet-insecure-skip-verify"},
+        };
 
-        return flag ? error_set(err, EINVAL,
-                                "%s cannot be combined with --sources: set it in that file", flag)
-                    : 0;
+        for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+                if (flags[i].is_set)
+                        return error_set(
+                                err, EINVAL,
+                                "%s cannot be combined with --sources: set it in that file",
+                                flags[i].name);
+        return 0;
 }
 
 static int read_sources(struct error *err) {
