@@ -134,7 +134,7 @@ def check_is_built(path):
     build = TOP / path.parent / "meson.build"
     while not build.exists():
         build = build.parent.parent / "meson.build"
-    name = re.sub("^(test|fuzz|bench)_", "", path.stem)
+    name = re.sub("^(test|fuzz)_", "", path.stem)
     if not re.search(rf"\b{name}\b", build.read_text(encoding="utf-8")):
         yield 1, f"{build.relative_to(TOP)} does not name it"
 
