@@ -53,7 +53,9 @@ struct controller {
         struct loop_timer deadline; /* of the shutdown; before that, the regular look of --once */
         unsigned ticks;
         enum { ONCE_NOT, ONCE_LISTING, ONCE_READING, ONCE_WRITING, ONCE_DONE } once;
-        int64_t give_up_mono_ms; /* --once: the deadline of reading, or of failing patches */
+        size_t listed;           /* --once: nodes */
+        int64_t give_up_mono_ms; /* --once: the deadline of listing or reading, or of failing
+                                    patches */
         bool is_stopping;
         int exit_code;
 

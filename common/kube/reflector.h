@@ -98,14 +98,6 @@ bool reflector_is_synced(const struct reflector *reflector);
 bool reflector_is_awaited(const struct reflector *reflector);
 
 /**
- * reflector_progress_mono_ms() - when a list last got further than all lists before it, since the
- * start
- *
- * A large list may take long, but a list that starts again and again makes no progress.
- */
-int64_t reflector_progress_mono_ms(const struct reflector *reflector);
-
-/**
  * reflector_trouble() - the current error, for /readyz?verbose
  * Return: "" if the watch is open, else for example "list: 403 nodes is forbidden: ..."
  */
