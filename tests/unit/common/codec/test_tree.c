@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "codec/tree.h"
+#include "tests/unit/fixture/rows.h"
 
 static void print_node(const struct tree_node *node, struct buf *out) {
         switch (node->kind) {
@@ -42,135 +43,20 @@ static char *print(const struct tree *tree) {
         return buf_take(&out);
 }
 
-TEST(reads) {
-        static const struct {
-                const char *text, *printed;
-        } rows[] = {
-                {"a: 1", "{a:1}"},
-                {"a: 1\nb:\n- x\n- y: z\n", "{a:1,b:[x,{y:z}]}"},
-                {"{name: x, period: 3m}", "{name:x,period:3m}"}, /* flow YAML, no JSON */
-                {"- {a: b, }\n", "[{a:b}]"},
-                {"---\na: 'b'\n...\n", "{a:\"b\"}"},
-                {"%YAML 1.1\n---\na: b\n", "{a:b}"},
-                {"\xef\xbb\xbf"
-                 "a: b",
-                 "{a:b}"}, /* a byte order mark, as Windows editors write */
-                {"\xef\xbb\xbf"
-                 "a: b\nc: d\n",
-                 "{a:b,c:d}"},
-                {"\xef\xbb\xbf# comment\r\n---\r\na:\r\n  - b\r\n", "{a:[b]}"},
-                {"\xef\xbb\xbf{\"\\ud83d\\ude00\": 1}", "{\xf0\x9f\x98\x80:1}"}, /* JSON */
-                {"a: \"0.65\"\nb: 0.65", "{a:\"0.65\",b:0.65}"},
-                {"a:\nb: ~\n", "{a:,b:~}"},
-                {"a: |\n  x\n  y\n", "{a:\"x\\ny\\n\"}"},
-                {"'<<': 1", "{<<:1}"}, /* quoted: an ordinary key */
-                {"a\r\n: 1", NULL},
-                {"a: 1\r\nb: 2\r\n", "{a:1,b:2}"},
-                {"? a\n: 1", "{a:1}"}, /* the long form of a plain key */
-                {"scalar", "scalar"},
-                {"[]", "[]"},
-                {"{}", "{}"},
-                {"  [1, -2.5e+3, true, null]", "[1,-2.5e+3,true,null]"},
-                {"\t{\n\t\t\"a\"\t:\t[\t]\n\t}\n", "{a:[]}"}, /* tabs everywhere */
-                {"{\"a\"\n:\n1}", "{a:1}"},                   /* a break before the colon */
-                {"{\"a\":{\"b\":\"c\"}}", "{a:{b:\"c\"}}"},
-                {"[\"\\/\\\\\\\"\\b\\f\\n\\r\\t\"]", "[\"/\\\\\\\"\\u0008\\u000c\\n\\u000d\\t\"]"},
-                {"[\"\\u00e9\\u20ac\\ud83d\\ude00\"]",
-                 "[\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"]"},
-                /* Line breaks, and a control character, to YAML only */
-                {"[\"a \xc2\x85 b\xe2\x80\xa8\",\"\x7f\"]", "[\"a \\u0085 b\\u2028\",\"\\u007f\"]"},
-                {"[\"a\xe2\x80\xa9\"]", "[\"a\\u2029\"]"},
-                {"[\"a\xe2\x80\xa8\", false]", "[\"a\\u2028\",false]"},
-                {"[\"# no comment\", \"a: b\", \"- c\"]", "[\"# no comment\",\"a: b\",\"- c\"]"},
-                {"[1, 2] # YAML's comment", "[1,2]"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+TEST(documents) {
+        for (struct rows rows = rows_open("trees.tsv"); rows_next(&rows);) {
                 _cleanup_(tree_freep) struct tree *tree = NULL;
                 struct error err = ERROR_NULL;
-                int r = tree_parse(rows[i].text, strlen(rows[i].text), &tree, &err);
-                if (!rows[i].printed) {
-                        assert_int_equal(r, -EINVAL);
-                        continue;
-                }
-                if (r < 0)
-                        fail_msg("row %zu '%s': %s", i, rows[i].text, err.msg);
-                _cleanup_(freep) char *printed = print(tree);
-                assert_string_equal(printed, rows[i].printed);
-        }
-}
-
-TEST(refuses) {
-        static const struct {
-                const char *text;
-                size_t len; /* 0: strlen */
-                const char *msg;
-        } rows[] = {
-                {"", 0, "line 1, column 1: the document is empty"},
-                {"\n# nothing\n", 0, "line 3, column 1: the document is empty"},
-                {"---\n", 0, "line 2, column 1: the document is empty"},
-                {"a: !!str 1\n", 0,
-                 "line 1, column 4: tags (tag:yaml.org,2002:str) are not supported"},
-                {"a: ! 1\n", 0, "line 1, column 4: tags (!) are not supported"},
-                {"!!map\na: 1\n", 0,
-                 "line 1, column 1: tags (tag:yaml.org,2002:map) are not supported"},
-                {"a: [!x []]\n", 0, "line 1, column 5: tags (!x) are not supported"},
-                {"<<: {a: 1}\n", 0, "line 1, column 1: merge keys (<<) are not supported"},
-                {"a: 1\n---\nb: 2\n", 0, "line 2, column 1: expected one document, got a second"},
-                {"a: 1\nb: 2\na: 3\n", 0, "line 3, column 1: duplicate key 'a', first on line 1"},
-                {"a: 1\n'a': 3\n", 0, "line 2, column 1: duplicate key 'a', first on line 1"},
-                {"{\"a\": 1, \"\\u0061\": 2}", 0,
-                 "line 1, column 10: duplicate key 'a', first on line 1"},
-                {"{\"\":1,\"\":2}", 0, "line 1, column 7: duplicate key '', first on line 1"},
-                {"b: 1\n[a]: 1\n", 0,
-                 "line 2, column 1: expected plain text as a key, got a list, map or alias"},
-                {"? {a: b}\n: 1\n", 0,
-                 "line 1, column 3: expected plain text as a key, got a list, map or alias"},
-                {"a: \"x\\0y\"\n", 0, "line 1, column 4: a NUL character in the text"},
-                {"{\"a\": \"\\u0000\"}", 0, "line 1, column 7: a NUL character in the text"},
-                {"{\"\\u0000\": 1}", 0, "line 1, column 2: a NUL character in the text"},
-                {"a: 1\0b", 6,
-                 "line 1, column 5: not UTF-8 text: control characters are not allowed"},
-                {"a: \xff\n", 0, "line 1, column 4: not UTF-8 text: invalid leading UTF-8 octet"},
-                {"a: b\nc: \xc3", 0,
-                 "line 2, column 4: not UTF-8 text: incomplete UTF-8 octet sequence"},
-                {"\xff\xfe"
-                 "a",
-                 0, "line 1, column 1: not UTF-8 text: invalid leading UTF-8 octet"}, /* UTF-16 */
-                {"a:\n\tb: 1\n", 0,
-                 "line 2, column 1: a tab in the indentation, which YAML does not allow"},
-                {"\xc3\xa9: 1\n\tb: 1\n", 0,
-                 "line 2, column 1: a tab in the indentation, which YAML does not allow"},
-                {"a: [1, 2\nb: 3\n", 0,
-                 "line 2, column 2: did not find expected ',' or ']' (while parsing a flow "
-                 "sequence that begins on line 1)"},
-                {"a: b: c\n", 0,
-                 "line 1, column 5: mapping values are not allowed in this context"},
-                {"{\"a\": 1", 0,
-                 "line 2, column 1: did not find expected ',' or '}' (while parsing a flow mapping "
-                 "that begins on line 1)"},
-                {"{\"a\": 1} x", 0, "line 1, column 10: did not find expected <document start>"},
-                {"{\"a\": 1}\n{}", 0, "line 2, column 1: did not find expected <document start>"},
-                {"{\n\t\"a\": \"x\\ud83d\"\n}", 0,
-                 "line 2, column 11: found invalid Unicode character escape code (while parsing a "
-                 "quoted scalar that begins on line 2)"},
-                {"[\"a\x01\"]", 0,
-                 "line 1, column 4: not UTF-8 text: control characters are not allowed"},
-                {"[\"a\xff\"]", 0, "line 1, column 4: not UTF-8 text: invalid leading UTF-8 octet"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct tree *tree = NULL;
-                struct error err = ERROR_NULL;
-                size_t len = rows[i].len ? rows[i].len : strlen(rows[i].text);
-                int r = tree_parse(rows[i].text, len, &tree, &err);
-                if (r != -EINVAL || err.code != r || tree)
-                        fail_msg("row %zu '%s' gave %d, expected %s", i, rows[i].text, r,
-                                 rows[i].msg);
-                assert_string_equal(err.msg, rows[i].msg);
-                /* The same without a struct error. */
-                assert_int_equal(tree_parse(rows[i].text, len, &tree, NULL), -EINVAL);
-                assert_null(tree);
+                size_t len = rows_bytes(rows.cells[0]);
+                const char *text = rows.cells[0], *expected = rows_unescape(rows.cells[1]);
+                bool is_refused = strncmp(expected, "line ", 5) == 0;
+                int r = tree_parse(text, len, &tree, &err);
+                if (r != (is_refused ? -EINVAL : 0) || err.code != r ||
+                    (tree == NULL) != is_refused)
+                        fail_msg("%s: %d %s", rows.place, r, err.msg);
+                _cleanup_(freep) char *printed = is_refused ? xstrdup(err.msg) : print(tree);
+                if (strcmp(printed, expected) != 0)
+                        fail_msg("%s: %s", rows.place, printed);
         }
 }
 
@@ -210,32 +96,6 @@ static char *repeat(const char *text, size_t count, const char *tail) {
         buf_puts(&out, tail);
         assert_false(out.overflow);
         return buf_take(&out);
-}
-
-TEST(aliases) {
-        static const struct {
-                const char *text, *printed; /* or the error's text */
-        } rows[] = {
-                {"a: &x 1\nb: *x\n", "{a:1,b:1}"},
-                {"- &l [1, &m {k: v}]\n- *l\n- *m\n", "[[1,{k:v}],[1,{k:v}],{k:v}]"},
-                {"- &x 1\n- &x 2\n- *x\n", "[1,2,2]"}, /* the nearest before it */
-                {"&root {a: &x '1', b: *x}", "{a:\"1\",b:\"1\"}"},
-                {"a: &x\nb: *x\n", "{a:,b:}"},
-                {"a: *x\nb: &x 1\n", "line 1, column 4: no anchor &x before the alias"},
-                {"a: &x [1, *x]\n", "line 1, column 11: no anchor &x before the alias"},
-                {"a: &x 1\n*x : 2\n",
-                 "line 2, column 1: expected plain text as a key, got a list, map or alias"},
-                {"a: &x {b: 1}\nc:\n  <<: *x\n",
-                 "line 3, column 3: merge keys (<<) are not supported"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(tree_freep) struct tree *tree = NULL;
-                struct error err = ERROR_NULL;
-                int r = tree_parse(rows[i].text, strlen(rows[i].text), &tree, &err);
-                _cleanup_(freep) char *printed = r == 0 ? print(tree) : xstrdup(err.msg);
-                assert_string_equal(printed, rows[i].printed);
-        }
 }
 
 /* What an alias repeats counts as if it stood there. */

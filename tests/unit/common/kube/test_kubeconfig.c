@@ -6,109 +6,30 @@
 #include "codec/tree.h"
 #include "credential_files.h"
 #include "kube/kubeconfig.h"
+#include "tests/unit/fixture/rows.h"
 
 TEST(kubeconfig_errors) {
-        static const char no_program[] = "use a client certificate, token or tokenFile";
-        static const struct {
-                const char *cluster, *user;
-                const char *problem; /* NULL: fine */
-        } rows[] = {
-                {SERVER, "token: t", NULL},
-                {SERVER, "", NULL},
-                {SERVER ", extensions: [{name: x}], disable-compression: true", "token: t", NULL},
-                {SERVER ", certificate-authority-data: '*'", "", "certificate-authority-data"},
-                {SERVER ", certificate-authority-data: aGVsbG8=", "", "PEM"},
-                {SERVER ", certificate-authority-data: " PEM_BASE64, "", NULL},
-                {SERVER ", insecure-skip-tls-verify: true, certificate-authority: x", "",
-                 "contradicts"},
-                {SERVER ", insecure-skip-tls-verify: yes, certificate-authority: x", "",
-                 "contradicts"},
-                {SERVER ", insecure-skip-tls-verify: On, certificate-authority-data: " PEM_BASE64,
-                 "", "contradicts"},
-                {SERVER ", insecure-skip-tls-verify: false, certificate-authority: x", "", NULL},
-                {SERVER ", insecure-skip-tls-verify: null, certificate-authority: x", "", NULL},
-                {SERVER ", insecure-skip-tls-verify: 'true'", "",
-                 "insecure-skip-tls-verify: expected true or false"},
-                {SERVER ", insecure-skip-tls-verify: 1", "", "expected true or false"},
-                {SERVER, "token: \"a\\r\\nX: y\"", "line 10: users[0].user.token: "},
-                {SERVER, "client-certificate: x", "set together"},
-                {SERVER, "client-key-data: " PEM_BASE64, "set together"},
-                {SERVER, "client-certificate: x, client-key-data: " PEM_BASE64, NULL},
-                {SERVER, "client-certificate: a, client-certificate-data: '*'",
-                 "client-certificate"},
-                {SERVER, "client-certificate: a, client-key-data: '*'", "client-key"},
-                {SERVER, "token: ~, username: '', password: ''", NULL}, /* nothing is set */
-                /* what needs kubectl */
-                {SERVER ", proxy-url: 'http://p'", "",
-                 "line 7: clusters[0].cluster.proxy-url: not support"},
-                {SERVER, "exec: {command: x}", no_program},
-                {SERVER, "exec: {command: x}, token: t", "line 10: users[0].user.exec: "},
-                {SERVER, "auth-provider: {name: gcp}", "line 10: users[0].user.auth-provider: "},
-                {SERVER, "username: a", "users[0].user.username: "},
-                {SERVER, "password: x", "users[0].user.password: "},
-                {SERVER, "as: jane", "users[0].user.as: "},
-                {SERVER, "as-uid: '7'", "users[0].user.as-uid: "},
-                {SERVER, "as-groups: [dev]", "users[0].user.as-groups: "},
-                {SERVER, "as-user-extra: {scopes: [view]}", "users[0].user.as-user-extra: "},
-                {SERVER ", proxy-url: ''",
-                 "exec: , auth-provider: null, as: '', as-groups: [], as-user-extra: {}", NULL},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(freep) char *text = document(rows[i].cluster, rows[i].user);
+        for (struct rows rows = rows_open("kubeconfig-fields.tsv"); rows_next(&rows);) {
+                const char *problem = rows.cells[0];
+                _cleanup_(freep) char *cluster = xasprintf(SERVER ", %s", rows.cells[1]);
+                _cleanup_(freep) char *text = document(cluster, rows.cells[2]);
                 _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
                 struct error err = ERROR_NULL;
                 int r = kubeconfig_parse(text, strlen(text), "/d/file", &config, &err);
-                if ((r == 0) != (rows[i].problem == NULL))
-                        fail_msg("row %zu gave %d (%s)", i, r, err.msg);
-                if (rows[i].problem &&
-                    (!strstr(err.msg, rows[i].problem) || !strstr(err.msg, "/d/file")))
-                        fail_msg("row %zu: '%s' does not say '%s'", i, err.msg, rows[i].problem);
+                if ((r == 0) != (*problem == '\0') || !strstr(err.msg, problem) ||
+                    (r < 0 && !strstr(err.msg, "/d/file")))
+                        fail_msg("%s gave %d (%s)", rows.place, r, err.msg);
         }
 }
 
 TEST(kubeconfig_shapes) {
-        static const struct {
-                const char *text, *problem;
-        } rows[] = {
-                {"", ""},
-                {"[]", "line 1: the document: expected a map, got a list"},
-                {"x", "line 1: the document: expected a map, got x"},
-                {"{}", "current-context: expected a context, got nothing"},
-                {"current_context: c", "current-context: expected a context, got nothing"},
-                {"current-context: ''", "no context named ''"},
-                {"current-context: c", "no context named 'c'"},
-                {"{current-context: c, contexts: {}}", "contexts: expected a list, got a map"},
-                {"{current-context: c, contexts: null}", "no context named 'c'"},
-                {"{current-context: c, contexts: [1]}", "contexts[0]: expected a map, got 1"},
-                {"{current-context: c, contexts: [{}, {name: c}]}",
-                 "contexts[1].context: expected a map, got nothing"},
-                {"{current-context: c, contexts: [{name: c, context: {}}]}",
-                 "contexts[0].context.cluster: expected a cluster, got nothing"},
-                {"{current-context: c, contexts: [{name: c, context: 7}]}",
-                 "expected a map, got 7"},
-                {"{current-context: c, contexts: [{name: c, context: {cluster: k}}]}",
-                 "no cluster named 'k'"},
-                {"{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
-                 "clusters: [{name: k, cluster: {}}]}",
-                 "no user named 'u'"},
-                {"{current-context: c, contexts: [{name: c, context: {cluster: k}}], "
-                 "clusters: [{name: k, cluster: [server]}]}",
-                 "clusters[0].cluster: expected a map, got a list"},
-                {"base: {a: 1}\nb: {<<: 2}\n", "merge keys (<<) are not supported"},
-                {"a: 1\n---\na: 2\n", "expected one document, got a second"},
-                {"a: !!str 1\n", "tags (tag:yaml.org,2002:str) are not supported"},
-                {"\xff\xfe"
-                 "a",
-                 "not UTF-8 text"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (struct rows rows = rows_open("kubeconfigs.tsv"); rows_next(&rows);) {
+                const char *text = rows_unescape(rows.cells[0]);
                 _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
                 struct error err = ERROR_NULL;
-                int r = kubeconfig_parse(rows[i].text, strlen(rows[i].text), "f", &config, &err);
-                if (r >= 0 || !strstr(err.msg, rows[i].problem))
-                        fail_msg("row %zu gave %d (%s)", i, r, err.msg);
+                int r = kubeconfig_parse(text, strlen(text), "f", &config, &err);
+                if (r >= 0 || !strstr(err.msg, rows.cells[1]))
+                        fail_msg("%s gave %d (%s)", rows.place, r, err.msg);
         }
 }
 

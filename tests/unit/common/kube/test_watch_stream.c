@@ -9,6 +9,7 @@
 #include "codec/json.h"
 #include "kube/list_page.h"
 #include "kube/watch_stream.h"
+#include "tests/unit/fixture/rows.h"
 
 /* Events as text: "ADDED a 5;" */
 static bool note_event(void *userdata, const struct watch_event *event) {
@@ -45,65 +46,21 @@ static int decode(const char *text, size_t len, size_t piece_len, size_t max_lin
 #define EVENT(type, name, version) "{\"type\":\"" type "\",\"object\":" OBJECT(name, version) "}\n"
 
 TEST(events) {
-        static const struct {
-                const char *text;
-                int code;
-                const char *log;
-        } rows[] = {
-                {"", 0, ""},
-                {"\n\r\n \t \n", 0, ""},
-                {EVENT("ADDED", "a", "1") EVENT("MODIFIED", "a", "2") EVENT("DELETED", "a", "3"), 0,
-                 "ADDED a 1;MODIFIED a 2;DELETED a 3;"},
-                /* a bookmark has no name */
-                {"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\","
-                 "\"creationTimestamp\":null}}}\n",
-                 0, "BOOKMARK - 9;"},
-                /* a cut line is no event, and no fault */
-                {EVENT("ADDED", "a", "1") "{\"type\":\"ADDED\",\"object\":{", 0, "ADDED a 1;"},
-                {"{\"type\":\"ADDED\",\"object\":" OBJECT("a", "1") "}\r\n", 0, "ADDED a 1;"},
-                {"{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n" EVENT("ADDED", "a", "1"),
-                 -ECANCELED, "ERROR - -;"},
-                /* members in any order, others next to them; the last one counts */
-                {"{\"object\":{\"spec\":{\"metadata\":1},\"metadata\":{\"resourceVersion\":\"7\","
-                 "\"name\":\"a\"}},\"x\":[{}],\"type\":\"GROWN\",\"type\":\"DELETED\"}\n",
-                 0, "DELETED a 7;"},
-                {"{\"type\":\"ADDED\",\"object\":" OBJECT("a", "1") ",\"object\":" OBJECT(
-                         "b", "2") "}\n",
-                 0, "ADDED b 2;"},
-                {"{\"type\":\"ADDED\",\"object\":" OBJECT("a", "1") ",\"object\":null}\n", -EBADMSG,
-                 ""},
-                {EVENT("ADDED", "a", "\\u0031"), -EBADMSG, ""}, /* would need decoding */
-                {"<html>\n", -EBADMSG, ""},
-                {"null\n", -EBADMSG, ""},
-                {"{}\n", -EBADMSG, ""},
-                {EVENT("ADDED", "a", "1") "x\n" EVENT("ADDED", "b", "2"), -EBADMSG, "ADDED a 1;"},
-                {"{\"type\":\"ADDED\"}\n", -EBADMSG, ""},
-                {"{\"type\":\"ADDED\",\"object\":[]}\n", -EBADMSG, ""},
-                {"{\"type\":\"ADDED\",\"object\":{\"metadata\":1}}\n", -EBADMSG, ""},
-                /* what is no value, wherever it is */
-                {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"resourceVersion\":x}}}\n",
-                 -EBADMSG, ""},
-                {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"a\":x}}}\n", -EBADMSG, ""},
-                {"{\"type\":\"ADDED\",\"object\":{\"a\":x}}\n", -EBADMSG, ""},
-                {"{\"type\":01}\n", -EBADMSG, ""},
-                {"{\"type\":7,\"object\":" OBJECT("a", "1") "}\n", -EBADMSG, ""},
-                {EVENT("GROWN", "a", "1"), -EBADMSG, ""},
-                {EVENT("ADDED", "a", ""), -EBADMSG, ""}, /* nowhere to go on from */
-                {EVENT("ADDED", "a", "1") "{} {}\n", -EBADMSG, "ADDED a 1;"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                size_t len = strlen(rows[i].text);
+        for (struct rows rows = rows_open("watch-events.tsv"); rows_next(&rows);) {
+                size_t len = rows_bytes(rows.cells[2]);
+                int code = strcmp(rows.cells[0], "read") == 0    ? 0
+                           : strcmp(rows.cells[0], "ended") == 0 ? -ECANCELED
+                                                                 : -EBADMSG;
                 for (size_t piece_len = 1; piece_len <= len + 1; piece_len++) {
                         struct buf log = BUF_INIT(1 << 16);
                         struct error err = ERROR_NULL;
-                        int r = decode(rows[i].text, len, piece_len, WATCH_LINE_MAX_BYTES, &log,
+                        (void)buf_puts(&log, "");
+                        int r = decode(rows.cells[2], len, piece_len, WATCH_LINE_MAX_BYTES, &log,
                                        &err);
-                        if (r != rows[i].code ||
-                            strcmp(log.data ? log.data : "", rows[i].log) != 0 ||
+                        if (r != code || strcmp(log.data, rows.cells[1]) != 0 ||
                             (r < 0) != (err.msg[0] != '\0'))
-                                fail_msg("row %zu in pieces of %zu gave %d '%s' (%s)", i, piece_len,
-                                         r, log.data, err.msg);
+                                fail_msg("%s in pieces of %zu gave %d '%s' (%s)", rows.place,
+                                         piece_len, r, log.data, err.msg);
                         buf_done(&log);
                 }
         }
@@ -158,79 +115,28 @@ static void note_item(void *userdata, const char *text, size_t len) {
 #define VERSION "\"resourceVersion\":\"7\""
 
 TEST(list_page) {
-        static const struct {
-                const char *text;
-                int code;
-                const char *names;
-                const char *next;
-        } rows[] = {
-                {LIST("[]", VERSION), 0, "", NULL},
-                {LIST("null", VERSION), 0, "", NULL}, /* Go's nil slice */
-                {LIST("[" OBJECT("a", "1") "," OBJECT("b", "2") "]", VERSION), 0, "a;b;", NULL},
-                {LIST(" [ " OBJECT("a", "1") " , {} ] ", VERSION ",\"continue\":\"c\""), 0, "a;-;",
-                 "c"},
-                {LIST("[]", VERSION ",\"continue\":\"\""), 0, "", NULL},
-                {"{\"items\":[{\"metadata\":{\"name\":\"]}\\\"\"}}],\"kind\":\"XList\","
-                 "\"metadata\":{" VERSION "}}",
-                 0, "]}\";", NULL},
-                /* inner items are no items */
-                {"{\"kind\":\"XList\",\"metadata\":{" VERSION ",\"items\":[1]},\"items\":[{}]}", 0,
-                 "-;", NULL},
-                {"", -EBADMSG, "", NULL},
-                {"[]", -EBADMSG, "", NULL},
-                {"{}", -EBADMSG, "", NULL},
-                {LIST("[]", ""), -EBADMSG, "", NULL}, /* no version */
-                {LIST("[]", "\"resourceVersion\":7"), -EBADMSG, "", NULL},
-                {LIST("[]", "\"resourceVersion\":\"\""), -EBADMSG, "", NULL},
-                {LIST("[]", VERSION ",\"n\":1e999"), 0, "",
-                 NULL}, /* what is not read is any JSON */
-                {LIST("[]", "\"resourceVersion\":\"\\u0037\",\"continue\":\"\\u0063\\u003d\""), 0,
-                 "", "c="},
-                {LIST("[]", VERSION ",\"continue\":\"\\u0000\""), -EBADMSG, "", NULL},
-                {LIST("{}", VERSION), -EBADMSG, "", NULL},
-                {LIST("[1]", VERSION), -EBADMSG, "", NULL},
-                /* what stands before a fault has been handed on */
-                {LIST("[{}", VERSION), -EBADMSG, "-;", NULL},
-                {LIST("[{},]", VERSION), -EBADMSG, "-;", NULL},
-                {LIST("[{} {}]", VERSION), -EBADMSG, "-;", NULL},
-                {LIST("[{]}", VERSION), -EBADMSG, "", NULL},
-                {LIST("[}", VERSION), -EBADMSG, "", NULL},
-                {LIST("[{}]", VERSION) "x", -EBADMSG, "-;", NULL},
-                {"{\"items\":[{}],\"kind\":\"Status\",\"metadata\":{" VERSION "}}", -EBADMSG, "-;",
-                 NULL},
-                {LIST("[{\"a\":01}]", VERSION), -EBADMSG, "", NULL},
-                {LIST("[{\"a\":\"\xff\"}]", VERSION), -EBADMSG, "", NULL},
-                {LIST("[]", VERSION ",,"), -EBADMSG, "", NULL},
-                {LIST("[]", "\"resourceVersion\" \"7\""), -EBADMSG, "", NULL},
-                {"{\"kind\":\"XList\",\"metadata\":{" VERSION "},\"it\\u0065ms\":[{}]}", 0, "-;",
-                 NULL},
-                /* none of these is an empty list */
-                {"{\"kind\":\"NodeList\",\"metadata\":{" VERSION "}}", -EBADMSG, "", NULL},
-                {"{\"kind\":\"Status\",\"metadata\":{" VERSION "},\"items\":[]}", -EBADMSG, "",
-                 NULL},
-                {"{\"kind\":\"XList\",\"metadata\":{" VERSION "},\"items\":[],\"items\":[]}",
-                 -EBADMSG, "", NULL},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (struct rows rows = rows_open("list-pages.tsv"); rows_next(&rows);) {
                 struct buf log = BUF_INIT(1 << 10);
                 struct error err = ERROR_NULL;
                 struct list_page page = {.resource_version = NULL, .count = 42};
-                size_t len = strlen(rows[i].text);
-                char *text = malloc(len ? len : 1); /* exactly, for the sanitizer's sake */
-                memcpy(text, rows[i].text, len);
+                size_t len = rows_bytes(rows.cells[3]);
+                bool is_read = strcmp(rows.cells[0], "read") == 0;
+                char *text = xmalloc(len); /* exactly, for the sanitizer's sake */
+                if (len > 0)
+                        memcpy(text, rows.cells[3], len);
+                (void)buf_puts(&log, "");
                 int r = list_page_parse(text, len, NULL, note_item, &log, &page, &err);
                 free(text);
-                if (r != rows[i].code || strcmp(log.data ? log.data : "", rows[i].names) != 0)
-                        fail_msg("row %zu gave %d '%s' (%s)", i, r, log.data, err.msg);
-                if (r < 0) {
-                        assert_int_equal(page.count, 42);
-                        assert_string_not_equal(err.msg, "");
-                } else {
+                if (r != (is_read ? 0 : -EBADMSG) || strcmp(log.data, rows.cells[1]) != 0)
+                        fail_msg("%s gave %d '%s' (%s)", rows.place, r, log.data, err.msg);
+                if (is_read) {
                         assert_string_equal(page.resource_version, "7");
                         assert_string_equal(page.continue_token ? page.continue_token : "",
-                                            rows[i].next ? rows[i].next : "");
+                                            rows.cells[2]);
                         list_page_done(&page);
+                } else {
+                        assert_int_equal(page.count, 42);
+                        assert_string_not_equal(err.msg, "");
                 }
                 buf_done(&log);
         }

@@ -6,87 +6,30 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "extender/bind/bind_request.h"
+#include "tests/unit/fixture/rows.h"
 
 #define UID "6f0c4d52-1111-4222-8333-0123456789ab"
-#define ARGS(namespace, name, uid, node)                                                           \
-        "{\"PodName\":\"" name "\",\"PodNamespace\":\"" namespace "\",\"PodUID\":\"" uid           \
-                                                                  "\",\"Node\":\"" node "\"}"
-
-TEST(read) {
-        static const char *const rows[] = {
-                ARGS("default", "web-0", UID, "node-a.example.com"),
-                "{\"podname\":\"web-0\",\"PODNAMESPACE\":\"default\",\"podUID\":\"" UID
-                "\",\"node\":\"node-a.example.com\"}",
-                /* The last one counts, unknown members do not matter. */
-                "{\"node\":\"x\",\"Node\":\"node-a.example.com\",\"x\":[{}],\"PodName\":\"web-0\","
-                "\"PodNamespace\":\"default\",\"PodUID\":\"" UID "\"}",
-                "{\"PodName\":\"web\\u002d0\",\"PodNamespace\":\"default\",\"PodUID\":\"" UID
-                "\",\"Node\":\"node-a.example.com\"}",
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct bind_request request;
-                struct error err = ERROR_NULL;
-                if (bind_request_parse(&request, rows[i], strlen(rows[i]), &err) < 0)
-                        fail_msg("%s: %s", rows[i], err.msg);
-                assert_string_equal(request.pod_namespace, "default");
-                assert_string_equal(request.pod_name, "web-0");
-                assert_string_equal(request.pod_uid, UID);
-                assert_string_equal(request.node, "node-a.example.com");
-        }
+static void check_read(const struct bind_request *request) {
+        assert_string_equal(request->pod_namespace, "default");
+        assert_string_equal(request->pod_name, "web-0");
+        assert_string_equal(request->pod_uid, UID);
+        assert_string_equal(request->node, "node-a.example.com");
 }
 
-TEST(refused) {
-        static const struct {
-                const char *args;
-                int code;
-                const char *why;
-        } rows[] = {
-                {"", -EBADMSG, "byte 0 of 0: expected the JSON of an ExtenderBindingArgs object"},
-                {"{", -EBADMSG, "byte 1 of 1"},
-                {"\xff\xff", -EBADMSG, "byte 0 of 2"},
-                {"null", -EBADMSG, "expected the JSON of an ExtenderBindingArgs object"},
-                {"[]", -EBADMSG, "expected the JSON of an ExtenderBindingArgs object"},
-                {"{} {}", -EBADMSG, "byte 3 of 5"},
-                {"{\"PodNamespace\":7}", -EINVAL, "PodNamespace '' is not a valid namespace"},
-                {"{}", -EINVAL, "PodNamespace '' is not a valid namespace"},
-                {"{\"PodNamespace\":null}", -EINVAL, "PodNamespace '' is not a valid namespace"},
-                {ARGS("a.b", "p", "u", "n"), -EINVAL,
-                 "PodNamespace 'a.b' is not a valid namespace"},
-                {ARGS("default/pods/x", "p", "u", "n"), -EINVAL, "is not a valid namespace"},
-                {ARGS("..", "p", "u", "n"), -EINVAL, "PodNamespace '..' is not a valid namespace"},
-                {ARGS("d", "", "u", "n"), -EINVAL, "PodName '' is not a valid pod name"},
-                {ARGS("d", "..", "u", "n"), -EINVAL, "PodName '..' is not a valid pod name"},
-                {ARGS("d", "../secrets/x", "u", "n"), -EINVAL, "is not a valid pod name"},
-                {ARGS("d", "p?dryRun=All", "u", "n"), -EINVAL, "is not a valid pod name"},
-                {ARGS("d", "p%2f..", "u", "n"), -EINVAL, "is not a valid pod name"},
-                {ARGS("d", "p\\u0000x", "u", "n"), -EINVAL, "is not a valid pod name"},
-                {ARGS("d", "p\\r\\nX: y", "u", "n"), -EINVAL, "is not a valid pod name"},
-                {ARGS("d", "p\\n", "u", "n"), -EINVAL, "PodName 'p?' is not a valid pod name"},
-                {ARGS("d", "P", "u", "n"), -EINVAL, "PodName 'P' is not a valid pod name"},
-                {ARGS("d", "p~q", "u", "n"), -EINVAL, "PodName 'p~q' is not a valid pod name"},
-                {ARGS("d", "-p", "u", "n"), -EINVAL, "is not a valid pod name"},
-                {ARGS("d", "p-", "u", "n"), -EINVAL, "is not a valid pod name"},
-                {ARGS("d", "p.", "u", "n"), -EINVAL, "is not a valid pod name"},
-                {ARGS("d", ".p", "u", "n"), -EINVAL, "is not a valid pod name"},
-                {ARGS("d", "p..q", "u", "n"), -EINVAL, "is not a valid pod name"},
-                {ARGS("d", "\u00e9", "u", "n"), -EINVAL, "is not a valid pod name"},
-                {ARGS("d", "p", "", "n"), -EINVAL, "PodUID '' is not a valid UID"},
-                {ARGS("d", "p", "a b", "n"), -EINVAL, "PodUID 'a b' is not a valid UID"},
-                {ARGS("d", "p", "\\\"", "n"), -EINVAL, "is not a valid UID"},
-                {ARGS("d", "p", "u", ""), -EINVAL, "Node '' is not a valid node name"},
-                {ARGS("d", "p", "u", "n/../m"), -EINVAL, "is not a valid node name"},
-                {"{\"PodName\":\"p\",\"PodNamespace\":\"d\",\"PodUID\":\"u\"}", -EINVAL,
-                 "Node '' is not a valid node name"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+TEST(requests) {
+        for (struct rows rows = rows_open("bind-requests.tsv"); rows_next(&rows);) {
+                bool is_read = strcmp(rows.cells[0], "read") == 0;
+                int code = strcmp(rows.cells[0], "malformed") == 0 ? -EBADMSG : -EINVAL;
                 struct bind_request request = {.node = "untouched"};
                 struct error err = ERROR_NULL;
-                int r = bind_request_parse(&request, rows[i].args, strlen(rows[i].args), &err);
-                if (r != rows[i].code || !strstr(err.msg, rows[i].why))
-                        fail_msg("%s gave %d, %s", rows[i].args, r, err.msg);
-                assert_string_equal(request.node, "untouched");
+                size_t len = rows_bytes(rows.cells[1]);
+                int r = bind_request_parse(&request, rows.cells[1], len, &err);
+                if (r != (is_read ? 0 : code) || !strstr(err.msg, rows.cells[2]))
+                        fail_msg("%s gave %d, %s", rows.place, r, err.msg);
+                if (is_read)
+                        check_read(&request);
+                else
+                        assert_string_equal(request.node, "untouched");
         }
 }
 

@@ -15,6 +15,7 @@
 #include "extender/estimate_page/estimate_json.h"
 #include "extender/estimate_page/estimate_page.h"
 #include "policy/judge/judge_score.h"
+#include "tests/unit/fixture/rows.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 #define POLICY(metric)                                                                             \
@@ -361,86 +362,26 @@ TEST(workloads) {
 
 /* ---- Pages of strangers. */
 
-#define OF_NODE(cpu, mem) "{\"node\": \"n\", \"cpu\": " cpu ", \"mem\": " mem "}"
-#define MEM                                                                                        \
-        "{\"metric\": \"mem_usage_avg_5m\", \"reading\": null, \"windowSeconds\": null, "          \
-        "\"baseLoad\": 0, \"noiseLoad\": 0, \"podsLoad\": 1e9, \"podsErrorLoad\": 0, "             \
-        "\"reservedLoad\": 0}"
-#define OF_CPU(metric, reading, base)                                                              \
-        "{\"metric\": " metric ", \"reading\": " reading ", \"windowSeconds\": 300, "              \
-        "\"baseLoad\": " base                                                                      \
-        ", \"noiseLoad\": 0.1, \"podsLoad\": 2, \"podsErrorLoad\": 1, \"reservedLoad\": 1}"
-#define FACTORS "{\"usageToRequest\": 1, \"base\": 0.1}"
-#define PAGE(cluster, nodes, workloads)                                                            \
-        "{\"scoring\": \"estimate\", \"cluster\": " cluster ", \"nodes\": " nodes                  \
-        ", \"workloads\": " workloads "}"
-#define CLUSTER "{\"cpu\": " FACTORS ", \"mem\": " FACTORS "}"
-#define WITH_NODE(node) PAGE(CLUSTER, "[{\"node\": \"x\"}, " node "]", "[]")
-#define WITH_WORKLOAD(workload) PAGE(CLUSTER, "[]", "[" workload "]")
-
 TEST(odd_pages) {
-        static const struct {
-                const char *page, *problem; /* NULL: none */
-                int result;
-        } rows[] = {
-                {WITH_NODE(OF_NODE(OF_CPU("\"" CPU "\"", "0.5", "4"), MEM)), NULL, 0},
-                {PAGE(CLUSTER, "[]", "[]"), NULL, 0},
-                {"{}", "scoring: expected a string", -EINVAL},
-                {"{\"scoring\": \"spread\"}", "the policy of the extender has scoring: spread",
-                 -ENODATA},
-                {"{\"scoring\": \"estimate\"}", "workloads: expected a list", -EINVAL},
-                {PAGE("{}", "[]", "[]"), "cluster.cpu.usageToRequest: expected a number from 0",
-                 -EINVAL},
-                {PAGE("{\"cpu\": " FACTORS ", \"mem\": {\"usageToRequest\": 21}}", "[]", "[]"),
-                 "cluster.mem.usageToRequest: expected a number from 0 to 20", -EINVAL},
-                {PAGE(CLUSTER, "{}", "[]"), "nodes: expected a list", -EINVAL},
-                {PAGE(CLUSTER, "[7]", "[]"), "nodes[0].node: expected a string", -EINVAL},
-                {PAGE(CLUSTER, "[{\"node\": \"n\"}]", "[]"),
-                 "nodes[0].cpu.baseLoad: expected a number from 0 to 1e+18", -EINVAL},
-                {WITH_NODE(OF_NODE(OF_CPU("\"" CPU "\"", "0.5", "-1"), MEM)),
-                 "nodes[1].cpu.baseLoad: expected", -EINVAL},
-                {WITH_NODE(OF_NODE(OF_CPU("\"" CPU "\"", "0.5", "1e300"), MEM)),
-                 "nodes[1].cpu.baseLoad: expected", -EINVAL},
-                {WITH_NODE(OF_NODE(OF_CPU("\"" CPU "\"", "0.5", "\"4\""), MEM)),
-                 "nodes[1].cpu.baseLoad: expected", -EINVAL},
-                {WITH_NODE(OF_NODE(OF_CPU("\"" CPU "\"", "1e10", "4"), MEM)),
-                 "nodes[1].cpu.reading: expected", -EINVAL},
-                {WITH_NODE(OF_NODE(OF_CPU("\"" CPU "\"", "0.5", "4"), "[]")),
-                 "nodes[1].mem.baseLoad: expected", -EINVAL},
-                {WITH_NODE(OF_NODE(OF_CPU("\"cpu_usage_avg_1h\"", "0.5", "4"), MEM)),
-                 "the extender estimates cpu by cpu_usage_avg_1h, this policy by " CPU, -ENODATA},
-                {WITH_NODE(OF_NODE(OF_CPU("null", "0.5", "4"), MEM)),
-                 "the extender estimates cpu by nothing, this policy by " CPU, -ENODATA},
-                {WITH_NODE("{\"node\": \"n\", \"cpu\": {\"baseLoad\": 0, \"noiseLoad\": 0, "
-                           "\"podsLoad\": 0, \"podsErrorLoad\": 0, \"reservedLoad\": 0}}"),
-                 "nodes[1].cpu.windowSeconds: expected", -EINVAL},
-                {WITH_WORKLOAD("7"), "workloads[0].workload: expected a string", -EINVAL},
-                {WITH_WORKLOAD("{\"workload\": \"w\", \"pods\": 1e12}"),
-                 "workloads[0].pods: expected", -EINVAL},
-                {WITH_WORKLOAD("{\"workload\": \"w\", \"pods\": 1, \"requestCores\": 1, "
-                               "\"learnedCores\": 1, \"confidence\": 1.5}"),
-                 "workloads[0].confidence: expected a number from 0 to 1", -EINVAL},
-                {WITH_WORKLOAD("{\"workload\": \"\", \"pods\": 1, \"requestCores\": 0, "
-                               "\"learnedCores\": 0, \"confidence\": 1}"),
-                 NULL, 0},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (struct rows rows = rows_open("estimate-pages.tsv"); rows_next(&rows);) {
+                bool is_read = strcmp(rows.cells[0], "read") == 0;
+                int code = strcmp(rows.cells[0], "malformed") == 0 ? -EINVAL : -ENODATA;
                 _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
                 json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "8", "memory", "4G");
-                json_auto_t *page = json_loads(rows[i].page, 0, NULL);
+                json_auto_t *page = json_loads(rows.cells[2], 0, NULL);
                 struct judge judged = JUDGE_NULL;
                 struct error err = ERROR_NULL;
                 assert_non_null(page);
                 node_table_put(table, &(struct node_update){.name = "n", .capacity = capacity},
                                NOW);
                 int r = estimate_import_page(table, page, &err);
-                if (r != rows[i].result || (rows[i].problem && !strstr(err.msg, rows[i].problem)))
-                        fail_msg("row %zu: %d: %s", i, r, err.msg);
+                if (r != (is_read ? 0 : code) || !strstr(err.msg, rows.cells[1]))
+                        fail_msg("%s: %d: %s", rows.place, r, err.msg);
                 judge(table, "w", &judged);
                 assert_true(isfinite(judged.scored.headrooms[0]));
-                if (i == 0) /* 4 of base, 2 of pods and 1 reserved; twice the pod's half a core;
-                               and a margin for an error of 1 */
+                if (strstr(rows.cells[2], "\"n\"") && is_read)
+                        /* 4 of base, 2 of pods and 1 reserved; twice the pod's half a core; and a
+                         * margin for an error of 1 */
                         assert_true(fabs(judged.scored.headrooms[0] - 100 * (1 - 8.674 / 8)) <
                                     1e-9);
                 judge_done(&judged);
