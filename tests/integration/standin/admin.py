@@ -23,7 +23,6 @@ silently test nothing.
     POST   /standin/watches/finish   {resource?}: end them cleanly, as after timeoutSeconds
     POST   /standin/compact          {watches: keep | cut (default) | expire}: old revisions get 410,
                                      as when etcd is compacted and the API server starts afresh
-    POST   /standin/protobuf         {on: bool}: whether it has protobuf; open watches stay as they are
     POST   /standin/certificate      {directory}: serve the one there (certs.py) from now on
     POST   /standin/close            {}: close every idle API connection
 
@@ -291,10 +290,6 @@ class Admin(AdminEndpoints):
         for watcher in watchers:
             watcher.expire() if mode == "expire" else watcher.stream.cut()
         return {"revision": str(self.store.revision), "watches": len(watchers)}
-
-    def post_protobuf(self, body):
-        _only(body, "on")
-        self.store.has_protobuf = bool(body["on"])
 
     def post_auth(self, body):
         _only(body, "tokens", "reset")

@@ -334,7 +334,6 @@ class Store:
         self.revision = FIRST_REVISION
         self.collections = {}
         self.frozen = False
-        self.has_protobuf = True
         self.snapshots = {}
 
     def next_revision(self):
