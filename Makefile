@@ -8,7 +8,7 @@ help:
 	@echo 'make demo     look at it: a real exporter, a stand-in API server, both programs (DEMO=once ends by itself,'
 	@echo '              DEMO=crane is by policy/crane.yaml; DEMO="once crane" is both)'
 	@echo 'make test     unit and integration tests'
-	@echo 'make quick    what your change is about: the unit tests that it relinks, one integration file, the pages'
+	@echo 'make quick    what your change is about: the unit tests that it relinks, changed integration files, the pages'
 	@echo 'make e2e      both programs with real Kubernetes; its first run builds that, for minutes'
 	@echo 'make ci       what CI runs: make check, make test and make e2e, counted together'
 	@echo 'make nightly  make ci in full size, with the long runs, the fuzzers, other processors, a bare Debian, mutants, coverage: hours; PART=2: one of 9 parts'

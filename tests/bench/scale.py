@@ -39,7 +39,6 @@ FILL_S = 100  # in which --patch-qps writes every node once
 SETTLE_S = 45
 LOOK_S = 60
 NAMES = (500, 10000)
-TARGETS_KIB = {"controller": 6, "extender": 1}  # for each node more than at the smallest size
 
 
 def quantile(buckets, share):
@@ -256,10 +255,6 @@ def main():
         print(json.dumps(rows[-1]), flush=True)
         out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     print(table(rows))
-    for row in rows[1:]:
-        for name, target in TARGETS_KIB.items():
-            kib = kib_a_node(name, row, rows[0])
-            print(f"{row['nodes']:,} nodes: {name}: {kib:.1f} KiB a node, target {target}")
     if not options.nodes:
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         about = f"Machine: {machine()}; at most {files:,} open files."

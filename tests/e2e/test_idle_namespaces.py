@@ -5,7 +5,6 @@ import re
 
 import pytest
 import yaml
-from cluster.api import ApiError
 from cluster.pages import follow
 from cluster.workloads import Namespace, per_node
 from harness import wait_until
@@ -136,23 +135,8 @@ def test_pods_that_are_left_as_they_are(namespace, labelled):
         assert found["spec"].get("resources") == before["spec"].get("resources"), what
 
 
-def refusal(namespace, pod):
-    """What the API server says against it; empty if it takes it."""
-    try:
-        try_to_create(namespace, pod)
-    except ApiError as error:
-        return str(error)
-    return ""
-
-
-def test_what_is_invalid_is_refused(namespace, labelled):
-    for space in (namespace, labelled):
-        assert "quantities must match" in refusal(space, pod_of(requests(cpu="much")))
-        assert "must be greater than or equal to 0" in refusal(space, pod_of(requests(cpu="-1")))
-
-
-def limit_range(of="Container", **limits):
-    return {"metadata": {"name": "cpu"}, "spec": {"limits": [{"type": of, **limits}]}}
+def limit_range(**limits):
+    return {"metadata": {"name": "cpu"}, "spec": {"limits": [{"type": "Container", **limits}]}}
 
 
 # A LimitRange's amounts of CPU; what each of two containers requests that say "2" and nothing.
@@ -186,45 +170,6 @@ def test_defaults_of_a_limit_range_do_no_harm(plane, namespace, labelled, figure
             plane.api.delete(f"{space.root}/limitranges/cpu")
             wait_until(lambda s=space: not is_in_force(s), what="the LimitRange to be gone")
     figure(f"{len(DEFAULTS)} LimitRanges with defaults of CPU: no container requests CPU")
-
-
-BOUNDS = (
-    ({"min": {"cpu": "100m"}}, "minimum cpu usage per Container is 100m"),
-    ({"max": {"cpu": "4"}}, "maximum cpu usage per Container is 4"),
-    ({"maxLimitRequestRatio": {"cpu": "2"}}, "cpu max limit to request ratio per Container is 2"),
-    ({"of": "Pod", "min": {"cpu": "100m"}}, "minimum cpu usage per Pod is 100m"),
-    ({"of": "Pod", "max": {"cpu": "4"}}, "maximum cpu usage per Pod is 4"),
-)
-
-
-def test_bounds_of_a_limit_range_refuse_pods(plane, labelled):
-    """Which is what docs/idle.md warns of: they demand CPU."""
-    for limits, said in BOUNDS:
-        plane.api.create(f"{labelled.root}/limitranges", limit_range(**limits))
-
-        def refused(pod):
-            return said in refusal(labelled, pod)
-
-        wait_until(lambda: refused(pod_of(requests(cpu="2"))), what=f"a refusal: {said}")
-        assert refused(pod_of(idle("700")))
-        plane.api.delete(f"{labelled.root}/limitranges/cpu")
-        wait_until(lambda: not refusal(labelled, pod_of(idle("700"))), what="no LimitRange")
-
-
-def test_quotas(plane, labelled):
-    """One of CPU refuses what requests none; one of the resource counts it."""
-    for hard, said in (
-        ({"requests.cpu": "10"}, "must specify requests.cpu"),
-        ({f"requests.{IDLE}": "1500"}, f"requested: requests.{IDLE}=2k"),
-    ):
-        body = {"metadata": {"name": "cpu"}, "spec": {"hard": hard}}
-        plane.api.create(f"{labelled.root}/resourcequotas", body)
-
-        def is_refused():
-            return said in refusal(labelled, pod_of(requests(cpu="2")))
-
-        wait_until(is_refused, what="the quota to be in force")
-        plane.api.delete(f"{labelled.root}/resourcequotas/cpu")
 
 
 # -- the page --------------------------------------------------------------------------------------

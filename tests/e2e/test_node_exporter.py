@@ -2,27 +2,13 @@
 
 import shutil
 
-import pytest
 from harness import wait_until
-from machine_kit import check, measure_well
-from measured_machine import RESOURCES
 from policies import policy_object
 from tools import build
 
 PORT = 26910
 CPU, MEM = "cpu_usage_avg_30s", "mem_usage_avg_30s"
 APART = {CPU: 0.03, MEM: 0.01}
-
-
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory):
-    return measure_well(lambda: tmp_path_factory.mktemp("measured"), build.program("node_exporter"))
-
-
-@pytest.mark.alone
-@pytest.mark.parametrize("resource", RESOURCES)
-def test_agrees_with_the_kernel(measured, resource):
-    check(resource, measured[resource])
 
 
 def start_exporter(run, program, address):

@@ -164,208 +164,68 @@ def rule(terms):
     return {"match": {"priorityClass": "low"}, "limits": terms}
 
 
-NAMES = [
-    *("cpu_usage_avg_5m", "gpu_mem_usage_p95_1h", "mem_usage_avg_5m", "cpu_usage_max_avg_1h"),
-    *("gpu", "a.b-c", "load_usage_p99_1d"),
+# Right in one field and wrong in another.
+TEXTS = [
+    *("cpu_usage_avg_5m", "mem_usage_avg_5m", "cpu_usage_max_avg_1h", "gpu", "gpu_mem", "psi_io"),
+    *(
+        "",
+        "a",
+        "A",
+        "-a",
+        "a-1",
+        "a_b",
+        "a_usage_b",
+        "a b",
+        "a.b_c-d",
+        "a:b_c9",
+        "x/y",
+        "a/b/c",
+        "ä",
+        "kube-*",
+    ),
+    *(
+        "9a",
+        '~"\\!',
+        "a\nb",
+        "\x7f",
+        "nvidia.com/gpu.present",
+        *("v" * n for n in (33, 63, 64, 65, 128, 129)),
+    ),
+    *"3m 90s 1h30m 500ms 1.5h 1h0m0s .5s 1.s 0 0s 1500us +3m 3 1d -1s 9999999h m 1h-3m 0x1s 1e3s".split(),
+    *("3 m", "3m ", "00", "999us", "5µs", "-1us", "0.0ns", "0.1ns", "h", "0h", "2h", "0.5"),
+    *("absolute", "spread", "estimate", "relative", "reject", "last", "pass", "auto", "all"),
+    *("withoutPreferences", "gauge", "counter", "max", "mean", "sum", "min"),
 ]
-PEAK = "cpu_usage_max_avg_"
-ODD_NAMES = ["", "-a", "a_", "a b", "x/y", "ä", "a" * 63, "a" * 64]
-DURATIONS = "3m 90s 1h30m 500ms 1.5h 1h0m0s .5s 1.s 0 0s 1500us +3m".split()
-ODD_DURATIONS = ["", "3 m", "3m "]
-ODD_DURATIONS += "3 1d -1s 9999999h m 1h-3m 0x1s 1e3s 00 999us 5µs -1us 0.0ns 0.1ns".split()
-LIMITS = [0.65, 0, 1, 65, 100, 1e-9, 0.5, 1.0]
-ODD_LIMITS = [-0.1, 100.1, 650, -0.0, 1e300]
-WEIGHTS = [0.2, 1, 0, 3, 1e300, 0.5]
-ODD_WEIGHTS = [-1, -0.0, 1.7e308, 1.6e308]
-COUNTS = [1, 2, 5, 9223372036854775807]
-ODD_COUNTS = [0, -1, -9223372036854775808]
-RESOURCES = ["gpu", "gpu_mem", "a", "x1_2"]
-ODD_RESOURCES = ["cpu", "psi_io", "GPU", "1a", "a_", "a_usage_b", "_a", "a-b", "", "a" * 33]
-EXPORTERS = ["dcgm", "a", "a-1"]
-ODD_EXPORTERS = ["", "a_b", "-a", "a-", "http://x", "A", "a" * 33]
-SERIES = ["DCGM_FI_DEV_GPU_UTIL", "x", "a:b_c9", "s" * 128]
-ODD_SERIES = ["", "9a", "a{b}", "a b", "a-b", "s" * 129, "\u00e9"]
-LABELS = ["gpu", "modelName", "_x9", "L" * 64]
-ODD_LABELS = ["", "9a", "a-b", "a:b", "L" * 65, "\u00e9", "a b"]
-VALUES = ["", "0", "NVIDIA A100", '~"\\!', "v" * 128]
-ODD_VALUES = ["v" * 129, "\u00e9", "a\nb", "\x7f"]
-SELECTED = ["pool", "nvidia.com/gpu.present", "A_9"]
-ODD_SELECTED = ["", "a/", "/a", "a/b/c", "A/b", "_a", "a" * 64, "\u00e9"]
-CHOSEN = ["", "true", "a.b_c-d", "v" * 63]
-ODD_CHOSEN = ["v" * 64, "a b", "-a", "\u00e9"]
-CAPACITIES = [100, 0.5, 1e300, 1e-9, 1]
-ODD_CAPACITIES = [0, -1, -0.0, "100"]
+NUMBERS = [0, 1, 2, 5, 65, 100, 0.5, 0.65, 1.5, 1e-9, 1e300, -1, -0.1, -0.0, 1.1, 100.1, 650]
+NUMBERS += [1.6e308, 1.7e308, 100000, 100001, 1 << 31, (1 << 63) - 1, -(1 << 63)]
+OTHERS = [True, False, [], {}, [0.5, 0.6], [0.6, 0.5], [0.1, 0.2, 0.3, 0.4, 0.5], ["a"], ["A"]]
 
 
-class Sample:
-    """Random policies: mostly usual, with an odd part here and there."""
+def places(node):
+    """(map or list, key) of all that is in a policy."""
+    for key in node if isinstance(node, dict) else range(len(node)):
+        yield node, key
+        if isinstance(node[key], (dict, list)):
+            yield from places(node[key])
 
-    def __init__(self, seed):
-        self.random = random.Random(seed)
 
-    def pick(self, usual, odd, rarely=0.04):
-        return self.random.choice(odd if self.random.random() < rarely else usual)
-
-    def some_names(self, names):
-        found = self.random.sample(names, self.random.randint(0, len(names)))
-        if found and self.random.random() < 0.04:
-            found.append(found[0])
-        if self.random.random() < 0.04:
-            found.append(self.random.choice(NAMES + ODD_NAMES))
-        return found
-
-    def predicate(self, name):
-        spelling = self.pick(["maxLimitPecent"], ["maxLimitPercent"], 0.3)
-        entry = {"name": name, spelling: self.pick(LIMITS, ODD_LIMITS)}
-        if self.random.random() < 0.02:
-            entry = {"name": name}
-        if self.random.random() < 0.02:
-            entry.update(maxLimitPecent=0.5, maxLimitPercent=0.5)
-        if self.random.random() < 0.1:
-            entry["overLimit"] = self.pick(["reject", "last"], ["ignore", ""])
-        return entry
-
-    def resource(self, name):
-        entry = {
-            "name": name,
-            "series": self.pick(SERIES, ODD_SERIES),
-            "kind": self.pick(["gauge", "counter"], ["histogram", ""]),
-        }
-        if self.random.random() < 0.5:
-            entry["exporter"] = self.pick(EXPORTERS, ODD_EXPORTERS)
-        if self.random.random() < 0.5:
-            labels = self.random.sample(LABELS, self.random.randint(0, len(LABELS)))
-            if self.random.random() < 0.06:
-                labels.append(self.random.choice(ODD_LABELS))
-            entry["match"] = {label: self.pick(VALUES, ODD_VALUES) for label in labels}
-        if self.random.random() < 0.01:
-            count = self.random.randint(8, 9)
-            entry["match"] = {f"l{i}": "" for i in range(count)}
-        if self.random.random() < 0.5:
-            entry["reduce"] = self.pick(["max", "mean", "sum", "min"], ["avg", ""])
-        by_series = self.random.random() < 0.3
-        if by_series:
-            entry["capacitySeries"] = self.pick(SERIES, ODD_SERIES)
-        if by_series == (self.random.random() < 0.03):
-            entry["capacity"] = self.pick(CAPACITIES, ODD_CAPACITIES)
-        if self.random.random() < 0.02:
-            del entry[self.random.choice(sorted(entry))]
-        return entry
-
-    def resources(self):
-        names = self.random.sample(RESOURCES, self.random.randint(0, len(RESOURCES)))
-        if names and self.random.random() < 0.04:
-            names.append(names[0])
-        if self.random.random() < 0.1:
-            names.append(self.random.choice(ODD_RESOURCES))
-        if self.random.random() < 0.02:
-            names = [f"m{i}" for i in range(self.random.randint(16, 17))]
-        return [self.resource(name) for name in names]
-
-    def priority(self, name):
-        return (
-            {"name": name, "weight": self.pick(WEIGHTS, ODD_WEIGHTS)}
-            | self.pick([{}, {"scale": "relative"}, {"scale": "absolute"}],
-                        [{"scale": "spread"}], 0.01)
-            | self.pick([{}, {}, {"target": 0.5}],
-                        [{"target": 0}, {"target": 1}, {"target": "0.5"}, {"target": -0.5}], 0.01)
-        )  # fmt: skip
-
-    def pool(self, names):
-        labels = self.random.sample(SELECTED, self.random.randint(1, len(SELECTED)))
-        if self.random.random() < 0.06:
-            labels = self.random.choice([[], [*labels, self.random.choice(ODD_SELECTED)]])
-        entry = {"nodeSelector": {label: self.pick(CHOSEN, ODD_CHOSEN) for label in labels}}
-        if self.random.random() < 0.6:
-            entry["predicate"] = [self.predicate(name) for name in self.some_names(names)]
-        if self.random.random() < 0.6:
-            entry["priority"] = [self.priority(name) for name in self.some_names(names)]
-        return entry if self.random.random() > 0.02 else entry | {"nodeSelector": None}
-
-    def rule(self, names):
-        match = {}
-        if self.random.random() < 0.5:
-            match["namespaces"] = self.pick([["a"], ["kube-*", "b-1"]], [[], ["A"], [""], ["a/b"]])
-        if self.random.random() < 0.4:
-            labels = self.random.sample(SELECTED, self.random.randint(1, len(SELECTED)))
-            match["labels"] = {label: self.pick(CHOSEN, ODD_CHOSEN) for label in labels}
-        if self.random.random() < 0.4:
-            match["priorityClass"] = self.pick(["batch", "a.b-c"], ["", "A", "a_b"])
-        if self.random.random() < 0.4:
-            match["priorityBelow"] = self.pick([0, -5, 1000], [1.5, "1", 1 << 31])
-        if not match and self.random.random() < 0.8:
-            match["priorityBelow"] = 0
-        entry = {"match": match}
-        if self.random.random() < 0.5:
-            entry["exempt"] = self.pick([True], [False, "true"])
-        if ("exempt" in entry) == (self.random.random() < 0.05):
-            entry["limits"] = [self.predicate(name) for name in self.some_names(names)]
-        return entry
-
-    def extender(self):
-        entry = {}
-        if self.random.random() < 0.7:
-            entry["scoring"] = self.pick(["absolute", "spread", "estimate"], ["other", ""])
-        if self.random.random() < 0.4:
-            entry["whenAllOver"] = self.pick(["reject", "pass"], ["other", ""])
-        if self.random.random() < 0.4:
-            entry["shortlist"] = self.pick(["auto", 0, 64, 100000], ["", "0", -1, 100001, 1.5])
-        if self.random.random() < 0.4:
-            entry["shortlistFor"] = self.pick(["withoutPreferences", "all"], ["other", ""])
-        return entry
-
-    def taints(self):
-        levels = self.pick([[0.5, 0.6], [0.2], [0.1, 0.2, 0.3, 1]],
-                           [[], [0.6, 0.5], [0.5, 0.5], [0, 0.5], [0.5, 1.1], [0.1, 0.2, 0.3, 0.4, 0.5],
-                            ["0.5"], 0.5], 0.2)  # fmt: skip
-        return self.pick([{}, {"levels": levels}], [{"levels": levels}])
-
-    def idle(self, known):
-        windows = [name.removeprefix(PEAK) for name in known if name.startswith(PEAK)]
-        fields = {
-            "line": self.pick([0.65, 1, 0.01], [0, 1.1, -0.5, "0.5", ""]),
-            "peak": self.pick(windows or ["1h"], ["", "h", "0h", "1.5h", "1h30m", "2h", 6]),
-        }
-        return {name: value for name, value in fields.items() if self.random.random() < 0.7}
-
-    def policy(self):
-        known = self.some_names(NAMES)
-        spec = {
-            "syncPolicy": [
-                {"name": name, "period": self.pick(DURATIONS, ODD_DURATIONS)} for name in known
-            ]
-        }
-        if self.random.random() < 0.02:
-            spec["syncPolicy"] += [
-                {"name": f"m{i}", "period": "3m"} for i in range(self.random.randint(60, 66))
-            ]
-        if self.random.random() < 0.3:
-            spec["metrics"] = self.resources()
-        if self.random.random() < 0.8:
-            spec["predicate"] = [self.predicate(name) for name in self.some_names(known)]
-        if self.random.random() < 0.8:
-            spec["priority"] = [self.priority(name) for name in self.some_names(known)]
-        if self.random.random() < 0.2:
-            spec["pools"] = [self.pool(known) for _ in range(self.pick([1, 2, 8], [9]))]
-        if self.random.random() < 0.2:
-            spec["rules"] = [self.rule(known) for _ in range(self.pick([1, 2, 8], [9]))]
-        if self.random.random() < 0.5:
-            spec["hotValue"] = [
-                {
-                    "timeRange": self.pick(["5m", "1m", "90s"], DURATIONS + ODD_DURATIONS),
-                    "count": self.pick(COUNTS, ODD_COUNTS),
-                }
-                for _ in range(self.pick([0, 1, 2, 16], [17]))
-            ]
-        if self.random.random() < 0.3:
-            spec["extender"] = self.extender()
-        if self.random.random() < 0.2:
-            spec["taints"] = self.taints()
-        # Without its metric it is refused, which is said often enough.
-        has_peak = any(name.startswith(PEAK) for name in known)
-        if self.random.random() < (0.3 if has_peak else 0.02):
-            spec["idle"] = self.idle(known)
-        return {**fast_policy(), "spec": spec}
+def variant(rng, policy):
+    """A policy of the pages in which a place or two have another value, another often, or are gone."""
+    policy = json.loads(json.dumps(policy))
+    for _ in range(rng.randint(0, 2)):
+        parent, key = rng.choice(list(places(policy["spec"])))
+        if isinstance(parent, list) and rng.random() < 0.3:
+            parent += [parent[key]] * rng.choice((1, 8, 16, 64))
+        elif key != "syncPolicy" and rng.random() < 0.1:
+            del parent[key]
+        elif isinstance(parent[key], str):  # in a file, any scalar is a text
+            parent[key] = rng.choice(TEXTS)
+        elif isinstance(parent[key], (bool, list, dict)):
+            parent[key] = rng.choice(OTHERS)
+        else:
+            parent[key] = rng.choice(NUMBERS if rng.random() < 0.9 else TEXTS + OTHERS)
+        policy = json.loads(json.dumps(policy))  # nothing in two places
+    return policy
 
 
 def by_programs(policies):
@@ -387,9 +247,9 @@ def by_check_config(program, policy, path):
 
 
 def test_api_server_and_programs_agree(plane, binary, tmp_path, figure):
-    """Whatever the one takes the other takes, over random policies."""
-    sample = Sample(1)
-    policies = [sample.policy() for _ in range(3000 if NIGHTLY else 600)]
+    """Whatever the one takes the other takes, over random variants of policies."""
+    rng, shown = random.Random(1), shown_policies()
+    policies = [variant(rng, rng.choice(shown)) for _ in range(3000 if NIGHTLY else 600)]
     said = by_programs(policies)
     with ThreadPoolExecutor(3) as pool:
         answers = list(

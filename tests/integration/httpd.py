@@ -59,18 +59,14 @@ class Shape:
     cut_bytes      after this many body bytes the connection ends, by FIN or (reset) by RST
     drip_s         the answer leaves `drip_bytes` at a time, one portion per `drip_s` seconds
     drip_head      the head drips as well
-    delay_s        nothing leaves before this much time has passed
     """
 
-    def __init__(
-        self, cut_bytes=None, reset=False, drip_s=None, drip_bytes=1, drip_head=False, delay_s=0
-    ):
+    def __init__(self, cut_bytes=None, reset=False, drip_s=None, drip_bytes=1, drip_head=False):
         self.cut_bytes = cut_bytes
         self.reset = reset
         self.drip_s = drip_s
         self.drip_bytes = drip_bytes
         self.drip_head = drip_head
-        self.delay_s = delay_s
         self.queue = bytearray()
         self.ended = None
         self.timer = None
@@ -79,12 +75,12 @@ class Shape:
         if self.cut_bytes is not None:
             data = data[: self.cut_bytes]
             self.cut_bytes -= len(data)
-        if self.drip_s is None and not self.delay_s:
+        if self.drip_s is None:
             conn.write(data)
         else:
             self.queue += data
             if self.timer is None:
-                self._arm(conn, self.delay_s)
+                self._arm(conn, 0)
         if self.cut_bytes == 0:
             self.end(conn, conn.reset if self.reset else conn.close)
 
@@ -103,11 +99,10 @@ class Shape:
         self.timer = None
         if conn.closed:
             return
-        portion = len(self.queue) if self.drip_s is None else self.drip_bytes
-        conn.write(bytes(self.queue[:portion]))
-        del self.queue[:portion]
+        conn.write(bytes(self.queue[: self.drip_bytes]))
+        del self.queue[: self.drip_bytes]
         if self.queue:
-            self._arm(conn, self.drip_s or 0)
+            self._arm(conn, self.drip_s)
         elif self.ended:
             self.ended()
 
@@ -207,7 +202,7 @@ class Request:
                 conn.write(body)
             conn.finished(self)
             return
-        if self.shape.drip_head or self.shape.delay_s:
+        if self.shape.drip_head:
             self.shape.feed(conn, head)
         else:
             conn.write(head)

@@ -91,68 +91,6 @@ def test_patches_that_fail(start_standin, start_exporters, start_controller):
     assert 0 < len(began) <= len(ways) * 3
 
 
-def test_watches_that_end(start_standin, start_exporters, start_controller):
-    """After each kind of end what happened in the meantime is known, and what happens next is seen."""
-    standin, exporters = start_standin("--nodes", 3), start_exporters(*FAST)
-    controller = start_controller(standin, exporters, content=RULES)
-    wait_until(lambda: len(all_readings(standin, KEY)) == 3, what="the first windows")
-    began_unix = time.time()
-    error = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 500}
-    ends = {
-        "finish": lambda: standin.admin("watches/finish", {}),
-        "cut": lambda: standin.admin("watches/cut", {}),
-        "expire": lambda: standin.admin("compact", {"watches": "expire"}),
-        "garbage": lambda: standin.admin("watches/inject", {"lines": ["{]\x01 no JSON"]}),
-        "error": lambda: standin.admin(
-            "watches/inject", {"lines": [json.dumps({"type": "ERROR", "object": error})]}
-        ),
-        "no protobuf": lambda: (
-            standin.admin("protobuf", {"on": False}),
-            standin.admin("watches/finish", {}),
-        ),
-        "protobuf again": lambda: (
-            standin.admin("protobuf", {"on": True}),
-            standin.admin("compact", {"watches": "expire"}),
-        ),
-    }
-    count = 3
-    for name, end in ends.items():
-        wait_until(lambda: len(standin.watches("nodes")) == 1, what="a watch on nodes")
-        end()
-        # While nobody looks.
-        standin.admin("delete", {"resource": "nodes", "names": [f"node-{count - 1:04d}"]})
-        standin.add_nodes(1, start=count)
-        gone = f"127.1.0.{count}"
-        count += 1
-        wait_until(
-            lambda n=count: f"node-{n - 1:04d}" in all_readings(standin, KEY),
-            what=f"the new node's windows after {name}",
-        )
-        assert controller.metric("plimsoll_nodes") == 3
-        scraped = len(exporters.scrapes(gone))
-        wait_until(
-            lambda n=count: len(exporters.scrapes(f"127.1.0.{n}")) >= 2, what="two more scrapes"
-        )
-        assert len(exporters.scrapes(gone)) <= scraped + 1
-    # Only bookmarks; and pods, whose watch went through the same.
-    for _ in range(3):
-        standin.admin("bookmarks", {})
-    wait_until(lambda: len(standin.watches("pods")) == 1, what="a watch on pods")
-    standin.wait_job(standin.add_pods(3, nodes=["node-0000"], per_second=100))
-    wait_until(
-        lambda: standin.annotations("node-0000").get("node_hot_value", "").startswith("3,"),
-        what="the bindings to count",
-    )
-    took_s = time.time() - began_unix
-    rows = requests_since(standin, began_unix)
-    calls = {v: sum(row["verb"] == v for row in rows) for v in ("list", "watch", "get")}
-    restarts = controller.labels("plimsoll_watch_restarts_total", "reason")
-    print(f"{len(ends)} ends of both watches in {took_s:.1f} s: {calls}; {restarts}")
-    assert calls["watch"] <= 32 and calls["list"] <= 16 and calls["get"] == 0
-    assert {"expired", "malformed", "error"} <= set(restarts)
-    assert share_scraped(exporters, 1, began_unix) > 0.6
-
-
 def start_with_token(start_standin, start_controller, exporters, tmp_path, in_file, **auth):
     """A stand-in that wants a token, and a controller that has one in a file."""
     standin = start_standin("--nodes", 4, "--token", "first=plimsoll")

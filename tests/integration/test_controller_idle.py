@@ -10,7 +10,6 @@ from harness import wait_until
 from policies import IDLE, write_policy
 from wall_clock import WallClock
 
-NODES = "/api/v1/nodes"
 CORES = 8  # of the exporters' hosts and of the stand-in's nodes
 # Windows of seconds; an offer rises once in a shortest period, by an eighth.
 METRICS = {"cpu_usage_avg_4s": "2s", "cpu_usage_max_avg_8s": "2s"}
@@ -19,27 +18,17 @@ WITH = {**WITHOUT, "spec": WITHOUT["spec"] | {"idle": {"line": 0.65, "peak": "8s
 CALM, BUSY = {"cpu": 0.25, "mem": 0.2}, {"cpu": 0.9, "mem": 0.2}
 NOISE = 0.15
 STEP_S = 6  # in which each node is read often
-SILENT_S = 120  # a node counts as read for a minute
 ROOM = int((0.65 - 0.25) * CORES * 1000)
-
-
-def amounts(standin, node):
-    status = standin.admin("objects", resource="nodes", name=f"node-{node:04}")["status"]
-    return [status.get(field, {}).get(IDLE) for field in ("capacity", "allocatable")]
 
 
 def offer(standin, node):
     """In thousandths of a CPU; None: it offers nothing."""
-    capacity, allocatable = amounts(standin, node)
+    status = standin.admin("objects", resource="nodes", name=f"node-{node:04}")["status"]
+    capacity, allocatable = (status.get(key, {}).get(IDLE) for key in ("capacity", "allocatable"))
     assert capacity == allocatable
     if capacity is None:
         return None
     return int(capacity.removesuffix("k")) * (1000 if capacity.endswith("k") else 1)
-
-
-def put(standin, node, amount):
-    body = {"status": {field: {IDLE: amount} for field in ("capacity", "allocatable")}}
-    assert standin.patch(f"{NODES}/node-{node:04}/status", body).status == 200
 
 
 def of_offers(standin):
@@ -85,17 +74,6 @@ def test_rises_slowly_falls_at_once_and_goes(standin, exporters, start_controlle
     wait_until(lambda: [offer(standin, n) for n in range(3)] == [None] * 3, what="no offer")
 
 
-def test_node_is_not_read(standin, exporters, start_controller):
-    """Its offer is taken away; when it is read again, it begins at 0."""
-    start_controller(standin, exporters, content=WITH)
-    wait_until(lambda: offer(standin, 0), what="an offer")
-    exporters.trouble(["127.1.0.1"], "close")
-    wait_until(lambda: offer(standin, 0) is None, SILENT_S, "the silent node's offer to go")
-    assert offer(standin, 1) is not None
-    exporters.well(["127.1.0.1"])
-    wait_until(lambda: offer(standin, 0) is not None, 60, "an offer again")
-
-
 def test_killed_and_started_again(standin, exporters, start_controller):
     """The offers stand while there is no controller, and the next one lowers none that has room."""
     first = start_controller(standin, exporters, content=WITH)
@@ -109,17 +87,6 @@ def test_killed_and_started_again(standin, exporters, start_controller):
         node = int(row["name"].removeprefix("node-"))
         amount = row["body"]["status"]["capacity"][IDLE]
         assert amount is not None and int(amount) >= before[node] * (1 - 2 * NOISE), row
-
-
-def test_reset_by_a_kubelet(standin, exporters, start_controller):
-    """A kubelet without its checkpoint sets it to 0; somebody else writes what is no offer."""
-    start_controller(standin, exporters, content=WITH)
-    wait_until(lambda: is_near_room(standin, 0, 0.5), 60, "half of it")
-    put(standin, 0, "0")
-    wait_until(lambda: is_near_room(standin, 0), 60, "the offer again")
-    body = {"status": {"capacity": {IDLE: "1"}}}
-    assert standin.patch(f"{NODES}/node-0000/status", body).status == 200
-    wait_until(lambda: len(set(amounts(standin, 0))) == 1, what="both to be equal")
 
 
 FAULTS = {

@@ -192,7 +192,7 @@ def test_it_dies_and_comes_back(start_prometheus, start_exporters, start_standin
         return controller.metric("plimsoll_nodes_served", source=source)
 
     wait_until(lambda: stands(0.7), what="Prometheus' values")
-    wait_until(lambda: exporters.scrapes("127.1.0.1")[5:], what="windows of the exporters")
+    wait_until(lambda: exporters.scrapes("127.1.0.1")[1:], 60, "windows of the exporters")
     prometheus.process.kill()
     died = time.monotonic()
     wait_until(lambda: served("node-exporter") == 2, what="the exporters to serve")

@@ -3,12 +3,16 @@
 The sources are synthetic exporters with different loads, so that a value shows where it came from.
 """
 
+import os
 import pathlib
 import signal
+
+import pytest
 
 from controller_kit import all_readings, exporter_url, log_lines, patched, policy, write_sources
 from harness import wait_until
 from policies import write_policy
+from tls_kit import Authority
 
 SHORT = "cpu_usage_avg_10s"
 SYNC_S = 4
@@ -126,3 +130,21 @@ def test_the_file_is_read_again(start_standin, start_exporters, start_controller
     agents.admin("listen", {"on": False})
     wait_until(lambda: served(controller)["node-exporter"] == 2, 60, "the exporters to serve")
     wait_until(lambda: every_node_near(standin, SHORT, 0.3, 2), 60, "their values again")
+
+
+@pytest.mark.parametrize("kind, what", [("node-exporter", "key"), ("prometheus", "ca")])
+def test_a_file_that_nobody_can_read(
+    start_standin, start_exporters, start_controller, tmp_path, kind, what
+):
+    """A FIFO that nobody writes: its source fails and says so, and nobody waits for it."""
+    ours = Authority(str(tmp_path / "pki"), "ours")
+    cert, key = ours.client()
+    os.mkfifo(tmp_path / "fifo")
+    files = {"ca": ours.cert, "cert": cert, "key": key, what: tmp_path / "fifo"}
+    tls = {f"{name}_file": str(path) for name, path in files.items()}
+    url = "https://127.0.0.1:1" if kind == "prometheus" else "https://{address}:1/metrics"
+    sources = [{"kind": kind, "url": url, "tls_config": tls}]
+    controller = start_controller(start_standin("--nodes", 1), start_exporters(), sources=sources)
+    controller.process.wait_log("fifo: not a regular file")
+    assert controller.page("/livez").text == "ok"
+    assert controller.process.stop() == 0

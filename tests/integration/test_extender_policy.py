@@ -1,6 +1,5 @@
 """The extender's policy file while it runs: what is bad changes nothing, and is said once."""
 
-import json
 import os
 import random
 
@@ -83,14 +82,6 @@ def test_bad_policies_change_nothing_and_are_said_once(extender, path):
         assert in_force() == 3
         assert extender.metric("plimsoll_policy_failed") == 0
         assert len(errors(extender)) == len(bad) + 1
-
-
-def test_it_is_rewritten_in_place(extender, path):
-    with extender.scheduler() as scheduler:
-        wait_rejected(scheduler)
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(STRICT, file)
-        wait_rejected(scheduler, HALF)
 
 
 def test_as_a_config_map_is_mounted(start_standin, start_extender, tmp_path):

@@ -171,23 +171,6 @@ def test_nothing_is_pushed_to_nowhere(bench):
     assert not bench.log.exists()
 
 
-@pytest.mark.parametrize("is_there", [False, True])
-def test_assets(bench, is_there):
-    bench.program("gh", f"[[ $2 != view ]] || exit {int(not is_there)}")
-    bench.made("release-notes.md", "SHA256SUMS", "plimsoll.yaml")
-    assert bench.publish("assets").returncode == 0
-    # All that `sha256sum -c SHA256SUMS` looks for.
-    files = "dist/SHA256SUMS dist/plimsoll.yaml dist/release-notes.md"
-    assert bench.called()[1:] == [
-        (
-            f"gh release upload v{VERSION} --clobber {files}"
-            if is_there
-            else f"gh release create v{VERSION} --verify-tag --title Plimsoll {VERSION}"
-            f" --notes-file dist/release-notes.md {files}"
-        )
-    ]
-
-
 def test_how_to_verify(bench):
     """The pages' commands ask for the identity that this tree's workflow has for the tag."""
     environment = {"PATH": f"{bench.bin}:{os.environ['PATH']}"}

@@ -19,8 +19,8 @@
     gate.py coverage       what unit tests, fuzz corpora and integration tests reach, by library, and
                            that it is no less than in coverage.txt ($COVERAGE=quick: without the
                            integration tests, and not compared)
-    gate.py quick          what changed since the last commit: the sanitizer build, the unit tests of
-                           the libraries it is in, and the integration file that is nearest to it
+    gate.py quick          what changed since the last commit: the sanitizer build, the unit tests that
+                           it relinks, and the integration files among it
     gate.py nightly [PART] all parts of `make nightly` one after the other, or one of them, each with
                            its own counts (PARTS). The groups of these alone:
              long          the integration files that take longest in full size
@@ -44,7 +44,6 @@ import subprocess
 import sys
 
 import lanes
-import quick
 from ledger import Ledger, Outcome, closing_line, read_junit, read_meson
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -428,16 +427,38 @@ def pages(gate):
     gate.step("pages", argv, count=lambda: read_junit(results))
 
 
-def quick_tests(gate):
-    changed = quick.changed_files(TOP)
-    tests = quick.relinked(TOP, OUT / "asan", changed) if gate.build("asan") else []
+def changed_files():
+    """Files that differ from the last commit, new ones included; if none do, those of that commit."""
+
+    def git(*argv):
+        said = subprocess.run(["git", *argv], cwd=TOP, capture_output=True, text=True, check=True)
+        return said.stdout.split()
+
+    found = git("diff", "--name-only", "HEAD") + git("ls-files", "-o", "--exclude-standard")
+    return [pathlib.Path(path) for path in found or git("diff", "--name-only", "HEAD~1", "HEAD")]
+
+
+def relinked(directory, changed):
+    """The unit tests whose programs ninja has linked since the first of these files was changed."""
+    since_unix = min([(TOP / p).stat().st_ctime for p in changed if (TOP / p).exists()], default=0)
+    argv = ["meson", "introspect", "--tests", str(directory)]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    programs = {row["name"]: pathlib.Path(row["cmd"][0]) for row in json.loads(said)}
+    return sorted(name for name, path in programs.items() if path.stat().st_mtime >= since_unix)
+
+
+def quick(gate):
+    changed = changed_files()
+    tests = relinked(OUT / "asan", changed) if gate.build("asan") else []
     print(f"  {len(changed)} files changed, which {len(tests)} unit tests are linked with")
     if tests:
         gate.meson_test("unit-asan", "asan", tests)
-    path = quick.nearest_integration_file(changed, test_files("integration"))
-    if path:
+    files = {
+        path.stem: [path] for path in test_files("integration") if path.relative_to(TOP) in changed
+    }
+    if files:
         gate.built |= {"gcc": True, "tsan": True}  # what needs those is not for a minute
-        gate.pytest("integration", {path.stem: [path]}, 1)
+        gate.pytest("integration", files, 1)
     gate.step("lint", [PYTHON, "tests/tools/lint.py"])
     gate.step("english", [PYTHON, "tests/tools/english.py"])
     pages(gate)
@@ -460,7 +481,7 @@ GROUPS = {
     "release": release,
     "mutants": mutants,
     "coverage": coverage,
-    "quick": quick_tests,
+    "quick": quick,
 }
 
 

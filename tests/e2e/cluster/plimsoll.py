@@ -150,9 +150,9 @@ class Plimsoll:
             wait_ready(process)
         return process
 
-    def as_pod(self, account, *flags, wrapper=""):
+    def as_pod(self, account, *flags):
         """Start a program as its pod does (tests/e2e/pod): what it finds is its service account and
-        the policy's object. `wrapper` is a command that runs it."""
+        the policy's object."""
         with open("/proc/self/uid_map", encoding="ascii") as file:
             if int(file.read().split()[2]) == 1:  # in the sandbox everybody is called root
                 pytest.skip("no second user id without root")
@@ -167,7 +167,6 @@ class Plimsoll:
             {
                 "KUBERNETES_SERVICE_HOST": self.plane.address,
                 "KUBERNETES_SERVICE_PORT": str(API_PORT),
-                "WRAPPER": wrapper,
             },
         )
 

@@ -7,8 +7,6 @@ boot; here it is that of the 15 s.) Without a note there is no gauge. The rest o
 node_exporter's cpu and meminfo, which collect[] can ask for.
 """
 
-from .page import number
-
 NOTE_S = 15
 WINDOWS = {  # suffix: (seconds, reduction)
     "active": (NOTE_S + 1, "mean"),
@@ -43,5 +41,5 @@ def page(target, collectors):
             value = max(found) if reduction == "max" else sum(found) / len(found)
             words = f"{resource} usage {suffix.replace('_', ' ')}."
             name = f"node_{resource}_usage_{suffix}"
-            lines += [f"# HELP {name} {words}", f"# TYPE {name} gauge", f"{name} {number(value)}"]
+            lines += [f"# HELP {name} {words}", f"# TYPE {name} gauge", f"{name} {value}"]
     return "".join(f"{line}\n" for line in lines).encode() + series

@@ -13,7 +13,6 @@ from .page import (
     VETH_BYTES_PER_S,
     Shape,
     dcgm_page,
-    number,
     template,
 )
 
@@ -134,10 +133,8 @@ class Target:
             busy_s = busy_total - state.busy_at + state.head_start_s / 3
             texts = rendered.get((up_s, busy_s))
             if texts is None:
-                texts = {
-                    mode: number(int(s * busy_s * 100) / 100) for mode, s in BUSY_SHARES.items()
-                }
-                texts["idle"] = number(int(max(0.0, up_s - busy_s) * 100) / 100)
+                texts = {mode: int(s * busy_s * 100) / 100 for mode, s in BUSY_SHARES.items()}
+                texts["idle"] = int(max(0.0, up_s - busy_s) * 100) / 100
                 rendered[(up_s, busy_s)] = texts
             for mode, text in texts.items():
                 values[("cpu", cpu, mode)] = text
@@ -146,36 +143,19 @@ class Target:
         uptime_s = t - self.boot_at
         floats = {
             "load": round(signals["load"].value(t) * len(self.cpus), 2),
-            "now": self.clock.start_unix + t,
-            "boot": float(int(self.clock.start_unix + self.boot_at)),
-            "switches": float(int(uptime_s * 1000)),
-            "forks": float(int(uptime_s)),
-            "running": float(1 + int(signals["cpu"].value(t) * len(self.cpus))),
             "mem_available": float(int(memory * (1 - used) / 4096) * 4096),
-            "mem_free": float(int(memory * (1 - used) * 0.6 / 4096) * 4096),
             "psi_cpu": round(totals["psi_cpu"], 6),
             "psi_mem": round(totals["psi_mem"], 6),
-            "psi_mem_full": round(totals["psi_mem"] / 2, 6),
             "psi_io": round(totals["psi_io"], 6),
-            "psi_io_full": round(totals["psi_io"] / 2, 6),
-            "self_cpu": round(uptime_s * 0.001, 2),
-            "scrapes": float(self.scraped),
             "disk_busy": round(totals["disk"], 3),
-            "disk_bytes": float(int(totals["disk"] * 1e8) // 512 * 512),
-            "disk_operations": float(int(totals["disk"] * 2000)),
             "net_rx": float(int(rx)),
             "net_tx": float(int(tx)),
             # All pods together, among themselves: more than the link could carry.
             "pods": float(int(uptime_s * VETH_BYTES_PER_S * 0.9)),
-            "net_rx_packets": float(int(rx / 900)),
-            "net_tx_packets": float(int(tx / 900)),
             "fs_size": DISK_BYTES,
             "fs_available": float(int(DISK_BYTES * (1 - signals["fs"].value(t)))),
-            "fs_files": 6553600.0,
         }
-        for key, value in floats.items():
-            values[key] = number(value)
-        return values
+        return values | floats
 
     def take_trouble(self):
         """The misbehaviour for this scrape, or None."""

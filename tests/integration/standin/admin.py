@@ -21,12 +21,8 @@ silently test nothing.
     POST   /standin/listen           {on: bool}: refuse and break connections, as when it is down
     POST   /standin/watches/cut      {reset?, resource?}: break all watches
     POST   /standin/watches/finish   {resource?}: end them cleanly, as after timeoutSeconds
-    POST   /standin/watches/inject   {lines, resource?}: raw text into the streams; what is
-                                     an event is one in a stream of protobuf too
     POST   /standin/compact          {watches: keep | cut (default) | expire}: old revisions get 410,
                                      as when etcd is compacted and the API server starts afresh
-    POST   /standin/bookmarks        {}: send one to every watch that takes them
-    POST   /standin/protobuf         {on: bool}: whether it has protobuf; open watches stay as they are
     POST   /standin/certificate      {directory}: serve the one there (certs.py) from now on
     POST   /standin/close            {}: close every idle API connection
 
@@ -131,14 +127,6 @@ _REQUEST_FIELDS = (
     "abandoned",
     "user",
 )
-
-
-def _raw(view, line):
-    """As a piece of this view's stream: in protobuf an event, else what it is and no frame."""
-    try:
-        return view.event_of_json(line)
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
-        return line.encode() + b"\n"
 
 
 def _only(body, *known):
@@ -292,15 +280,6 @@ class Admin(AdminEndpoints):
             watcher.finish()
         return {"watches": len(watchers)}
 
-    def post_watches_inject(self, body):
-        _only(body, "lines", "resource")
-        watchers = self._watchers(body)
-        for watcher in watchers:
-            watcher.flush()
-            for line in body["lines"]:
-                watcher.stream.write(_raw(watcher.view, line))
-        return {"watches": len(watchers)}
-
     def post_compact(self, body):
         _only(body, "watches")
         mode = body.get("watches", "cut")
@@ -311,14 +290,6 @@ class Admin(AdminEndpoints):
         for watcher in watchers:
             watcher.expire() if mode == "expire" else watcher.stream.cut()
         return {"revision": str(self.store.revision), "watches": len(watchers)}
-
-    def post_bookmarks(self, body):
-        _only(body)
-        self.store.bookmark_all()
-
-    def post_protobuf(self, body):
-        _only(body, "on")
-        self.store.has_protobuf = bool(body["on"])
 
     def post_auth(self, body):
         _only(body, "tokens", "reset")

@@ -104,7 +104,7 @@ class Api(Writes):
     def refuse(self, request, error):
         headers = [*HEADERS, *error.headers]
         accept = request.headers.get("accept")
-        if self.store.has_protobuf and has_errors_in_protobuf(request.info.plural, accept):
+        if has_errors_in_protobuf(request.info.plural, accept):
             body = protobuf.status(error.status)
             request.reply(error.code, body, protobuf.MEDIA_TYPE, headers=headers)
             return
@@ -183,7 +183,7 @@ class Api(Writes):
 
     def _view(self, request, resource, is_list):
         accept = request.headers.get("accept")
-        return view_for(resource, accept, is_list, self.store.has_protobuf)
+        return view_for(resource, accept, is_list)
 
     def _answer_object(self, request, status, resource, version):
         view = self._view(request, resource, False)

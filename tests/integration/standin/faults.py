@@ -11,7 +11,6 @@ spent; -1 = until cleared):
     sends       regular expression searched in the request's Content-Type
     user        name of the user whose token it is
     count       default 1
-    skip        let this many matching requests pass first
 
 What it does, by `action`:
 
@@ -66,7 +65,6 @@ _KEYS = {
     "sends",
     "user",
     "count",
-    "skip",
     "action",
     "status",
     "plain",
@@ -92,7 +90,6 @@ class Fault:
         self.id = next(self.ids)
         self.spec = spec
         self.left = spec.get("count", 1)
-        self.skip = spec.get("skip", 0)
         self.hits = 0
         self.patterns = [
             (key, re.compile(spec[key]))
@@ -115,9 +112,6 @@ class Fault:
             "sends": request.headers.get("content-type", ""),
         }
         if not all(pattern.search(seen[key]) for key, pattern in self.patterns):
-            return False
-        if self.skip > 0:
-            self.skip -= 1
             return False
         self.hits += 1
         if self.left > 0:

@@ -61,9 +61,9 @@ def has_errors_in_protobuf(plural, header):
     return _protobuf_as(header) == "" and protobuf.kind_of(plural) is not None
 
 
-def view_for(resource, header, is_list, has_protobuf=True):
+def view_for(resource, header, is_list):
     """The View that this request asked for. A watch shows single objects."""
-    wanted = _protobuf_as(header) if has_protobuf else None
+    wanted = _protobuf_as(header)
     proto = None if wanted is None else protobuf.kind_of(resource.plural, wanted)
     if proto:
         header = header.replace(protobuf.MEDIA_TYPE, "application/json")

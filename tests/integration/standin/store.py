@@ -135,16 +135,6 @@ class View:
             return protobuf.event(kind, body)
         return b'{"type":"%b","object":%b}\n' % (kind.encode(), body)
 
-    def event_of_json(self, line):
-        """The same from a line of JSON, which may be none: then it raises whatever comes."""
-        if not self.proto:
-            return line.encode() + b"\n"
-        parsed = json.loads(line)
-        obj = parsed["object"]
-        is_error = parsed["type"] == "ERROR"
-        body = self.status(obj) if is_error else protobuf.single(self.proto, obj)
-        return self.event(parsed["type"], body)
-
     def status(self, status):
         return protobuf.status(status) if self.proto else dumps(status)
 
@@ -344,7 +334,6 @@ class Store:
         self.revision = FIRST_REVISION
         self.collections = {}
         self.frozen = False
-        self.has_protobuf = True
         self.snapshots = {}
 
     def next_revision(self):
@@ -363,11 +352,6 @@ class Store:
 
     def watchers(self):
         return [w for c in self.collections.values() for w in c.watchers]
-
-    def bookmark_all(self):
-        if not self.frozen:
-            for watcher in self.watchers():
-                watcher.send_bookmark()
 
     def keep_snapshot(self, resource, revision, versions):
         """Remember a consistent list so that its next pages can be served."""
