@@ -2,10 +2,10 @@
 #include "tests/unit/fixture/test.h"
 
 #include <errno.h>
-#include <fcntl.h>
 
 #include "base/clock.h"
 #include "kube/kube_path.h"
+#include "tests/unit/fixture/directory.h"
 #include "tests/unit/fixture/proto_encode.h"
 #include "tests/unit/fixture/scripted_api.h"
 
@@ -20,8 +20,6 @@ struct fixture {
         struct kube_answer answer;
         char body[256];
         size_t streamed_bytes;
-        char directory[64];
-        char *token_path;
 };
 
 static void on_deadline(void *userdata) {
@@ -29,14 +27,6 @@ static void on_deadline(void *userdata) {
 
         f->is_late = true;
         loop_stop(f->rig.loop);
-}
-
-static void write_file(const char *path, const char *text) {
-        FILE *file = fopen(path, "we");
-
-        assert_non_null(file);
-        assert_true(fputs(text, file) >= 0);
-        assert_int_equal(fclose(file), 0);
 }
 
 static const char token_kubeconfig[] =
@@ -51,18 +41,12 @@ static void start(struct fixture *f, const char *token) {
         _cleanup_(freep) char *kubeconfig_path = NULL;
 
         if (token) {
-                (void)snprintf(f->directory, sizeof(f->directory), "/tmp/plimsoll-api-XXXXXX");
-                assert_non_null(mkdtemp(f->directory));
-                f->token_path = xasprintf("%s/token", f->directory);
-                kubeconfig_path = xasprintf("%s/config", f->directory);
-                write_file(f->token_path, token);
-                write_file(kubeconfig_path, token_kubeconfig);
-                options.kubeconfig = kubeconfig_path;
+                assert_int_equal(make_directory(NULL), 0);
+                put_file("token", token);
+                options.kubeconfig = kubeconfig_path = write_file("config", token_kubeconfig);
         }
         f->rig.server.userdata = f;
         scripted_api_start(&f->rig, options);
-        if (kubeconfig_path)
-                assert_int_equal(unlink(kubeconfig_path), 0);
         loop_timer_arm(f->rig.loop, &f->deadline, clock_mono_ms() + DEADLINE_MS, on_deadline, f);
 }
 
@@ -70,11 +54,6 @@ static void stop(struct fixture *f) {
         loop_timer_disarm(f->rig.loop, &f->deadline);
         scripted_api_stop(&f->rig);
         assert_false(f->is_late);
-        if (f->token_path) {
-                assert_int_equal(unlink(f->token_path), 0);
-                assert_int_equal(rmdir(f->directory), 0);
-                free(f->token_path);
-        }
 }
 
 static void on_done(void *userdata, const struct kube_answer *answer) {
@@ -316,9 +295,7 @@ TEST(clock) {
 }
 
 static void rotate_token(void *userdata) {
-        struct fixture *f = userdata;
-
-        write_file(f->token_path, "new-token\n");
+        put_file("token", "new-token\n");
 }
 
 TEST(rotated_token) {
@@ -335,6 +312,7 @@ TEST(rotated_token) {
         call(&f, (struct kube_request){.method = "POST", .body = "{}", .body_bytes = 2});
         assert_int_equal(f.answer.outcome, KUBE_OK);
         stop(&f);
+        assert_int_equal(remove_directory(NULL), 0);
 }
 
 TEST(ceiling) {
