@@ -190,7 +190,7 @@ static enum kube_outcome outcome_of(const struct kube_call *call,
         if (response->status >= 400)
                 return KUBE_INVALID;
         /* API servers never redirect, but login pages do. */
-        return response->status >= 200 && response->status < 300 ? KUBE_OK : KUBE_BAD_ANSWER;
+        return response->status < 300 ? KUBE_OK : KUBE_BAD_ANSWER;
 }
 
 /* Reads JSON or protobuf; NULL: it is neither. */

@@ -29,9 +29,11 @@ static void on_deadline(void *userdata) {
         loop_stop(f->rig.loop);
 }
 
+#define CA(text) "-----BEGIN " text "-----"
+
 static const char token_kubeconfig[] =
         "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
-        "clusters: [{name: k, cluster: {server: 'http://x'}}], "
+        "clusters: [{name: k, cluster: {server: 'http://x', certificate-authority: ca}}], "
         "users: [{name: u, user: {tokenFile: token}}]}";
 
 /* After the script has been written: starts everything. With @token a kubeconfig with a token file
@@ -43,6 +45,7 @@ static void start(struct fixture *f, const char *token) {
         if (token) {
                 assert_int_equal(make_directory(NULL), 0);
                 put_file("token", token);
+                put_file("ca", CA("old"));
                 options.kubeconfig = kubeconfig_path = write_file("config", token_kubeconfig);
         }
         f->rig.server.userdata = f;
@@ -315,6 +318,23 @@ TEST(rotated_token) {
         assert_int_equal(remove_directory(NULL), 0);
 }
 
+/* Who fails to shake hands may have a CA that was replaced: it is read again at once. */
+TEST(rotated_ca) {
+        struct fixture f = {.rig.scheme = "https"};
+
+        scripted_add_usual(&f.rig.server, (struct scripted_reply){0});
+        start(&f, "token");
+        assert_string_equal(kube_access_credentials(f.rig.access, clock_mono_ms()).tls.ca_pem,
+                            CA("old"));
+        put_file("ca", CA("new"));
+        call(&f, (struct kube_request){.method = "GET"});
+        assert_int_equal(f.answer.failure, HTTP_TLS);
+        assert_string_equal(kube_access_credentials(f.rig.access, clock_mono_ms()).tls.ca_pem,
+                            CA("new"));
+        stop(&f);
+        assert_int_equal(remove_directory(NULL), 0);
+}
+
 TEST(ceiling) {
         struct fixture f = {0};
 
@@ -506,4 +526,17 @@ TEST(asks_about_the_address_of_an_unreachable_server) {
                 scripted_server_start(&f.rig.server);
                 stop(&f);
         }
+}
+
+/* Its label is longer than any may be: no resolver has to be asked. */
+TEST(asks_about_a_name_that_nobody_knows) {
+        struct fixture f = {
+                .rig.host = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                            ".invalid"};
+
+        start(&f, NULL);
+        call(&f, (struct kube_request){.method = "GET"});
+        assert_int_equal(f.answer.failure, HTTP_DNS);
+        assert_non_null(strstr(f.answer.err.msg, "are the API server's host and port right?"));
+        stop(&f);
 }
