@@ -118,17 +118,15 @@ int server_tls_check(const struct http_server_tls *files, struct error *err) {
 
 int server_tls_load(const struct http_server_tls *files, struct server_tls **ret,
                     struct error *err) {
-        int r = server_tls_check(files, err);
-        if (r < 0)
-                return r;
         _cleanup_(server_tls_unrefp) struct server_tls *tls = xcalloc(1, sizeof(*tls));
+
         atomic_init(&tls->references, 1);
         tls->cert_file = xstrdup(files->cert_file);
         tls->client_names = files->client_names;
         tls->client_name_count = files->client_name_count;
         if (gnutls_certificate_allocate_credentials(&tls->credentials) < 0)
                 mem_exhausted();
-        r = set_pair(tls, files, err);
+        int r = set_pair(tls, files, err);
         if (r == 0 && files->client_ca_file)
                 r = set_client_ca(tls, files->client_ca_file, err);
         if (r < 0)
