@@ -153,7 +153,7 @@ void kube_cancel(struct kube_call *call) {
 static void count_call(struct kube_call *call, const char *code, int64_t duration_ms) {
         struct metrics *metrics = call->api->metrics;
         const char *verb = call->request.on_data ? "WATCH" : call->request.method;
-        const char *resource = call->request.resource ? call->request.resource : "";
+        const char *resource = call->request.resource;
 
         if (!metrics)
                 return;

@@ -41,7 +41,7 @@ static char *print(const struct tree *tree) {
 
 TEST(documents) {
         for (struct rows rows = rows_open("trees.tsv"); rows_next(&rows);) {
-                _cleanup_(tree_freep) struct tree *tree = NULL;
+                _cleanup_(tree_freep) struct tree *tree = NULL, *again = NULL;
                 struct error err = ERROR_NULL;
                 size_t len = rows_bytes(rows.cells[0]);
                 const char *text = rows.cells[0], *expected = rows_unescape(rows.cells[1]);
@@ -50,6 +50,7 @@ TEST(documents) {
                 if (r != (is_refused ? -EINVAL : 0) || err.code != r ||
                     (tree == NULL) != is_refused)
                         fail_msg("%s: %d %s", rows.place, r, err.msg);
+                assert_int_equal(tree_parse(text, len, &again, NULL), r);
                 _cleanup_(freep) char *printed = is_refused ? xstrdup(err.msg) : print(tree);
                 if (strcmp(printed, expected) != 0)
                         fail_msg("%s: %s", rows.place, printed);
