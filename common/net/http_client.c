@@ -353,7 +353,7 @@ static void start_call(struct http_call *call) {
                 int64_t left_ms = call->request.end_mono_ms - call->started_mono_ms;
                 if (left_ms < call->request.timeout_ms)
                         call->request.timeout_ms = left_ms;
-                if (left_ms <= 0 && code == CURLE_OK)
+                if (left_ms <= 0)
                         code = CURLE_ABORTED_BY_CALLBACK; /* as by on_ready_to_send() */
         }
         TAILQ_INSERT_TAIL(&pool->active, call, entry);
