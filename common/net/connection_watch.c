@@ -83,8 +83,10 @@ static bool is_silent(struct watched *watched) {
 static bool has_unread_request(struct watched *watched) {
         int unread_bytes = 0;
 
-        return atomic_load(&watched->state) == WATCHED_OPENED &&
-               ioctl(watched->fd, FIONREAD, &unread_bytes) == 0 && unread_bytes > 0;
+        if (atomic_load(&watched->state) != WATCHED_OPENED)
+                return false;
+        (void)ioctl(watched->fd, FIONREAD, &unread_bytes);
+        return unread_bytes > 0;
 }
 
 /* Closes the connection that yields first, if any. Under the lock. */

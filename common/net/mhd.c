@@ -85,16 +85,17 @@ static bool is_key(struct framing *framing, const char *name, const char *key, s
 
 static enum MHD_Result see_header(void *userdata, enum MHD_ValueKind kind, const char *key,
                                   size_t key_len, const char *value, size_t value_len) {
+        static const char chunked[] = "chunked";
         struct framing *framing = userdata;
 
         (void)kind;
-        (void)value_len;
-        framing->is_malformed |= key_len == 0 || strspn(key, TOKEN_CHARACTERS) != key_len;
+        framing->is_malformed |= strspn(key, TOKEN_CHARACTERS) != key_len;
         framing->lengths += is_key(framing, MHD_HTTP_HEADER_CONTENT_LENGTH, key, key_len);
         framing->hosts += strcasecmp(key, MHD_HTTP_HEADER_HOST) == 0;
         if (is_key(framing, MHD_HTTP_HEADER_TRANSFER_ENCODING, key, key_len)) {
                 framing->encodings++;
-                framing->is_malformed |= !value || strcasecmp(value, "chunked") != 0;
+                framing->is_malformed |= value_len != strlen(chunked) ||
+                                         strncasecmp(value, chunked, value_len) != 0;
         }
         return MHD_YES;
 }
