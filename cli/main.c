@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/nearest.h"
+#include "cli/cleanup/cleanup.h"
 #include "cli/cluster/cluster.h"
 #include "cli/completion.h"
 #include "cli/doctor/doctor.h"
@@ -18,8 +19,8 @@
 #define PROGRAM "kubectl-plimsoll"
 
 static const struct verb *const verbs[] = {
-        &top_verb,      &explain_verb,   &workloads_verb,  &doctor_verb,
-        &simulate_verb, &rebalance_verb, &completion_verb,
+        &top_verb,      &explain_verb,   &workloads_verb, &doctor_verb,
+        &simulate_verb, &rebalance_verb, &cleanup_verb,   &completion_verb,
 };
 
 /* For --help; each verb has its own copy. */
@@ -27,13 +28,12 @@ static struct cluster_options common;
 static const struct option_row common_rows[] = {CLUSTER_ROWS(common)};
 
 static void print_help(FILE *out) {
-        (void)fputs(
-                "Usage: kubectl plimsoll VERB [FLAG...]\n"
-                "\n"
-                "Show what Plimsoll does in a cluster. Only rebalance --apply changes anything.\n"
-                "\n"
-                "Verbs:\n",
-                out);
+        (void)fputs("Usage: kubectl plimsoll VERB [FLAG...]\n"
+                    "\n"
+                    "Show what Plimsoll does in a cluster. Only --apply changes anything.\n"
+                    "\n"
+                    "Verbs:\n",
+                    out);
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
                 (void)fprintf(out, "  %-12s %s\n", verbs[i]->name, verbs[i]->summary);
         (void)fputs("\n`kubectl plimsoll VERB --help` lists the flags of a verb. Each flag except\n"

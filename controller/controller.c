@@ -112,8 +112,7 @@ static void on_node_reading(const struct source_sink *sink, struct node *node,
         writer_update(&n->writing, &values);
         load_events_report(c->recorder, &n->load, &n->track, node->name, &values,
                            controller_now_mono(c));
-        if (c->series)
-                node_series_keep(c->series, &n->series, &values);
+        node_series_keep(c->series, &n->series, &values);
 }
 
 static void on_node_failure(const struct source_sink *sink, struct node *node,
@@ -224,32 +223,16 @@ static void put_in_force(struct controller *c, struct policy *policy, const int 
         }
         writer_set_policy(c->writer, c->compiled);
         source_set_policy(c->sources, policy);
-        if (c->series)
-                node_series_set_policy(c->series, policy);
+        node_series_set_policy(c->series, policy);
         if (old->policy == policy)
                 old->policy = NULL;
         compiled_policy_free(old);
         follow_pods(c, policy);
 }
 
-static void on_pools(void *userdata) {
-        struct controller *c = userdata;
-
-        put_in_force(c, TAKE_PTR(c->next_policy), NULL);
-}
-
 void controller_set_policy(struct controller *c, struct policy *policy) {
-        struct policy *next = TAKE_PTR(c->next_policy);
-
-        if (node_set_set_policy(c->nodes, policy)) {
-                put_in_force(c, policy, NULL);
-        } else {
-                log_info(MSG(
-                        "listing nodes again for a policy with other pools; the previous policy "
-                        "stays in force until then"));
-                c->next_policy = policy;
-        }
-        policy_free(next);
+        node_set_set_policy(c->nodes, policy);
+        put_in_force(c, policy, NULL);
 }
 
 /* The sources */
@@ -346,7 +329,6 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 .on_moved = on_node_moved,
                 .on_seen = on_node_seen,
                 .on_removed = on_node_removed,
-                .on_pools = on_pools,
                 .userdata = c,
         };
 
@@ -359,16 +341,14 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 c->recorder = recorder_new(daemon);
                 policy_source_on_status(parts->policy, on_policy_status, c);
         }
-        if (options->has_node_metrics || options->has_query_api) {
-                c->series = node_series_new(options->has_node_metrics ? daemon->metrics : NULL);
-                node_series_set_policy(c->series, policy);
-        }
+        c->series = node_series_new(options->has_node_metrics ? daemon->metrics : NULL);
+        node_series_set_policy(c->series, policy);
         controller_switches_init(c);
         controller_health_init(c);
         c->bindings = bindings_new();
         c->idle_pods = c->options.nodes.idle_pods = idle_pods_new();
         c->nodes = node_set_new(&c->options.nodes, &node_events);
-        (void)node_set_set_policy(c->nodes, policy);
+        node_set_set_policy(c->nodes, policy);
         start_sources(c);
         c->writer = writer_new(&(struct writer_options){.daemon = daemon,
                                                         .is_elected = options->is_elected,
@@ -453,7 +433,6 @@ void controller_free(struct controller *c) {
         bindings_free(c->bindings);
         idle_pods_free(c->idle_pods);
         compiled_policy_free(c->compiled);
-        policy_free(c->next_policy);
         loop_timer_disarm(c->parts.daemon->loop, &c->tick);
         loop_timer_disarm(c->parts.daemon->loop, &c->print);
         loop_timer_disarm(c->parts.daemon->loop, &c->deadline);

@@ -64,9 +64,7 @@ void controller_free(struct controller *controller);
 DEFINE_FREEP(struct controller, controller_free);
 
 /** controller_set_policy() - put another policy in force. Metrics that both policies have keep
- * their windows. If its pools differ, it is put in force after nodes have been listed again.
- * Consumes
- * @policy */
+ * their windows. Consumes @policy */
 void controller_set_policy(struct controller *controller, struct policy *policy);
 /** controller_set_sources() - replace the sources; those that stay keep what they have measured.
  * @list is borrowed until the next call */

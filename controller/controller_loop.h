@@ -40,7 +40,6 @@ struct controller {
         struct controller_parts parts;
         struct controller_options options;
         struct compiled_policy *compiled;
-        struct policy *next_policy; /* put in force when nodes have been listed again; or NULL */
         struct node_set *nodes;
         struct source_set *sources;
         struct bindings *bindings;
@@ -54,13 +53,15 @@ struct controller {
         struct loop_timer deadline; /* of the shutdown; before that, the regular look of --once */
         unsigned ticks;
         enum { ONCE_NOT, ONCE_LISTING, ONCE_READING, ONCE_WRITING, ONCE_DONE } once;
-        int64_t give_up_mono_ms; /* --once: the deadline of reading, or of failing patches */
+        size_t listed;           /* --once: nodes */
+        int64_t give_up_mono_ms; /* --once: the deadline of listing or reading, or of failing
+                                    patches */
         bool is_stopping;
         int exit_code;
 
         struct controller_health health;
         struct controller_switches switches;
-        struct node_series *series; /* NULL: none */
+        struct node_series *series;
 };
 
 /* A node with its track and its patches: node->userdata. */

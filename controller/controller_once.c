@@ -4,7 +4,7 @@
 
 enum {
         LOOK_MS = 50,     /* a look at every outcome would cost too much */
-        LISTS_MS = 30000, /* without progress */
+        LISTS_MS = 30000, /* without another node */
         /* Of each source, one after the other: two scrapes, the second of which may be slow. */
         READING_INTERVALS = 3,
         WRITING_MS = 30000, /* how often it checks whether patches succeed */
@@ -19,16 +19,6 @@ static bool are_nodes_listed(const struct controller *c) {
                 return true; /* the nodes are targets */
         return reflector_is_synced(nodes) && !policy_source_is_awaited(c->parts.policy) &&
                (c->compiled->policy->hot_value_count == 0 || reflector_is_synced(bindings));
-}
-
-/* When a list has last made progress. */
-static int64_t progress_mono_ms(const struct controller *c) {
-        const struct reflector *nodes = c->nodes->reflector;
-        const struct reflector *bindings = bindings_reflector(c->bindings);
-        int64_t of_nodes = nodes ? reflector_progress_mono_ms(nodes) : 0;
-        int64_t of_bindings = bindings ? reflector_progress_mono_ms(bindings) : 0;
-
-        return of_nodes > of_bindings ? of_nodes : of_bindings;
 }
 
 /* No value is expected if the policy needs no source. */
@@ -117,10 +107,6 @@ static void begin_writing(struct controller *c) {
 static void look_at_scrapes(struct controller *c) {
         bool is_late = controller_now_mono(c) >= c->give_up_mono_ms;
 
-        if (!are_nodes_listed(c)) { /* again, for a new policy */
-                c->once = ONCE_LISTING;
-                return;
-        }
         if (!is_late && count_unread(c) > 0)
                 return;
         if (is_late) {
@@ -131,12 +117,17 @@ static void look_at_scrapes(struct controller *c) {
 }
 
 static void look_at_lists(struct controller *c) {
+        size_t count = node_set_count(c->nodes);
+
+        if (count > c->listed || c->give_up_mono_ms == 0)
+                c->give_up_mono_ms = controller_now_mono(c) + LISTS_MS;
+        c->listed = count;
         if (!are_nodes_listed(c)) {
-                if (controller_now_mono(c) < progress_mono_ms(c) + LISTS_MS)
+                if (controller_now_mono(c) < c->give_up_mono_ms)
                         return;
                 log_late(c);
                 controller_end(c, 1);
-        } else if (node_set_count(c->nodes) == 0) {
+        } else if (count == 0) {
                 log_error(MSG("no nodes found"), STR("selector", c->options.node_selector));
                 controller_end(c, 1);
         } else {

@@ -59,8 +59,6 @@ void controller_view_print(struct controller *c) {
 void controller_view_publish(const struct controller *c) {
         const struct controller_node *n;
 
-        if (!c->series)
-                return;
         node_series_begin(c->series, node_set_count(c->nodes));
         CONTROLLER_NODE_FOREACH(n, c) {
                 node_series_add(c->series, n->node->name, n->node->closed_by != NULL, n->series);
@@ -87,7 +85,7 @@ static void describe_node(void *userdata, size_t index, struct status_node *ret)
         *ret = (struct status_node){
                 .name = n->node->name,
                 .closed_by = n->node->closed_by,
-                .labels_json = n->node->labels_json,
+                .labels = &n->node->labels,
                 .track = &n->track,
                 .taint_level = node_taints_count(&n->writing.taints.taints),
                 .idle_offered_cores = idle.offered_cores,

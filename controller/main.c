@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/cleanup/cleanup.h"
 #include "controller/controller.h"
 #include "controller/series/query_api.h"
 #include "controller/settings.h"
@@ -70,14 +69,9 @@ static void on_request(void *userdata, struct http_exchange *exchange) {
 static size_t raise_scrape_descriptors(void) {
         struct rlimit limit;
 
-        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-                return 0;
-        struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
-        if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
-                limit = raised;
-        else
-                log_warn(MSG("cannot raise the limit of open files"),
-                         STR("error", strerror(errno)));
+        (void)getrlimit(RLIMIT_NOFILE, &limit);
+        limit.rlim_cur = limit.rlim_max; /* always allowed */
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
         return limit.rlim_cur == RLIM_INFINITY ? 0 : (size_t)limit.rlim_cur / 4 * 3;
 }
 
@@ -212,40 +206,6 @@ static int run_controller(const struct settings *settings, struct error *err) {
         return connect_and_run(settings, &state, policy, err);
 }
 
-static void on_cleanup_signal(void *userdata, int signal_number) {
-        if (signal_number != SIGHUP)
-                loop_stop(userdata);
-}
-
-static int run_cleanup(const struct settings *settings, struct error *err) {
-        _cleanup_(daemon_done) struct daemon daemon = {0};
-        _cleanup_(policy_freep) struct policy *policy = NULL;
-        const struct controller_options *options = &settings->controller;
-
-        daemon_init(&daemon, PROGRAM, NULL);
-        if (policy_load_file(settings->shared.policy_path, settings->shared.is_strict, &policy,
-                             err) < 0 ||
-            daemon_connect(&daemon, PROGRAM, &settings->shared.kube, err) < 0 ||
-            daemon_on_signals(&daemon, on_cleanup_signal, daemon.loop, err) < 0)
-                return program_exit_code(err);
-        _cleanup_(cleanup_freep) struct cleanup *cleanup = cleanup_new(
-                &daemon,
-                &(struct cleanup_options){
-                        .prefix = options->compiled.style.prefix,
-                        .node_selector = options->node_selector,
-                        .policy_object = settings->shared.policy_path ? NULL
-                                                                      : POLICY_OBJECT_PATH
-                                                 "/" POLICY_OBJECT_NAME,
-                        .lease_name = options->lease.name,
-                        .lease_namespace = lease_namespace(options, daemon.kube_access),
-                        .patches_per_s = options->patches_per_s,
-                        .is_dry_run = options->is_dry_run,
-                },
-                TAKE_PTR(policy));
-        loop_run(daemon.loop);
-        return cleanup_exit_code(cleanup);
-}
-
 static int run_command_line(int argc, char **argv) {
         enum options_outcome outcome;
         struct settings settings;
@@ -274,8 +234,7 @@ static int run_command_line(int argc, char **argv) {
                 if (code != 0)
                         (void)fprintf(stderr, PROGRAM ": %s\n", err.msg);
         } else {
-                code = settings.is_cleanup ? run_cleanup(&settings, &err)
-                                           : run_controller(&settings, &err);
+                code = run_controller(&settings, &err);
                 if (err.code < 0)
                         program_refuse_start(PROGRAM, &err);
         }

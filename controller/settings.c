@@ -88,10 +88,6 @@ static const struct option_row rows[] = {
          .help = "Format of --dry-run: table, or json with one object per node and line."},
         PROGRAM_CHECK_ROW(parsed.shared),
 
-        {.help = "Uninstalling"},
-        {.name = "cleanup", .type = OPTION_BOOL, .value = &parsed.is_cleanup,
-         .help = "Remove all that controllers have written from every node, and exit. Stop the controllers first."},
-
         {.help = "Pages and log"},
         {.name = "bind-address", .type = OPTION_STRING, .value = &parsed.bind_address, .metavar = "ADDRESS",
          .help = "Address of the pages. Default: all addresses."},
@@ -130,9 +126,6 @@ static int check_together(struct error *err) {
         r = http_server_check(parsed.bind_address, &(struct http_server_tls){0}, err);
         if (r < 0)
                 return error_wrap(err, r, "--bind-address");
-        if (parsed.is_cleanup && (parsed.controller.is_once || parsed.controller.targets.count > 0))
-                return error_set(err, EINVAL,
-                                 "--cleanup cannot be combined with --once or --target");
         return 0;
 }
 
@@ -184,16 +177,24 @@ static int read_source_flags(struct error *err) {
 }
 
 static int refuse_source_flags(struct error *err) {
-        const char *flag = raw.metrics_source           ? "--metrics-source"
-                           : raw.scrape_interval_ms > 0 ? "--scrape-interval"
-                           : raw.url_template           ? "--target-url-template"
-                           : raw.prometheus_address     ? "--prometheus-address"
-                           : raw.is_kubelet_insecure    ? "--kubelet-insecure-skip-verify"
-                                                        : NULL;
+        const struct {
+                bool is_set;
+                const char *name;
+        } flags[] = {
+                {raw.metrics_source, "--metrics-source"},
+                {raw.scrape_interval_ms > 0, "--scrape-interval"},
+                {raw.url_template, "--target-url-template"},
+                {raw.prometheus_address, "--prometheus-address"},
+                {raw.is_kubelet_insecure, "--kubelet-insecure-skip-verify"},
+        };
 
-        return flag ? error_set(err, EINVAL,
-                                "%s cannot be combined with --sources: set it in that file", flag)
-                    : 0;
+        for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+                if (flags[i].is_set)
+                        return error_set(
+                                err, EINVAL,
+                                "%s cannot be combined with --sources: set it in that file",
+                                flags[i].name);
+        return 0;
 }
 
 static int read_sources(struct error *err) {
@@ -212,8 +213,7 @@ static int read_sources(struct error *err) {
 static void settle_options(struct controller_options *controller) {
         bool has_targets = controller->targets.count > 0;
 
-        parsed.has_server = !controller->is_once && !parsed.is_cleanup && !has_targets;
-        controller->nodes.keeps_labels = parsed.shared.has_status_page && parsed.has_server;
+        parsed.has_server = !controller->is_once && !has_targets;
         controller->has_events &= !controller->is_dry_run && !controller->is_once;
         controller->is_elected &= !controller->is_once;
         controller->has_node_metrics &= parsed.has_server;

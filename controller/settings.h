@@ -19,7 +19,6 @@ struct settings {
         struct source_list *sources; /* those of the flags; NULL: there is a file */
         struct program_options shared;
         struct program_annotations annotations; /* controller.compiled.style borrows them */
-        bool is_cleanup;                        /* remove annotations, nothing else */
         bool has_server;                        /* health and metrics are served */
         const char *bind_address;               /* NULL: every address */
         int64_t health_port;

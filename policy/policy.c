@@ -61,14 +61,17 @@ unsigned policy_taint_level(const json_t *taint) {
         return (unsigned)(key[prefix_len] - '0');
 }
 
-static bool selector_matches(const struct policy_selector *selector, const json_t *labels) {
-        for (size_t i = 0; i < selector->count; i++)
-                if (!json_is_at(selector->labels[i].value, labels, selector->labels[i].name, NULL))
+static bool selector_matches(const struct policy_selector *selector,
+                             const struct kept_texts *labels) {
+        for (size_t i = 0; i < selector->count; i++) {
+                const char *value = kept_texts_get(labels, selector->labels[i].name);
+                if (!value || strcmp(value, selector->labels[i].value) != 0)
                         return false;
+        }
         return true;
 }
 
-size_t policy_pool_of(const struct policy *policy, const json_t *labels) {
+size_t policy_pool_of(const struct policy *policy, const struct kept_texts *labels) {
         for (size_t i = 0; i < policy->pool_count; i++)
                 if (selector_matches(&policy->pools[i].selector, labels))
                         return i + 1;
@@ -114,19 +117,6 @@ static bool labels_equal(const struct policy_label *a, const struct policy_label
         for (size_t i = 0; i < count; i++)
                 if (strcmp(a[i].name, b[i].name) != 0 || strcmp(a[i].value, b[i].value) != 0)
                         return false;
-        return true;
-}
-
-bool policy_has_same_pools(const struct policy *a, const struct policy *b) {
-        if (a->pool_count != b->pool_count)
-                return false;
-        for (size_t i = 0; i < a->pool_count; i++) {
-                const struct policy_selector *in_a = &a->pools[i].selector;
-                const struct policy_selector *in_b = &b->pools[i].selector;
-                if (in_a->count != in_b->count ||
-                    !labels_equal(in_a->labels, in_b->labels, in_a->count))
-                        return false;
-        }
         return true;
 }
 

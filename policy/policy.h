@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "codec/tree.h"
+#include "policy/kept_texts.h"
 #include "policy/metric_name.h"
 
 #define POLICY_API_VERSION "scheduler.policy.crane.io/v1alpha1"
@@ -224,9 +225,8 @@ char *policy_warnings_text(const struct policy *policy);
 int policy_metric_index(const struct policy *policy, const char *name);
 
 /** policy_pool_of() - the number, from 1, of the first pool that matches a node with these labels;
- * 0: no pool matches
- * @labels: metadata.labels, borrowed; NULL or another type: no labels */
-size_t policy_pool_of(const struct policy *policy, const json_t *labels);
+ * 0: no pool matches */
+size_t policy_pool_of(const struct policy *policy, const struct kept_texts *labels);
 /** policy_pool_predicates(), policy_pool_priorities() - the predicates and priorities that apply to
  * the nodes of a pool; 0: to nodes without a pool */
 static inline struct policy_range policy_pool_predicates(const struct policy *policy, size_t pool) {
@@ -245,8 +245,6 @@ bool policy_is_of_others(const struct policy *policy, size_t pool, size_t metric
 bool policy_uses(const struct policy *policy, size_t metric);
 /** policy_pool_uses() - this pool, or a rule, has a limit or a weight above 0 for this metric */
 bool policy_pool_uses(const struct policy *policy, size_t pool, size_t metric);
-/** policy_has_same_pools() - both policies assign every node to the same pool */
-bool policy_has_same_pools(const struct policy *a, const struct policy *b);
 
 /** policy_taint_level() - the level of a taint in a Node's spec.taints, 1 to POLICY_MAX_LEVELS; 0:
  * it is not a taint by spec.taints */

@@ -16,11 +16,26 @@ static inline bool policy_metric_equal(const struct policy_metric *a,
                                 a->query.window_ms == b->query.window_ms);
 }
 
+static inline bool policy_pools_equal(const struct policy *a, const struct policy *b) {
+        if (a->pool_count != b->pool_count)
+                return false;
+        for (size_t i = 0; i < a->pool_count; i++) {
+                const struct policy_selector *p = &a->pools[i].selector, *q = &b->pools[i].selector;
+                if (p->count != q->count)
+                        return false;
+                for (size_t k = 0; k < p->count; k++)
+                        if (strcmp(p->labels[k].name, q->labels[k].name) != 0 ||
+                            strcmp(p->labels[k].value, q->labels[k].value) != 0)
+                                return false;
+        }
+        return true;
+}
+
 static inline bool policy_equal(const struct policy *a, const struct policy *b) {
         if (strcmp(a->name, b->name) != 0 || a->metric_count != b->metric_count ||
             a->predicate_count != b->predicate_count || a->priority_count != b->priority_count ||
             a->predicate_total != b->predicate_total || a->rule_count != b->rule_count ||
-            a->priority_total != b->priority_total || !policy_has_same_pools(a, b) ||
+            a->priority_total != b->priority_total || !policy_pools_equal(a, b) ||
             a->hot_value_count != b->hot_value_count || a->scoring != b->scoring ||
             a->when_all_over != b->when_all_over || a->shortlist != b->shortlist ||
             a->shortlist_for != b->shortlist_for || a->resource_count != b->resource_count ||

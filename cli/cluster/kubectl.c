@@ -94,8 +94,10 @@ static void add_program(struct command *command) {
 static _Noreturn void run(const struct command *command, int output, bool is_quiet) {
         int null_fd = is_quiet ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
 
-        if (dup2(output, STDOUT_FILENO) >= 0 && (!is_quiet || dup2(null_fd, STDERR_FILENO) >= 0))
-                (void)execvp(command->words[0], command->words);
+        (void)dup2(output, STDOUT_FILENO);
+        if (is_quiet)
+                (void)dup2(null_fd, STDERR_FILENO);
+        (void)execvp(command->words[0], command->words);
         _exit(EXIT_NOT_FOUND);
 }
 
@@ -105,12 +107,13 @@ static size_t kill_children(void) {
         size_t count = 0;
         int pid = 0;
 
-        while (file && fscanf(file, "%d", &pid) == 1) {
+        if (!file)
+                return 0;
+        while (fscanf(file, "%d", &pid) == 1) {
                 (void)kill(pid, SIGKILL);
                 count++;
         }
-        if (file)
-                (void)fclose(file);
+        (void)fclose(file);
         return count;
 }
 
@@ -178,8 +181,6 @@ static void read_output(int fd, const char *end, char text[static OUTPUT_MAX_BYT
         text[0] = '\0';
         while (len < OUTPUT_MAX_BYTES - 1 && !(end && strstr(text, end))) {
                 ssize_t n = read(fd, text + len, OUTPUT_MAX_BYTES - 1 - len);
-                if (n < 0 && errno == EINTR)
-                        continue;
                 if (n <= 0)
                         break;
                 text[len + (size_t)n] = '\0';

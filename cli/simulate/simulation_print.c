@@ -72,8 +72,7 @@ static void put_verdicts(const struct printing *to) {
                 difference->newly_rejected > 0 ? to->style->red : "", difference->newly_rejected,
                 difference->newly_rejected > 0 ? to->style->off : "", difference->newly_passing);
         if (difference->closed > 0)
-                (void)fprintf(to->out, "; %zu take%s no pods", difference->closed,
-                              difference->closed == 1 ? "s" : "");
+                (void)fprintf(to->out, "; %zu closed", difference->closed);
         (void)fputc('\n', to->out);
         for (size_t row = 0; row < difference->count; row++) {
                 if (difference_flip(difference, row) == DIFFERENCE_NONE)

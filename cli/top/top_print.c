@@ -178,8 +178,7 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
         (void)fprintf(out, "\n%zu node%s: %zu pass, %zu above a limit", view->node_count,
                       number_plural(view->node_count), view->passing, view->over);
         if (view->closed > 0)
-                (void)fprintf(out, ", %zu take%s no pods", view->closed,
-                              view->closed == 1 ? "s" : "");
+                (void)fprintf(out, ", %zu closed", view->closed);
         if (view->blind > 0)
                 (void)fprintf(out, ", %zu without a usable value", view->blind);
         (void)fputs("; by ", out);

@@ -139,13 +139,6 @@ bool object_index_remove(struct object_index *index, const char *text, size_t le
         return known;
 }
 
-void object_index_forget_texts(struct object_index *index) {
-        struct strmap_entry *entry;
-
-        STRMAP_FOREACH (entry, &index->entries)
-                ((struct known_object *)entry->value)->hash++;
-}
-
 json_t *object_index_sweep(struct object_index *index, size_t *position) {
         struct strmap_entry *entry;
 

@@ -43,9 +43,6 @@ enum object_sight object_index_see(struct object_index *index, const char *text,
 /** object_index_remove() - record that an object was deleted; false if it was unknown */
 bool object_index_remove(struct object_index *index, const char *text, size_t len);
 
-/** object_index_forget_texts() - forget all texts: no object is OBJECT_SAME next time */
-void object_index_forget_texts(struct object_index *index);
-
 /**
  * object_index_sweep() - remove one object of an older generation
  * @position: 0 at first

@@ -68,11 +68,9 @@ struct reflector {
         /* The list can be as old as the known state: any replica of the server can answer. */
         bool is_not_older;
         char *continue_token;
-        size_t page_limit;    /* halved if pages are too large or slow; see grow_pages() */
-        size_t pages, listed; /* of the current list; objects, even beyond max_objects */
-        size_t max_listed;    /* of any list */
-        int64_t progress_mono_ms;
-        bool is_proto; /* the encoding of the last page */
+        size_t page_limit; /* halved if pages are too large or slow; see grow_pages() */
+        size_t pages;      /* of the current list */
+        bool is_proto;     /* the encoding of the last page */
 
         struct watch_stream stream;
         int64_t watch_started_mono_ms;
@@ -96,10 +94,6 @@ bool reflector_is_synced(const struct reflector *reflector) {
 
 bool reflector_is_awaited(const struct reflector *reflector) {
         return !reflector->is_synced && !reflector->is_refused;
-}
-
-int64_t reflector_progress_mono_ms(const struct reflector *reflector) {
-        return reflector->progress_mono_ms;
 }
 
 const char *reflector_trouble(const struct reflector *reflector) {
@@ -213,7 +207,7 @@ static void request_page(struct reflector *r) {
 static void start_list(struct reflector *r) {
         r->is_not_older = r->resource_version;
         replace(&r->continue_token, NULL);
-        r->pages = r->listed = 0;
+        r->pages = 0;
         delivery_begin_list(&r->delivery);
         request_page(r);
 }
@@ -294,11 +288,6 @@ static void on_page(void *userdata, const struct kube_answer *answer) {
                 return;
         }
         count_list_page(r, "ok");
-        r->listed += page.count;
-        if (r->listed > r->max_listed) {
-                r->max_listed = r->listed;
-                r->progress_mono_ms = loop_now_mono_ms(r->loop);
-        }
         if (page.continue_token) {
                 replace(&r->continue_token, page.continue_token);
                 request_page(r);
@@ -514,19 +503,6 @@ static void stop_call(struct reflector *r) {
         watch_stream_done(&r->stream);
 }
 
-void reflector_list_again(struct reflector *r) {
-        stop_call(r);
-        object_index_forget_texts(&r->delivery.index);
-        r->page_limit = r->spec.page_limit;
-        r->must_list = true;
-        r->is_synced = false;
-        r->max_listed = 0;
-        r->progress_mono_ms = loop_now_mono_ms(r->loop);
-        if (!r->is_watch_trouble)
-                (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
-        reflector_begin(r);
-}
-
 struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                                 const struct reflector_spec *spec) {
         struct reflector *r = xcalloc(1, sizeof(*r));
@@ -548,7 +524,10 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
                 .max_ms = first_ms * BACKOFF_MAX_MS / BACKOFF_FIRST_MS,
                 .forget_after_ms = BACKOFF_FORGET_MS,
         };
-        reflector_list_again(r);
+        r->page_limit = r->spec.page_limit;
+        r->must_list = true;
+        (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
+        reflector_begin(r);
         return r;
 }
 

@@ -91,27 +91,11 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
 void reflector_free(struct reflector *reflector);
 DEFINE_FREEP(struct reflector, reflector_free);
 
-/**
- * reflector_list_again() - list now, and report all objects again, even unchanged ones
- *
- * As after any relist, missing objects are reported as deleted. Until the list is complete, the
- * reflector is not synced. Do not call it in callbacks of the reflector.
- */
-void reflector_list_again(struct reflector *reflector);
-
 bool reflector_is_synced(const struct reflector *reflector);
 
 /** reflector_is_awaited() - whether the first list may complete at any time: it has not completed
  * yet, and its last attempt was not refused (403, 404) */
 bool reflector_is_awaited(const struct reflector *reflector);
-
-/**
- * reflector_progress_mono_ms() - when a list last got further than all lists before it, since the
- * start or reflector_list_again()
- *
- * A large list may take long, but a list that starts again and again makes no progress.
- */
-int64_t reflector_progress_mono_ms(const struct reflector *reflector);
 
 /**
  * reflector_trouble() - the current error, for /readyz?verbose

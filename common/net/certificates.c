@@ -62,8 +62,7 @@ void certificates_reload(struct certificates *certificates) {
         } else {
                 free(TAKE_PTR(certificates->problem));
                 metrics_inc(certificates->reloads);
-                log_info(MSG("certificates reloaded"), STR("certificate", files->cert_file),
-                         STR("client_ca", files->client_ca_file));
+                log_info(MSG("certificates reloaded"), STR("certificate", files->cert_file));
         }
         show_certificate(certificates);
 }

@@ -20,12 +20,16 @@ enum {
         SHARD_DESCRIPTORS = 2,     /* of curl itself */
         SHARD_CONNECTIONS = 4096,  /* without a limit of descriptors: more than a shard has hosts */
         SHARD_CONNECTIONS_MIN = 4, /* however low the limit is */
+        SHARD_IDLE_MS = 120000,    /* curl does not use a connection that was idle for 118 s */
 };
 
 struct http_shard {
         struct http_client *client;
         CURLM *multi;
         struct loop_timer timer; /* set by curl, see on_curl_timer() */
+        size_t call_count;       /* queued and active */
+        struct loop_timer idle;  /* armed while there is no call */
+        struct http_shard **place;
 };
 
 TAILQ_HEAD(call_list, http_call);
@@ -98,16 +102,33 @@ static void detach_call(struct http_call *call) {
                 start_queued_soon(client);
 }
 
+/* Closes its idle connections, such as one to a node that has gone. curl closes an old one only at
+ * the next call of the same multi handle, which may never come. */
+static void shard_free(void *shard_) {
+        struct http_shard *shard = shard_;
+
+        *shard->place = NULL;
+        (void)curl_multi_cleanup(shard->multi);
+        loop_timer_disarm(shard->client->loop, &shard->timer);
+        loop_timer_disarm(shard->client->loop, &shard->idle);
+        free(shard);
+}
+
+static void drop_call(struct http_call *call) {
+        struct http_shard *shard = call->shard;
+
+        http_call_free(call);
+        if (--shard->call_count == 0)
+                loop_timer_arm(shard->client->loop, &shard->idle, clock_mono_ms() + SHARD_IDLE_MS,
+                               shard_free, shard);
+}
+
 static void destroy_client(struct http_client *client) {
         for (size_t p = 0; p < HTTP_POOLS; p++) {
                 struct http_pool *pool = &client->pools[p];
-                for (size_t i = 0; i < SHARDS; i++) {
-                        if (!pool->shards[i])
-                                continue;
-                        (void)curl_multi_cleanup(pool->shards[i]->multi);
-                        loop_timer_disarm(client->loop, &pool->shards[i]->timer);
-                        free(pool->shards[i]);
-                }
+                for (size_t i = 0; i < SHARDS; i++)
+                        if (pool->shards[i])
+                                shard_free(pool->shards[i]);
         }
         while (client->easies_len > 0)
                 curl_easy_cleanup(client->easies[--client->easies_len]);
@@ -138,7 +159,7 @@ static void end_http_call(struct http_call *call, CURLcode code) {
         call->state = HTTP_CALL_DONE;
         enter_callback(client);
         call->request.on_done(call->request.userdata, &response);
-        http_call_free(call);
+        drop_call(call);
         leave_callback(client);
 }
 
@@ -150,7 +171,7 @@ static void remove_doomed(struct http_client *client) {
                         next = TAILQ_NEXT(call, entry);
                         if (call->state == HTTP_CALL_DOOMED) {
                                 detach_call(call);
-                                http_call_free(call);
+                                drop_call(call);
                         }
                 }
         }
@@ -165,7 +186,7 @@ void http_cancel(struct http_call *call) {
         case HTTP_CALL_QUEUED:
                 TAILQ_REMOVE(&call->pool->queue, call, entry);
                 call->pool->queue_len--;
-                http_call_free(call);
+                drop_call(call);
                 break;
         case HTTP_CALL_ACTIVE:
                 if (client->is_inside_curl) {
@@ -173,7 +194,7 @@ void http_cancel(struct http_call *call) {
                         client->has_doomed = true;
                 } else {
                         detach_call(call);
-                        http_call_free(call);
+                        drop_call(call);
                 }
                 break;
         case HTTP_CALL_DOOMED:
@@ -400,10 +421,11 @@ static void limit_connections(const struct http_client *client, struct http_shar
                 mem_exhausted();
 }
 
-static struct http_shard *shard_new(struct http_client *client) {
+static struct http_shard *shard_new(struct http_client *client, struct http_shard **place) {
         struct http_shard *shard = xcalloc(1, sizeof(*shard));
 
         shard->client = client;
+        shard->place = place;
         shard->multi = curl_multi_init();
         if (!shard->multi ||
             curl_multi_setopt(shard->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket) ||
@@ -424,7 +446,7 @@ static struct http_shard *choose_shard(struct http_client *client, struct http_p
         struct http_shard **shard = &pool->shards[index % SHARDS];
 
         if (!*shard)
-                *shard = shard_new(client);
+                *shard = shard_new(client, shard);
         return *shard;
 }
 
@@ -452,6 +474,8 @@ struct http_call *http_start(struct http_client *client, const struct http_reque
         }
         call->pool = &client->pools[request->pool];
         call->shard = choose_shard(client, call->pool, request);
+        if (call->shard->call_count++ == 0)
+                loop_timer_disarm(client->loop, &call->shard->idle);
         call->state = HTTP_CALL_QUEUED;
         TAILQ_INSERT_TAIL(&call->pool->queue, call, entry);
         call->pool->queue_len++;

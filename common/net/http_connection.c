@@ -242,8 +242,8 @@ void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void 
 /* Connections */
 
 static bool is_to_loopback(int fd) {
-        /* ::ffff:127.0.0.0/104, the form of IPv4 on a dual-stack socket */
-        static const uint8_t mapped[] = {[10] = 0xff, [11] = 0xff, [12] = IN_LOOPBACKNET};
+        /* Of ::ffff:127.0.0.1, the form of IPv4 on a dual-stack socket. */
+        static const uint8_t mapped_loopback[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127};
         union {
                 struct sockaddr any;
                 struct sockaddr_in v4;
@@ -256,7 +256,7 @@ static bool is_to_loopback(int fd) {
         if (local.any.sa_family != AF_INET6)
                 return ntohl(local.v4.sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
         return memcmp(v6, &in6addr_loopback, sizeof(*v6)) == 0 ||
-               memcmp(v6, mapped, sizeof(mapped)) == 0;
+               memcmp(v6, mapped_loopback, sizeof(mapped_loopback)) == 0;
 }
 
 static void *on_opened(struct http_worker *worker, struct MHD_Connection *mhd) {

@@ -231,7 +231,7 @@ static const char *refusal_of(const struct server_tls *tls, gnutls_session_t ses
         const gnutls_datum_t *chain = gnutls_certificate_get_peers(session, &count);
         if (gnutls_x509_crt_init(&certificate) < 0)
                 mem_exhausted();
-        if (!chain || gnutls_x509_crt_import(certificate, chain, GNUTLS_X509_FMT_DER) < 0)
+        if (gnutls_x509_crt_import(certificate, chain, GNUTLS_X509_FMT_DER) < 0)
                 refusal = "The certificate is malformed.";
         else if (!has_purpose(certificate))
                 refusal = "The certificate lacks the extended key usage clientAuth.";

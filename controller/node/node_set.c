@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/json_write.h"
 #include "base/mem.h"
 #include "base/name.h"
 #include "codec/json.h"
@@ -57,7 +56,7 @@ static void free_listed_node(struct node *node) {
         free(node->second_address);
         free(node->url);
         free(node->closed_by);
-        free(node->labels_json);
+        kept_texts_done(&node->labels);
         free(node->kubelet.path);
         free(node);
 }
@@ -162,39 +161,6 @@ static const char *find_kubelet_path(const json_t *object) {
                                                                                          : NULL;
 }
 
-/* One more member of the object in @out, or nothing. */
-static void write_label(const char *key, const char *value, struct buf *out) {
-        size_t before = out->len;
-
-        json_write_text(out, key, value);
-        if (!out->overflow)
-                return;
-        out->len = before;
-        out->data[before] = '\0';
-        out->overflow = false;
-}
-
-/* NULL: there are none to keep. */
-static char *find_labels(const json_t *labels, const char *name) {
-        static const char deprecated[] = "beta.kubernetes.io/";
-        /* One byte is left for the closing bracket. */
-        struct buf out = BUF_INIT(NODE_SET_MAX_LABELS_BYTES - 1);
-        const char *key;
-        json_t *value;
-
-        (void)buf_putc(&out, '{');
-        json_object_foreach (json_iterable(labels), key, value) {
-                const char *text = json_string_value(value);
-                if (text && strcmp(text, name) != 0 && !strstr(key, deprecated))
-                        write_label(key, text, &out);
-        }
-        out.max_bytes = NODE_SET_MAX_LABELS_BYTES;
-        (void)buf_putc(&out, '}');
-        char *copy = out.len > 2 ? xstrdup(out.data) : NULL; /* without unused space */
-        buf_done(&out);
-        return copy;
-}
-
 static void take_amounts(struct node *node, const json_t *object) {
         const json_t *allocatable = json_at(object, "status", "allocatable", NULL);
         const json_t *capacity = json_at(object, "status", "capacity", NULL);
@@ -208,17 +174,11 @@ static void take_amounts(struct node *node, const json_t *object) {
         node->kubelet.capacity.swap_bytes = swap_bytes > 0 ? (double)swap_bytes : 0;
 }
 
-static void take_labels(struct node_set *set, struct node *node, const json_t *object) {
+static void take_labels(const struct node_set *set, struct node *node, const json_t *object) {
         const json_t *labels = json_at(object, "metadata", "labels", NULL);
 
-        if (set->policy)
-                node->pool = (uint8_t)policy_pool_of(set->policy, labels);
-        if (set->next)
-                node->next_pool = (uint8_t)policy_pool_of(set->next, labels);
-        if (!set->options.keeps_labels)
-                return;
-        free(node->labels_json);
-        node->labels_json = find_labels(labels, node->name);
+        if (kept_texts_set_labels(&node->labels, labels) && set->policy)
+                node->pool = (uint8_t)policy_pool_of(set->policy, &node->labels);
 }
 
 static bool is_same(const char *a, const char *b) {
@@ -277,21 +237,11 @@ static void on_event(void *userdata, enum reflector_event event, const json_t *o
         node_set_apply(userdata, event, object);
 }
 
-static void use_next_policy(struct node_set *set) {
-        for (size_t i = 0; i < set->slot_count; i++)
-                if (set->slots[i])
-                        set->slots[i]->pool = set->slots[i]->next_pool;
-        set->policy = TAKE_PTR(set->next);
-        set->events.on_pools(set->events.userdata);
-}
-
 static void on_list_synced(void *userdata, size_t count) {
         struct node_set *set = userdata;
 
         (void)count;
         set->is_listed = true;
-        if (set->next)
-                use_next_policy(set);
 }
 
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
@@ -310,22 +260,12 @@ void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *ap
                                        });
 }
 
-bool node_set_set_policy(struct node_set *set, const struct policy *policy) {
-        const struct policy *before = set->next;
-        bool is_same = set->policy && policy_has_same_pools(set->policy, policy);
-
-        if (set->reflector && policy->pool_count > 0 && !is_same) {
-                set->next = policy;
-                if (!before || !policy_has_same_pools(before, policy))
-                        reflector_list_again(set->reflector);
-                return false;
-        }
-        set->next = NULL;
+void node_set_set_policy(struct node_set *set, const struct policy *policy) {
         set->policy = policy;
-        for (size_t i = 0; i < set->slot_count && !is_same; i++)
+        for (size_t i = 0; i < set->slot_count; i++)
                 if (set->slots[i])
-                        set->slots[i]->pool = 0;
-        return true;
+                        set->slots[i]->pool = (uint8_t)policy_pool_of(policy,
+                                                                      &set->slots[i]->labels);
 }
 
 int node_set_read_target(const char *text, char **ret_name, const char **ret_url,

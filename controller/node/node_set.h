@@ -1,6 +1,6 @@
 /*
  * The nodes: from a watch of the API server, or from --target NAME=URL. Of each object it keeps
- * what is needed to identify and reach the node, about 150 bytes, and optionally its labels.
+ * what is needed to identify and reach the node, about 150 bytes, and its labels.
  * Annotations are passed on, not kept. Objects may hold anything.
  */
 #pragma once
@@ -38,9 +38,8 @@ struct node {
         char *second_address; /* of the same type, on a dual-stack node; or NULL */
         char *url;            /* of --target; NULL: made from the address */
         char *closed_by;      /* of node_closed_by() */
-        char *labels_json;    /* a JSON object, see keeps_labels; or NULL */
-        uint8_t pool;         /* of policy_pool_of(), see node_set_set_policy() */
-        uint8_t next_pool;    /* under the policy for which nodes are listed again */
+        struct kept_texts labels;
+        uint8_t pool;                                           /* of policy_pool_of() */
         double allocatable_cpu_cores, allocatable_memory_bytes; /* 0: not known */
         struct node_kubelet kubelet;
         void *userdata; /* for the owner of the set */
@@ -51,7 +50,6 @@ enum {
         NODE_MAX_UID = 64, /* Kubernetes makes 36 characters */
         NODE_KUBELET_MAX_PATH = 512,
         NODE_SET_MAX_ADDRESS_TYPES = 5,
-        NODE_SET_MAX_LABELS_BYTES = 1024, /* of labels_json; further labels are left out */
 };
 
 struct node_set_events {
@@ -62,8 +60,6 @@ struct node_set_events {
         void (*on_seen)(void *userdata, struct node *node, const json_t *object);
         /* @node is freed after this returns. */
         void (*on_removed)(void *userdata, struct node *node);
-        /* The policy for which node_set_set_policy() has returned false is in use now. */
-        void (*on_pools)(void *userdata);
         void *userdata;
 };
 
@@ -71,9 +67,6 @@ struct node_set_options {
         /* status.addresses[].type in order of preference: "InternalIP", "Hostname", ... */
         const char *address_types[NODE_SET_MAX_ADDRESS_TYPES];
         size_t address_type_count;
-        /* Keep the labels of each node, to show them; except labels with the node's name as their
-         * value, and deprecated ones (beta.kubernetes.io/). About 300 bytes per node. */
-        bool keeps_labels;
         struct idle_pods *idle_pods; /* borrowed; NULL: they are not needed */
 };
 
@@ -87,7 +80,6 @@ struct node_set {
         struct node_set_options options;
         struct node_set_events events;
         const struct policy *policy; /* whose pools are in use; NULL: none yet */
-        const struct policy *next;   /* for which nodes are listed again; NULL: none */
         struct strmap by_name;
         size_t slot_cap;
         uint32_t *free_slots;
@@ -108,14 +100,8 @@ struct node_set *node_set_new(const struct node_set_options *options,
 void node_set_free(struct node_set *set);
 DEFINE_FREEP(struct node_set, node_set_free);
 
-/**
- * node_set_set_policy() - use the pools of another policy, which is borrowed until the next one
- *
- * A node's pool is decided when its labels arrive. So if the pools differ, all nodes are listed
- * again, and the previous policy stays in use, and borrowed, until that is done. Return: true:
- * @policy is in use; false: it will be, from on_pools on, unless another one comes first
- */
-bool node_set_set_policy(struct node_set *set, const struct policy *policy);
+/** node_set_set_policy() - use the pools of another policy, which is borrowed until the next one */
+void node_set_set_policy(struct node_set *set, const struct policy *policy);
 /** node_set_watch() - follow the nodes of the API server; @selector may be NULL */
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
                     struct metrics *metrics, const char *selector);

@@ -83,17 +83,19 @@ static void read_header(const struct reader_map *header, const struct reader_map
                         const char *name, struct credentials_options *ret) {
         const char *value = reader_text(item, NULL, READER_REQUIRED, "a text");
 
-        for (const char *c = value ? value : ""; *c; c++)
-                if ((unsigned char)*c < ' ' || *c == 0x7f) {
+        if (!value)
+                return;
+        for (const char *c = value; *c; c++)
+                if ((unsigned char)*c < ' ') {
                         reader_refuse(item, NULL, "must not contain a control character");
                         return;
                 }
-        if (value && ret->header_count == CREDENTIALS_MAX_HEADERS) {
+        if (ret->header_count == CREDENTIALS_MAX_HEADERS) {
                 reader_refuse(header, NULL, "more than %d headers", CREDENTIALS_MAX_HEADERS);
-        } else if (value) {
-                ret->headers[ret->header_count].name = name;
-                ret->headers[ret->header_count++].value = value;
+                return;
         }
+        ret->headers[ret->header_count].name = name;
+        ret->headers[ret->header_count++].value = value;
 }
 
 static void read_headers(const struct reader_map *map, struct credentials_options *ret) {

@@ -44,7 +44,7 @@ void node_track_done(struct node_track *track) {
         free_stores(track->stores, track->compiled->options.source_count);
         free(track->feeds);
         free(track->record);
-        kept_annotations_done(&track->annotations);
+        kept_texts_done(&track->annotations);
         *track = (struct node_track){0};
 }
 
@@ -81,8 +81,8 @@ void node_track_reading(struct node_track *track, size_t source,
 
 void node_track_annotations(struct node_track *track, const json_t *annotations,
                             int64_t now_mono_ms, int64_t now_unix_ms) {
-        (void)kept_annotations_set(&track->annotations, annotations,
-                                   track->compiled->options.style.prefix);
+        (void)kept_texts_set_annotations(&track->annotations, annotations,
+                                         track->compiled->options.style.prefix);
         node_track_learn(track, false, now_mono_ms, now_unix_ms);
 }
 

@@ -34,7 +34,7 @@
 #include "controller/track/measurements.h"
 #include "controller/track/plan.h"
 #include "controller/window/window.h"
-#include "policy/kept_annotations.h"
+#include "policy/kept_texts.h"
 #include "policy/policy.h"
 
 struct node_track {
@@ -46,7 +46,7 @@ struct node_track {
          * sources in order. */
         size_t serving;
         struct plan_record *record;
-        struct kept_annotations annotations;
+        struct kept_texts annotations;
         uint64_t unseen; /* metrics whose annotations have not been looked at, a bit each */
 };
 

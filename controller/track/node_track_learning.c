@@ -12,7 +12,7 @@ static const double PEAK_ERROR = 3e-5;
 
 static bool read_own_annotation(const struct node_track *track, const char *key,
                                 struct annotation *ret) {
-        const char *text = key ? kept_annotations_get(&track->annotations, key) : NULL;
+        const char *text = key ? kept_texts_get(&track->annotations, key) : NULL;
 
         return text && annotation_parse(text, strlen(text), track->compiled->options.style.zone,
                                         ret, NULL) == 0;

@@ -18,7 +18,7 @@ static bool is_stale(const char *key, const char *value, const struct policy *po
         return policy_names_query(policy, key) && !policy_names_metric(policy, key);
 }
 
-void stale_annotations_append(const struct kept_annotations *kept, const struct policy *policy,
+void stale_annotations_append(const struct kept_texts *kept, const struct policy *policy,
                               const struct plan_style *style, int64_t now_unix_ms,
                               struct buf *out) {
         const char *value;
@@ -27,8 +27,8 @@ void stale_annotations_append(const struct kept_annotations *kept, const struct 
         assert(out->overflow || out->data[out->len - 1] == '}');
         if (!out->overflow)
                 out->data[--out->len] = '\0';
-        for (const char *key = kept_annotations_next(kept, NULL, &value);
-             key && count < STALE_ANNOTATIONS_MAX; key = kept_annotations_next(kept, key, &value)) {
+        for (const char *key = kept_texts_next(kept, NULL, &value);
+             key && count < STALE_ANNOTATIONS_MAX; key = kept_texts_next(kept, key, &value)) {
                 if (!is_stale(key, value, policy, style->zone, now_unix_ms))
                         continue;
                 /* Names of metrics need no escaping in JSON. */

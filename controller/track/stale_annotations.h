@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "controller/track/plan.h"
-#include "policy/kept_annotations.h"
+#include "policy/kept_texts.h"
 
 enum { STALE_ANNOTATIONS_MAX = 32 }; /* in one patch; the next patch removes more */
 
@@ -21,5 +21,5 @@ enum { STALE_ANNOTATIONS_MAX = 32 }; /* in one patch; the next patch removes mor
  * @policy: the policy in force
  * @out:    ends in the object of annotations, which is not empty
  */
-void stale_annotations_append(const struct kept_annotations *kept, const struct policy *policy,
+void stale_annotations_append(const struct kept_texts *kept, const struct policy *policy,
                               const struct plan_style *style, int64_t now_unix_ms, struct buf *out);

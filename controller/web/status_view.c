@@ -244,6 +244,21 @@ static void write_idle(const struct status_node *node, struct buf *out) {
         json_write_object_end(out);
 }
 
+/* Except deprecated labels, and those with the node's name as their value. */
+static void write_labels(const struct status_node *node, struct buf *out) {
+        static const char deprecated[] = "beta.kubernetes.io/";
+        const char *value;
+        size_t begin = out->len;
+
+        json_write_object(out, "labels");
+        for (const char *key = kept_texts_next(node->labels, NULL, &value);
+             key && out->len - begin < STATUS_VIEW_MAX_LABELS_BYTES;
+             key = kept_texts_next(node->labels, key, &value))
+                if (strcmp(value, node->name) != 0 && !strstr(key, deprecated))
+                        json_write_text(out, key, value);
+        json_write_object_end(out);
+}
+
 static void write_node(struct status_view *view, const struct status_node *node,
                        const struct judgement *judgement) {
         const struct compiled_policy *compiled = view->head->compiled;
@@ -253,8 +268,7 @@ static void write_node(struct status_view *view, const struct status_node *node,
         json_write_line(out);
         json_write_object(out, NULL);
         json_write_text(out, "name", node->name);
-        if (node->labels_json)
-                json_write_json(out, "labels", node->labels_json);
+        write_labels(node, out);
         write_verdict(view, node, judgement);
         write_usage(view, node);
         write_limits(view, &node->values);

@@ -21,14 +21,15 @@ enum {
         STATUS_VIEW_STEP_MS = 120000,
         STATUS_VIEW_MAX_RESOURCES = 8, /* with a history */
         STATUS_VIEW_MAX_GROUPS = 32,   /* of failures; nodes in further groups are only counted */
-        STATUS_VIEW_EXAMPLES = 5,      /* nodes in a group that are named */
+        STATUS_VIEW_MAX_LABELS_BYTES = 1024, /* of a node; further labels are left out */
+        STATUS_VIEW_EXAMPLES = 5,            /* nodes in a group that are named */
 };
 
 /* Strings and the track are borrowed. */
 struct status_node {
         const char *name;
-        const char *closed_by;   /* of node_closed_by() */
-        const char *labels_json; /* a JSON object; NULL: none */
+        const char *closed_by; /* of node_closed_by() */
+        const struct kept_texts *labels;
         const struct node_track *track;
         struct plan_values values;
         unsigned taint_level; /* how many of our taints the node carries */

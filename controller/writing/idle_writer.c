@@ -24,7 +24,8 @@ static struct idle_node *idle_of_job(struct publisher_job *job) {
         return (struct idle_node *)job;
 }
 
-bool idle_writer_patch(const char *uid, int64_t offered_milli, struct buf *out) {
+/* @offered_milli: may be IDLE_OFFER_NONE. False: the patch does not fit. */
+static bool write_offer(const char *uid, int64_t offered_milli, struct buf *out) {
         static const char *const maps[] = {"capacity", "allocatable"};
 
         json_write_object(out, NULL);
@@ -45,7 +46,9 @@ bool idle_writer_patch(const char *uid, int64_t offered_milli, struct buf *out) 
         return buf_puts(out, "}}");
 }
 
-int64_t idle_writer_carried(const json_t *status, bool *ret_is_odd) {
+/* The offer in a Node's status; IDLE_OFFER_NONE: there is none.
+ * @ret_is_odd: see struct idle_node */
+static int64_t read_offer(const json_t *status, bool *ret_is_odd) {
         const char *capacity = json_string_at(status, "capacity", KUBE_IDLE_RESOURCE, NULL);
         const char *allocatable = json_string_at(status, "allocatable", KUBE_IDLE_RESOURCE, NULL);
         double milli = 0;
@@ -98,7 +101,7 @@ static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf 
         idle->next_milli = next_offer(idle, publisher_now(job->kind));
         if (!is_offer_wanted(idle, idle->next_milli))
                 return false;
-        return idle_writer_patch(job->uid, idle->next_milli, patch);
+        return write_offer(job->uid, idle->next_milli, patch);
 }
 
 static void on_offer_done(void *userdata, struct publisher_job *job, enum patch_outcome outcome) {
@@ -144,7 +147,7 @@ void idle_writer_add(struct patch_kind *offers, struct idle_node *idle, const st
 }
 
 void idle_writer_seen(struct idle_node *idle, const json_t *status) {
-        note_carried(idle, idle_writer_carried(status, &idle->is_odd));
+        note_carried(idle, read_offer(status, &idle->is_odd));
 }
 
 void idle_writer_update(struct idle_node *idle, const struct plan_values *values) {

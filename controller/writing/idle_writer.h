@@ -55,17 +55,3 @@ void idle_writer_seen(struct idle_node *idle, const json_t *status);
 void idle_writer_update(struct idle_node *idle, const struct plan_values *values);
 /** idle_writer_tick() - call every second or so: decide, and queue patches if @may_write */
 void idle_writer_tick(struct patch_kind *offers, bool may_write);
-
-/**
- * idle_writer_patch() - append the merge patch of a Node's status
- * @uid:           only this Node is patched; NULL: any Node of the name
- * @offered_milli: may be IDLE_OFFER_NONE
- * Return: false if the patch does not fit
- */
-bool idle_writer_patch(const char *uid, int64_t offered_milli, struct buf *out);
-/**
- * idle_writer_carried() - the offer in a Node's status
- * @ret_is_odd: see struct idle_node
- * Return: IDLE_OFFER_NONE: there is none
- */
-int64_t idle_writer_carried(const json_t *status, bool *ret_is_odd);

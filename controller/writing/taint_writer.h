@@ -19,8 +19,8 @@
 #include "base/attributes.h"
 #include "controller/track/load_level.h"
 #include "controller/track/node_track.h"
-#include "controller/writing/node_taints.h"
 #include "controller/writing/publisher.h"
+#include "policy/node_taints.h"
 
 /* Embedded in the owner's node. */
 struct taint_node {

@@ -76,7 +76,7 @@ static void pass_turn(struct writer_node *node) {
 
 static void write_patch(const struct writer *writer, struct publisher_job *job,
                         const struct writer_patch *patch, struct buf *text) {
-        const struct kept_annotations *kept = &node_of_job(job)->track->annotations;
+        const struct kept_texts *kept = &node_of_job(job)->track->annotations;
 
         json_write_object(text, NULL);
         json_write_object(text, "metadata");

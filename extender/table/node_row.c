@@ -17,7 +17,8 @@ struct node_row *node_row_new(const char *name, size_t len) {
 
 void node_row_free(struct node_row *node) {
         binding_ring_done(&node->hot.bound);
-        kept_annotations_done(&node->annotations);
+        kept_texts_done(&node->annotations);
+        kept_texts_done(&node->labels);
         free(node->name);
         free(node);
 }
@@ -26,8 +27,8 @@ void node_row_free(struct node_row *node) {
 
 static void row_read(const struct node_row *node, const struct row_context *context,
                      const char *key, int64_t period_ms, struct reading *ret) {
-        node_annotation_read(kept_annotations_get(&node->annotations, key), context->zone,
-                             period_ms, ret);
+        node_annotation_read(kept_texts_get(&node->annotations, key), context->zone, period_ms,
+                             ret);
 }
 
 void node_row_reading(const struct node_row *node, const struct row_context *context, size_t metric,

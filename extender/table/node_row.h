@@ -1,6 +1,6 @@
 /*
- * One node of the table, and how it fills its row of the columns. Annotations are kept as text,
- * since another policy may need other ones.
+ * One node of the table, and how it fills its row of the columns. Annotations and labels are kept
+ * as text, since another policy may need other ones.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "extender/table/node_hot.h"
 #include "extender/table/table_policy.h"
 #include "policy/judge/node_columns.h"
-#include "policy/kept_annotations.h"
+#include "policy/kept_texts.h"
 
 struct node_row {
         char *name;
@@ -22,7 +22,7 @@ struct node_row {
         struct pod_load capacity;
         uint8_t zone; /* node_zones_move() */
         uint8_t pool; /* policy_pool_of() */
-        struct kept_annotations annotations;
+        struct kept_texts annotations, labels;
         struct node_hot hot;
         /* The number of the policy's metrics by state, as node_row_parse() has found them. */
         uint32_t readings[READING_STATE_COUNT], skewed;

@@ -181,10 +181,11 @@ void node_table_set_policy(struct node_table *table, struct policy *policy, int6
         struct row_context *context = &table->context;
         struct table_policy *before = context->table_policy;
         uint64_t generation = before ? before->generation + 1 : 1;
-        bool has_same_pools = before && policy_has_same_pools(before->policy, policy);
 
-        for (size_t row = 0; row < table->count && !has_same_pools; row++)
-                table->rows[row]->pool = 0;
+        for (size_t row = 0; row < table->count; row++) {
+                struct node_row *node = table->rows[row];
+                node->pool = (uint8_t)policy_pool_of(policy, &node->labels);
+        }
         if (before)
                 table_policy_unref(before);
         context->table_policy = table_policy_new(policy, generation, table->options.metrics);
@@ -222,14 +223,16 @@ void node_table_put(struct node_table *table, const struct node_update *update,
                 return;
         if (!node)
                 node = add_node(table, update->name, len);
-        uint8_t pool = (uint8_t)policy_pool_of(node_table_policy(table), update->labels);
+        if (kept_texts_set_labels(&node->labels, update->labels)) {
+                node->pool = (uint8_t)policy_pool_of(node_table_policy(table), &node->labels);
+                has_changed = true;
+        }
         uint8_t zone = node_zones_move(&table->zones, node->zone, update->labels, update->taints);
-        has_changed |= pool != node->pool || zone != node->zone;
-        has_changed |= kept_annotations_set(&node->annotations, update->annotations,
-                                            table->options.annotation_prefix);
+        has_changed |= zone != node->zone;
+        has_changed |= kept_texts_set_annotations(&node->annotations, update->annotations,
+                                                  table->options.annotation_prefix);
         has_changed |= set_capacity(node, update->capacity);
         node->generation = table->generation;
-        node->pool = pool;
         node->zone = zone;
         if (has_changed)
                 parse_row(table, node->row, now_unix_ms);

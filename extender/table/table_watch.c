@@ -31,8 +31,7 @@ struct table_watch {
         struct binding_watch *bindings;  /* NULL unless nodes are listed and hot values used */
         int64_t recent_ms;               /* hot_value_keep_ms() of the policy */
         struct estimate_watch *estimate; /* NULL until a policy has scoring: estimate */
-        bool awaits_pools;  /* nothing is published: the pools of nodes are unknown yet */
-        bool awaits_policy; /* nothing is published: the policy is unknown yet */
+        bool awaits_policy;              /* nothing is published: the policy is unknown yet */
 
         struct loop_timer publish_timer; /* armed when something has changed */
         struct loop_timer change_timer;  /* when the next reading expires or hot value falls */
@@ -84,7 +83,7 @@ static void publish(void *userdata) {
 }
 
 static bool may_publish(const struct table_watch *watch) {
-        return watch->is_synced && !watch->awaits_pools && !watch->awaits_policy;
+        return watch->is_synced && !watch->awaits_policy;
 }
 
 /* The table may have changed. The timer fires after the events of this turn, so a burst of events
@@ -179,7 +178,6 @@ static void table_on_nodes_synced(void *userdata, size_t count) {
         struct table_watch *watch = userdata;
 
         watch->is_synced = true;
-        watch->awaits_pools = false;
         if (watch->start_until_mono_ms == INT64_MAX)
                 watch->start_until_mono_ms = table_now_mono_ms(watch) + START_MS;
         if (may_publish(watch))
@@ -239,7 +237,7 @@ static void table_look_at_nodes(struct table_watch *watch) {
         const char *trouble = reflector_trouble(watch->nodes);
         size_t count = node_table_count(watch->options.table);
 
-        if (!watch->is_synced || (watch->awaits_pools && is_starting(watch)))
+        if (!watch->is_synced)
                 health_fail(watch->nodes_check,
                             "the first list of nodes is not complete (the service account needs "
                             "list and watch on nodes; see --kubeconfig, --master): %s",
@@ -355,18 +353,7 @@ void table_watch_free(struct table_watch *watch) {
 }
 
 void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
-        const struct policy *old = node_table_policy(watch->options.table);
-        bool has_same_pools = policy_has_same_pools(old, policy);
-
         node_table_set_policy(watch->options.table, policy, table_now_unix_ms(watch));
-        watch->awaits_pools = policy->pool_count > 0 && (!has_same_pools || watch->awaits_pools);
-        if (watch->awaits_pools) {
-                loop_timer_disarm(watch->options.loop, &watch->publish_timer);
-                loop_timer_disarm(watch->options.loop, &watch->change_timer);
-        }
-        /* The table does not keep labels. */
-        if (watch->awaits_pools && !has_same_pools)
-                reflector_list_again(watch->nodes);
         watch_bindings(watch);
         watch_estimate(watch);
         /* Publish now: once the policy is reported to be in force, answers use it. */

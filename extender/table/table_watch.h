@@ -40,8 +40,7 @@ struct table_watch *table_watch_new(const struct table_watch_options *options);
 void table_watch_free(struct table_watch *watch);
 DEFINE_FREEP(struct table_watch, table_watch_free);
 
-/** table_watch_set_policy() - put another policy in force and publish. If its pools differ, nodes
- * are listed again first; until then, workers use the last snapshot
+/** table_watch_set_policy() - put another policy in force and publish
  * @policy: consumed */
 void table_watch_set_policy(struct table_watch *watch, struct policy *policy);
 

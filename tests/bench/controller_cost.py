@@ -1,4 +1,4 @@
-"""What plimsoll-controller costs while it runs, for a number of nodes; see controller.sh.
+"""What plimsoll-controller costs while it runs, for a number of nodes; see README.md.
 
 The whole program: scrapes of every node each 15 s, windows, and patches in the periods of
 policy/crane.yaml, against the stand-in API server and exporter_fleet, whose replies take 1 to 4 ms.

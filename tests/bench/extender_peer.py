@@ -71,8 +71,7 @@ def measure(build, port, pid, work, body, verb, count):
 def main():
     build, work, *out = sys.argv[1:]
     build = os.path.abspath(build)
-    program = os.path.join(build, "tests/bench/bench_extender")
-    subprocess.run([program, "--write", work], check=True)
+    subprocess.run([os.path.join(build, "tests/bench/request_bodies"), work], check=True)
     with open(os.path.join(work, "names-5000"), encoding="utf-8") as file:
         names = json.load(file)["NodeNames"]
     standin = StandIn(work)

@@ -138,7 +138,7 @@ def controller(build, quick):
         return []
     out = build / "bench-controller.json"
     options = ["--nodes", "1000", "--rounds", "3", "--prometheus", "--out", out]
-    run([BENCH / "controller.sh", build, *options])
+    run([PYTHON, BENCH / "controller_cost.py", build, *options])
     (found,) = json.loads(out.read_text(encoding="utf-8"))
     ours, peer = found["this"], found["Prometheus"]
     name = f"controller, {found['nodes']:,} nodes every 15 s"

@@ -233,7 +233,7 @@ def test_there_and_back(bare, agents, log_dir, run, binary, background, figure):
     follow(bare, first)
     env = pod_environment(bare, "plimsoll-cleanup", "batch/v1/jobs")
     kubeconfig = plimsoll.kubeconfig("plimsoll-controller")
-    complete("plimsoll-controller", "--cleanup", f"--kubeconfig={kubeconfig}", env=env)
+    complete("kubectl-plimsoll", "cleanup", "--apply", f"--kubeconfig={kubeconfig}", env=env)
     assert not any(PREFIX in key for name in names for key in fleet.annotations(name))
     assert all(theirs(name) for name in names), "the fork's stay"
     extender.stop()

@@ -143,7 +143,7 @@ def test_there_and_back(bare, exporters, log_dir, run, binary, figure):
     assert controller.stop() == 0
     follow(bare, first)
     kubeconfig = plimsoll.kubeconfig("plimsoll-controller")
-    complete("plimsoll-controller", "--cleanup", f"--kubeconfig={kubeconfig}")
+    complete("kubectl-plimsoll", "cleanup", "--apply", f"--kubeconfig={kubeconfig}")
     extender.stop()
     follow(bare, "kubectl -n kube-system wait" + rest)
     assert not any(set(METRICS) & fleet.annotations(name).keys() for name in names)

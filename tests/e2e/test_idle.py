@@ -276,9 +276,9 @@ def test_idle(plane, fleet, namespace, plimsoll, scheduler, figure):
     assert controller.stop() == 0
     audited = len(plane.audit(CONTROLLER))
     began = time.monotonic()
-    cleanup = block("docs/install.md", "cleanup").splitlines()[1]
+    cleanup = block("docs/kubectl/cleanup.md", "cleanup").splitlines()[1]
     follow(plane, cleanup, kubeconfig=plimsoll.kubeconfig(CONTROLLER))
-    figure(f"--cleanup of {NODES} nodes took {time.monotonic() - began:.1f} s")
+    figure(f"cleanup of {NODES} nodes took {time.monotonic() - began:.1f} s")
     assert as_they_are(plane) == before
     assert not refused(plane, CONTROLLER, audited)
     assert stayed.items() <= placed(batch.pods()).items()

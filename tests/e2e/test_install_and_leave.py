@@ -132,7 +132,7 @@ def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, tmp_pat
     first, rest = leaving.split("kubectl -n kube-system wait", 1)
     controller.stop()
     follow(bare, first)
-    complete("plimsoll-controller", kubeconfig, "--cleanup")
+    complete("kubectl-plimsoll", kubeconfig, "cleanup", "--apply")
     assert not refused(bare, "plimsoll-controller")
     follow(bare, "kubectl -n kube-system wait" + rest)
     # As the page says below them.

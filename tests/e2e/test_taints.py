@@ -61,16 +61,17 @@ def test_the_hottest_tenth(plane, fleet, namespace, plimsoll, exporters, schedul
     exporters.stop()
     if not NIGHTLY:
         controller.stop()
-        plimsoll.controller(path, exporters)
+        controller = plimsoll.controller(path, exporters)
     wait_until(lambda: carried(plane) == foreign, 180, "only foreign taints")
+    controller.stop()
 
     for name in warm:
         plane.kubectl("taint", "node", name, "load.plimsoll.io/1:PreferNoSchedule")
     before, kubeconfig = carried(plane), plimsoll.kubeconfig("plimsoll-controller")
-    dry_run, cleanup = block("docs/install.md", "cleanup").splitlines()
-    said = follow(plane, dry_run, kubeconfig=kubeconfig)
+    listing, cleanup = block("docs/kubectl/cleanup.md", "cleanup").splitlines()
+    said = follow(plane, listing, kubeconfig=kubeconfig)
     assert all(re.search(rf"^{name} .*load.plimsoll.io/1$", said, re.M) for name in warm), said
-    assert carried(plane) == before, "a dry run writes nothing"
+    assert carried(plane) == before, "nothing is written without --apply"
     follow(plane, cleanup, kubeconfig=kubeconfig)
     assert carried(plane) == foreign
     assert not refused(plane, "plimsoll-controller", audited)

@@ -56,6 +56,8 @@ def test_top(plimsoll):
     assert "cpu_usage_avg_5m: mean 56%, largest 91% (node-0001)" in table
     assert list(nodes_of(plimsoll("top", "--sort-by=cpu")))[:2] == ["node-0001", "node-0000"]
     assert "--sort-by: 'disk'" in plimsoll("top", "--sort-by=disk", status=2)
+    for verb in ("top", "simulate", "rebalance", "workloads"):
+        assert "expected nothing but flags" in plimsoll(verb, "now", status=2)
 
 
 def test_top_of_some_nodes(plimsoll, cluster):

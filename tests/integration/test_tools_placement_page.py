@@ -63,18 +63,6 @@ def test_what_is_left_is_of_all_seeds_together():
     assert measured.error == pytest.approx(math.sqrt(2 * (1 / 6) ** 2 / 2))
 
 
-def test_nothing_of_nothing_is_as_much():
-    nothing = left(default=[0, 0], estimate=[0, 0], crane=[0, 1])
-    assert nothing.ratio("estimate") == 1.0 and nothing.ratio("crane") == math.inf
-
-
-def test_metric_of_the_scenario_counts():
-    rows = left("allhot", default=[1, 1], estimate=[1, 1]).rows
-    rows["estimate"]["throttledCoreSeconds"] = [0.25, 0.25]
-    assert ratios.Left("allhot", rows).ratio("estimate") == 0.25
-    assert ratios.Left("loop", rows).ratio("estimate") == 1
-
-
 @pytest.mark.parametrize(
     "estimate, crane, said",
     [
@@ -112,29 +100,6 @@ def test_sums_of_a_family_are_pooled():
     assert ratios.pooled(lefts, "estimate", "pendingPods") is None
 
 
-def test_every_situation_has_a_family_that_is_described():
-    families = {experiments.family_of(path) for path in runs.scenarios()}
-    assert families == set(tables.FAMILIES)
-
-
-def test_evictions_are_of_the_median_situation_and_of_the_worst():
-    groups = {}
-    for label, hot, rates in (("a", [2, 2], [1, 3]), ("b", [4, 4], [4, 4]), ("c", [6, 6], [9, 9])):
-        rows = left(label, default=[8, 8], x=hot).rows
-        rows["x"] |= {"evictionsPer1000PodHours": rates, "repeatedEvictionsRatio": [0, 0.6]}
-        groups[label] = rows | {"x+y": rows["x"]}
-    measured = {"seeds": [1, 2], "algorithms": [], "families": {}, "groups": {"evictions": groups}}
-    row = tables.eviction_row(tables.Results(measured), "x+y")
-    assert row[:1] + row[2:5] == ["x + y", "1.00 ± 0.00", "4.0", "9 (`c`)"]
-    assert row[5] == f"{100 * 0.3 * (3 + 4 + 9) / (2 + 4 + 9):.0f}%"
-
-
-def test_evictions_are_where_pods_live_long():
-    assert experiments.lives_long(experiments.path_of("noon"))
-    for scenario in ("steady", "burst100", "leaks"):  # short lives, short, by memory
-        assert not experiments.lives_long(experiments.path_of(scenario))
-
-
 def test_factor_beyond_chance():
     lefts = [left(default=[10, 10], estimate=[1, 1], crane=[2, 2])]
     factor = ratios.factor(lefts, "crane", "estimate")
@@ -154,23 +119,6 @@ def test_windows_are_those_of_the_label():
         assert {row["name"] for row in spec["predicate"]} == {names[0], "mem_usage_avg_5m"}
 
 
-@pytest.mark.parametrize("lacks", [0, 1])
-def test_pieces_have_the_same_metrics(lacks):
-    """Otherwise the seeds of a metric would not be those of the others."""
-    parts = [{"estimate": {"estimateErrorPercent": [1.0]}} for _ in range(2)]
-    parts[lacks]["estimate"] = {}
-    with pytest.raises(KeyError, match="estimateErrorPercent"):
-        runs.join(parts)
-
-
-def test_a_run_that_fails_says_why(tmp_path):
-    path = tmp_path / "x.yaml"
-    path.write_text("nodess: []\n", encoding="utf-8")
-    run = runs.Run(path, runs.TUNING[:1], ("default",))
-    with pytest.raises(RuntimeError, match="x.yaml .*status 2: .*nodess: unknown field"):
-        runs.simulate_all(BUILD, [run], has_progress=False)
-
-
 def test_a_run_that_is_kept_is_of_the_same_recording(tmp_path, monkeypatch):
     run = runs.Run(experiments.path_of("replay-surf"), runs.TUNING[:1], ("default",))
     source, build = tmp_path / "surf-2022-week-jobs-cpu-30s.csv.xz", tmp_path / "build"
@@ -188,12 +136,6 @@ def test_a_run_that_is_kept_is_of_the_same_recording(tmp_path, monkeypatch):
         source.write_bytes(lzma.compress(series))
         os.utime(source, (time.time() + 60, time.time() + 60))
         assert kept.simulate(run) == {} and len(simulated) == count
-
-
-def test_side_by_side_is_as_one_after_the_other():
-    run = runs.Run(experiments.path_of("burst50"), runs.TUNING[:4], ("default", "estimate"))
-    (rows,) = runs.simulate_all(BUILD, [run], has_progress=False)
-    assert rows == runs.simulate(BUILD, run)
 
 
 def test_page_has_a_place_for_each_table_and_each_is_written():

@@ -1,4 +1,4 @@
-"""tests/placement/traces.py: each source in each of its forms, as lines of the simulator's format."""
+"""tests/placement/traces.py: each source, as lines of the simulator's format."""
 
 import lzma
 import pathlib
@@ -10,10 +10,6 @@ from pages import TOP
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "placement"))
 import traces  # the folder of the simulator has to be in the path first
 
-BITBRAINS_HEAD = (
-    "Timestamp [ms];\tCPU cores;\tCPU capacity provisioned [MHZ];\tCPU usage [MHZ];\t"
-    "CPU usage [%];\tMemory capacity provisioned [KB];\tMemory usage [KB]\n"
-)
 PLANETLAB = [
     "workload=princeton_codeen request=1000 step=300 cpu=50,0,120x2\n",
     "workload=root request=1000 step=300 cpu=1000,990,10,20\n",
@@ -45,7 +41,7 @@ def written(folder, name):
     return (out / f"{name}.trace").read_text(encoding="utf-8").splitlines(keepends=True)
 
 
-def test_repacked(folder):
+def test_each_source(folder):
     for name, text in REPACKED.items():
         (folder / name).write_bytes(lzma.compress(text.encode()))
     assert traces.available() == list(traces.SOURCES)
@@ -57,24 +53,6 @@ def test_repacked(folder):
         "workload=job-9 request=16000 step=30 arrives=60 lasts=100 cpu=16000x3,320\n"
     ]
     assert written(folder, "google") == ["workload=job-7 request=1000 step=300 cpu=68,150x2\n"]
-
-
-def test_as_in_their_homes(folder):
-    day = folder / "planetlab" / "20110303"
-    day.mkdir(parents=True)
-    (day / "planet_a_edu_princeton_codeen").write_text("5\n0\n12\n12\n", encoding="ascii")
-    (day / "planet_a_edu_root").write_text("100\n99\n1\n2\n", encoding="ascii")
-    (folder / "bitbrains").mkdir()
-    rows = "".join(
-        f"{1372629804 + 300 * i};\t2;\t5851.9989;\t87.7;\t{percent};\t8388608.0;\t{kib}\n"
-        for i, (percent, kib) in enumerate(
-            [(1.5, 1034592.8), (0.4666666, 458575.47), (0.5, 459000)]
-        )
-    )
-    (folder / "bitbrains" / "1.csv").write_text(BITBRAINS_HEAD + rows, encoding="utf-8")
-    assert traces.available() == ["planetlab", "bitbrains"]
-    assert written(folder, "planetlab") == PLANETLAB
-    assert written(folder, "bitbrains") == BITBRAINS
 
 
 def test_what_is_missing_is_said(folder):

@@ -8,8 +8,8 @@ placement, a load or a figure does not.
 A line is a scenario, an algorithm, its hot node-minutes, and a digest of all its figures. The line
 `page` has a digest of what is made on the page and its appendix, so that no table is changed by hand. The line `libm`
 tells how this machine's mathematical functions round: on another one the last digit of a load may
-differ, and with it everything that follows. Recorded load is left out, since a recording may come in
-one form or another.
+differ, and with it everything that follows. Recorded load is left out, since a machine may not have the
+recordings.
 """
 
 import re

@@ -6,7 +6,6 @@
 traces.md says where the sources come from, and how they stand in that folder.
 """
 
-import csv
 import itertools
 import lzma
 import os
@@ -57,53 +56,21 @@ def filled(texts):
     return [int(text or first) for text in values]
 
 
-def planetlab_line(workload, percentages):
-    cpu = [int(text) * UNIT_MILLICORES // 100 for text in percentages]
-    return line(workload, UNIT_MILLICORES, STEP_S, cpu)
-
-
 def planetlab(path):
     """day, host, slice, percentages"""
     for _, _, workload, *percentages in repacked(path):
-        yield planetlab_line(workload, percentages)
-
-
-def slice_of(name):
-    """Of HOST_SLICE: the last two words, which tell slices apart as well as their whole names."""
-    words = name.split("_")
-    return "root" if words[-1] == "root" else "_".join(words[-2:])
-
-
-def planetlab_files(path):
-    """DAY/HOST_SLICE: a percentage in each line"""
-    for file in sorted(path.glob("*/*")):
-        yield planetlab_line(slice_of(file.name), file.read_text(encoding="ascii").split())
-
-
-def bitbrains_line(name, cores, kib, tenths, mib):
-    if cores > 0:
-        cpu, memory = [cores * tenth for tenth in tenths], kib // 1024
-        yield line(f"vm-{name}", 1000 * cores, STEP_S, cpu, memory=memory, used=mib)
+        cpu = [int(text) * UNIT_MILLICORES // 100 for text in percentages]
+        yield line(workload, UNIT_MILLICORES, STEP_S, cpu)
 
 
 def bitbrains(path):
     """vm, cpu, cores, MHz, start, tenths of a percent; and vm, mem, KiB, start, MiB"""
     lines = repacked(path)
-    for (name, _, cores, _, _, *cpu), (_, _, kib, _, *mib) in zip(lines, lines, strict=True):
-        yield from bitbrains_line(name, int(cores), int(kib), filled(cpu), filled(mib))
-
-
-def bitbrains_files(path):
-    """N.csv: a line for each reading, of which these columns are used"""
-    for file in sorted(path.glob("*.csv"), key=lambda file: int(file.stem)):
-        with open(file, encoding="utf-8", newline="") as text:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(text, delimiter=";")]
-        rows = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
-        cores = max(int(row["CPU cores"]) for row in rows)
-        kib = max(float(row["Memory capacity provisioned [KB]"]) for row in rows)
-        cpu = [round(10 * float(row["CPU usage [%]"])) for row in rows]
-        mib = [round(float(row["Memory usage [KB]"]) / 1024) for row in rows]
-        yield from bitbrains_line(file.stem, cores, int(kib), cpu, mib)
+    for (name, _, cores, _, _, *tenths), (_, _, kib, _, *mib) in zip(lines, lines, strict=True):
+        if int(cores) > 0:
+            cpu, used = [int(cores) * tenth for tenth in filled(tenths)], filled(mib)
+            more = {"memory": int(kib) // 1024, "used": used}
+            yield line(f"vm-{name}", 1000 * int(cores), STEP_S, cpu, **more)
 
 
 def surf(path):
@@ -129,32 +96,24 @@ def azure(path):
         yield line(name, UNIT_MILLICORES, STEP_S, filled(tenths))
 
 
-# Name of the trace: where it may stand in the folder, and what reads it there.
+# Name of the trace: its file in the folder, and what reads it.
 SOURCES = {
-    "planetlab": [("planetlab-2011-cpu-5min.csv.xz", planetlab), ("planetlab", planetlab_files)],
-    "bitbrains": [
-        ("bitbrains-rnd-2013-7-cpu-mem-5min.csv.xz", bitbrains),
-        ("bitbrains", bitbrains_files),
-    ],
-    "bitbrains_august": [
-        ("bitbrains-rnd-2013-8-cpu-mem-5min.csv.xz", bitbrains),
-        ("bitbrains-august", bitbrains_files),
-    ],
-    "azure": [("azure-2017-vm-cpu-5min.csv.xz", azure)],
-    "surf": [("surf-2022-week-jobs-cpu-30s.csv.xz", surf)],
-    "google": [("google-2011-jobs-cpu-mem-5min.csv.xz", google)],
+    "planetlab": ("planetlab-2011-cpu-5min.csv.xz", planetlab),
+    "bitbrains": ("bitbrains-rnd-2013-7-cpu-mem-5min.csv.xz", bitbrains),
+    "bitbrains_august": ("bitbrains-rnd-2013-8-cpu-mem-5min.csv.xz", bitbrains),
+    "azure": ("azure-2017-vm-cpu-5min.csv.xz", azure),
+    "surf": ("surf-2022-week-jobs-cpu-30s.csv.xz", surf),
+    "google": ("google-2011-jobs-cpu-mem-5min.csv.xz", google),
 }
 
 
 def source_of(name):
-    """(path, reader) of a trace; None where the folder does not have it"""
-    places = [(folder() / file, reader) for file, reader in SOURCES[name]]
-    return next((place for place in places if place[0].exists()), None)
+    return folder() / SOURCES[name][0]
 
 
 def available():
     """Names of the traces that can be replayed here."""
-    return [name for name in SOURCES if source_of(name)]
+    return [name for name in SOURCES if source_of(name).exists()]
 
 
 def needed(scenario):
@@ -186,7 +145,7 @@ def files(scenario, build):
 
 def write(name, out):
     """OUT/NAME.trace, unless it is newer than its source and this script"""
-    source, reader = source_of(name)
+    source, reader = source_of(name), SOURCES[name][1]
     target = out / f"{name}.trace"
     made_of = max(source.stat().st_mtime, pathlib.Path(__file__).stat().st_mtime)
     if target.exists() and target.stat().st_mtime > made_of:
@@ -215,7 +174,7 @@ def main():
         return 1
     prepare(pathlib.Path(sys.argv[1]))
     for name in available():
-        print(f"{sys.argv[1]}/{name}.trace: {source_of(name)[0]}")
+        print(f"{sys.argv[1]}/{name}.trace: {source_of(name)}")
     return 0
 
 

@@ -35,7 +35,6 @@ PURE = {
 SUITES = {"s390x": PURE}  # else all
 # Unit tests that need more than qemu does.
 NOT_UNDER_QEMU = {
-    "cleanup": "its clock goes a hundred times as fast as ours, and qemu a tenth",
     "http_client": "an answer has to begin within a tenth of a second, and by qemu it does not",
     "http_server_limits": "it expects memory to be free when a reply is there, and by qemu that may take a moment",
     "json": "it reads stderr, into which qemu writes",

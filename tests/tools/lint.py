@@ -11,161 +11,20 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 
-COMMON = ["base", "codec", "metrics", "net", "kube", "daemon", "program"]
-SOURCES = [f"controller/source/{name}" for name in ("scrape", "prometheus", "metrics_api")]
 
-# library -> the libraries it may include, in addition to itself. A library stands below those that it uses, so
-# there is no circle.
-MAY_USE = {
-    "base": [],
-    "codec": ["base"],
-    "metrics": ["base"],
-    "net": ["base", "metrics"],
-    "kube": ["base", "codec", "metrics", "net"],
-    "daemon": ["base", "metrics", "net", "kube"],
-    "program": ["base", "kube"],
-    "policy": ["base", "codec"],
-    "policy/estimate": ["base", "policy"],
-    "policy/pods": [*("base", "codec", "metrics", "net", "kube"), "policy/estimate"],
-    "policy/judge": ["base", "codec", "policy", "policy/estimate", "policy/pods"],
-    "policy/rebalance": ["base", "policy", "policy/estimate", "policy/judge", "policy/pods"],
-    "policy/live": [*COMMON, "policy"],
-    "controller/window": ["base", "policy"],
-    "controller/exposition": ["base", "policy", "controller/window"],
-    "controller/node": [
-        *("base", "codec", "kube", "policy", "policy/pods", "controller/exposition"),
-    ],
-    "controller/source": [
-        *("base", "codec", "metrics", "kube", "net", "policy", "controller/window"),
-        "controller/node",
-    ],
-    "controller/source/scrape": [
-        *COMMON,
-        "policy",
-        "controller/exposition",
-        "controller/node",
-        "controller/source",
-    ],
-    "controller/source/prometheus": [
-        *(*COMMON, "policy", "controller/window", "controller/exposition", "controller/node"),
-        "controller/source",
-    ],
-    "controller/source/metrics_api": [*COMMON, "controller/source"],
-    "controller/track": [
-        "base",
-        "policy",
-        "policy/estimate",
-        "controller/window",
-        "controller/node",
-        "controller/source",
-    ],
-    "controller/series": [*COMMON, "policy", "policy/estimate", "controller/track"],
-    "controller/print": ["base", "program", "policy", "controller/track"],
-    "controller/web": [
-        *(*COMMON, "policy", "policy/estimate", "controller/window", "controller/source"),
-        "controller/track",
-    ],
-    "controller/writing": [*COMMON, "policy", "controller/node", "controller/track"],
-    "controller/cleanup": [*COMMON, "policy", "controller/writing"],
-    "controller": [
-        *(
-            *COMMON,
-            "policy/live",
-            "controller/exposition",
-            "controller/node",
-            "controller/source",
-            *SOURCES,
-        ),
-        *("controller/track", "controller/series", "controller/print"),
-        *("controller/web", "controller/writing", "controller/cleanup"),
-    ],
-    "extender/estimator": ["base", "policy/estimate"],
-    "extender/table": [
-        *(
-            *COMMON,
-            "policy",
-            "policy/estimate",
-            "policy/judge",
-            "extender/estimator",
-            "policy/pods",
-        ),
-    ],
-    "extender/answer": [
-        *("base", "codec", "policy", "policy/estimate", "policy/judge", "extender/estimator"),
-        *("policy/pods", "extender/table"),
-    ],
-    "extender/decisions": [
-        *(
-            "base",
-            "net",
-            "daemon",
-            "policy",
-            "policy/estimate",
-            "policy/judge",
-            "extender/estimator",
-        ),
-        *("policy/pods", "extender/table", "extender/answer"),
-    ],
-    "extender/estimate_page": [
-        *("base", "codec", "net", "policy", "policy/estimate", "policy/judge", "policy/pods"),
-        *("extender/estimator", "extender/table"),
-    ],
-    "extender/bind": COMMON,
-    "extender": [
-        *(*COMMON, "policy", "policy/live", "extender/table", "extender/answer", "extender/bind"),
-        *("extender/decisions", "extender/estimate_page"),
-    ],
-    "cli/cluster": [*COMMON, "policy", "policy/live"],
-    "cli/verb": ["base", "codec", "program"],
-    "cli/explanation": [
-        *("base", "codec", "program", "policy", "policy/estimate", "policy/judge", "policy/pods"),
-        *("extender/estimator", "extender/table"),
-    ],
-    "cli/nodes": [
-        *("base", "codec", "kube", "policy", "policy/pods", "extender/estimate_page"),
-        *("extender/table", "cli/explanation", "cli/cluster"),
-    ],
-    "cli/top": [
-        *("base", "codec", "kube", "program", "policy", "policy/estimate", "policy/pods"),
-        *("extender/table", "cli/explanation", "cli/cluster", "cli/verb", "cli/nodes"),
-    ],
-    "cli/explain": [
-        *("base", "codec", "kube", "program", "extender/table", "cli/explanation"),
-        *("cli/cluster", "cli/verb", "cli/nodes"),
-    ],
-    "cli/doctor": [
-        *("base", "codec", "kube", "program", "policy", "policy/live", "controller/exposition"),
-        *("policy/pods", "extender/table", "cli/cluster", "cli/verb"),
-    ],
-    "cli/simulate": [
-        *("base", "program", "extender/table", "cli/explanation"),
-        *("cli/cluster", "cli/verb", "cli/nodes"),
-    ],
-    "cli/rebalance": [
-        *("base", "codec", "kube", "program", "policy", "policy/estimate", "policy/judge"),
-        *("policy/pods", "policy/rebalance", "extender/estimator", "extender/table"),
-        *("cli/cluster", "cli/explanation", "cli/nodes", "cli/verb"),
-    ],
-    "cli/workloads": [
-        *("base", "codec", "program", "policy/estimate", "extender/estimate_page", "cli/cluster"),
-        *("cli/verb", "cli/nodes"),
-    ],
-    "cli": [
-        *("base", "program", "cli/cluster", "cli/verb"),
-        *("cli/top", "cli/explain", "cli/doctor", "cli/simulate", "cli/rebalance"),
-        "cli/workloads",
-    ],
-}
+# A row of ARCHITECTURE.md: the folder of a library, its contents, and the libraries that it may use.
+ROW = re.compile(r"^\| `([\w/]+)/` \| (.+) \| (.+) \|$", re.MULTILINE)
+IS_PURE = re.compile("; (pure|no I/O)$")
+NOT_IN_PURE = {"common/metrics", "common/net", "common/kube", "common/daemon"}
+# These return errors and leave the telling to their callers; so do pure libraries.
+NEVER_LOG = {"common/base", "common/codec", "policy/pods"}
 
 # library header -> the libraries that may see it
 LIBRARY_USERS = {
-    "curl/curl.h": {"net"},
-    "microhttpd.h": {"net"},
-    "yaml.h": {"codec"},
+    "curl/curl.h": {"common/net"},
+    "microhttpd.h": {"common/net"},
+    "yaml.h": {"common/codec"},
 }
-
-# Rooms that return errors and leave the telling to their callers.
-NEVER_LOG = {"base", "codec", "policy", "controller/window", "controller/exposition", "policy/pods"}
 
 BANNED = {
     r"\b(?:strtol|strtoul|strtoll|strtoull|atoi|atol|atof)\(": "use base/number.h",
@@ -194,8 +53,42 @@ MAY_BE_SHORT = {"common/base/attributes.h", "common/base/mem.h"}
 MAX_LINES = 800
 
 
-def library_of(path):
-    return path.parent.as_posix().removeprefix("common/")
+class Libraries:
+    """By their folders: which others each may include, and which are pure."""
+
+    def __init__(self, text):
+        rows = ROW.findall(text)
+        self.pure = {folder for folder, contents, _ in rows if IS_PURE.search(contents)}
+        self.below = {folder: set() for folder, _, _ in rows}
+        for folder, _, words in rows:
+            for word in words.partition(";")[0].split(", "):
+                self.below[folder] |= set(self._named(word.strip("`"), folder))
+        for lower in [*self.below.values()] * 2:  # what a library uses may use others
+            lower |= {lowest for library in lower for lowest in self.below[library]}
+
+    def _named(self, word, folder):
+        room = {"common": "common/", "all of its own": f"{folder}/"}.get(word)
+        for name in self.below:
+            if name.startswith(room) if room else f"/{name}".endswith(f"/{word}"):
+                yield name
+
+    def folder_of(self, included):
+        """Of a header as an #include names it; None: it is not ours."""
+        folder = pathlib.PurePosixPath(included).parent.as_posix()
+        return next((name for name in (folder, f"common/{folder}") if name in self.below), None)
+
+    def breach(self, library, included):
+        """What is wrong with an #include, or None."""
+        used = self.folder_of(included)
+        if used and used != library:
+            if used not in self.below[library]:
+                return f"{library} may not use {used} ({included}), by ARCHITECTURE.md"
+            if library in self.pure and used in NOT_IN_PURE:
+                return f"{library} is pure, and {used} is not ({included})"
+        users = LIBRARY_USERS.get(included)
+        if users is not None and library not in users:
+            return f"only {', '.join(sorted(users))} may include {included}"
+        return None
 
 
 def without_comments(text):
@@ -205,16 +98,6 @@ def without_comments(text):
         return re.sub(r"[^\n]", " ", match.group(0))
 
     return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S)
-
-
-def check_include(library, included):
-    used = pathlib.PurePosixPath(included).parent.as_posix()
-    if used in MAY_USE and used != library and used not in MAY_USE[library]:
-        return f"{library} may not use {used} ({included})"
-    users = LIBRARY_USERS.get(included)
-    if users is not None and library not in users:
-        return f"only {', '.join(sorted(users))} may include {included}"
-    return None
 
 
 def check_prefixes(path, text):
@@ -251,12 +134,12 @@ def check_is_built(path):
     build = TOP / path.parent / "meson.build"
     while not build.exists():
         build = build.parent.parent / "meson.build"
-    name = re.sub("^(test|fuzz|bench)_", "", path.stem)
+    name = re.sub("^(test|fuzz)_", "", path.stem)
     if not re.search(rf"\b{name}\b", build.read_text(encoding="utf-8")):
         yield 1, f"{build.relative_to(TOP)} does not name it"
 
 
-def check_file(path):
+def check_file(path, libraries):
     if path.suffix in PAGE_SUFFIXES:
         if path.parts[0] != "tests":
             yield from check_page_source(path)
@@ -270,12 +153,12 @@ def check_file(path):
             yield number, "a mark for later without an owner"
         if path.parts[0] == "tests":
             continue
-        library = library_of(path)
-        if library not in MAY_USE:
-            yield number, f"{library} is not known: give it a row in MAY_USE"
+        library = path.parent.as_posix()
+        if library not in libraries.below:
+            yield number, f"{library} is not known: give it a row in ARCHITECTURE.md"
             break
         include = INCLUDE.match(raw_line)
-        if include and (breach := check_include(library, include.group(1))):
+        if include and (breach := libraries.breach(library, include.group(1))):
             yield number, breach
         for pattern, instead in BANNED.items():
             if "base/mem.h" in instead and str(path) in MAY_ALLOCATE:
@@ -284,7 +167,7 @@ def check_file(path):
                 yield number, f"{line.strip()}: {instead}"
         if re.search(r"\bexit\(", line) and path.name != "main.c":
             yield number, "exit() belongs in main.c"
-        if library in NEVER_LOG and path.stem != "log" and LOG_CALL.search(line):
+        if library in NEVER_LOG | libraries.pure and path.stem != "log" and LOG_CALL.search(line):
             yield number, f"{library} returns errors; its caller logs"
     if path.suffix == ".h" and path.parts[0] != "tests" and str(path) not in MAY_BE_SHORT:
         yield from check_prefixes(path, "\n".join(lines))
@@ -302,13 +185,13 @@ def main():
     )
     paths = [pathlib.Path(p) for p in listed.stdout.split() if (TOP / p).exists()]
     breaches = 0
-    libraries = list(MAY_USE)
-    for library, used in MAY_USE.items():
-        if any(libraries.index(lower) >= libraries.index(library) for lower in used):
-            print(f"MAY_USE: {library} uses a library that stands below it")
+    libraries = Libraries((TOP / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+    for library, lower in libraries.below.items():
+        if library in lower:
+            print(f"ARCHITECTURE.md: {library} may use itself by a circle")
             breaches += 1
     for path in paths:
-        for number, what in check_file(path):
+        for number, what in check_file(path, libraries):
             print(f"{path}:{number}: {what}")
             breaches += 1
     print(f"{len(paths)} files read, {breaches} breaches")

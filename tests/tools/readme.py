@@ -33,7 +33,7 @@ PAGES = {
     "docs/kubectl-plugin.md": 1,
     **{
         f"docs/kubectl/{verb}.md": 1
-        for verb in ("doctor", "explain", "rebalance", "simulate", "top", "workloads")
+        for verb in ("cleanup", "doctor", "explain", "rebalance", "simulate", "top", "workloads")
     },
 }
 RESOURCE_PAGE = TOP / "docs" / "policy-metrics.md"

@@ -405,62 +405,6 @@ TEST(other_sources) {
         assert_true(has_status(&f, "\"name\":\"node-exporter\",\"isUsed\":true"));
 }
 
-#define POOLS(value)                                                                               \
-        POLICY "  predicate: [{name: cpu_usage_avg_5m, maxLimitPercent: " value "}]\n"             \
-               "  pools: [{nodeSelector: {a: b}}]\n"
-
-static bool has_pools(void *userdata) {
-        return has_status(userdata, "nodeSelector");
-}
-
-/* A policy waits until the nodes' pools are known: for the last one, and not for one that has the
- * pools of the policy in force. */
-TEST(policies_with_other_pools) {
-        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
-
-        answer_nodes(&f, "n");
-        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
-        begin(&f, policy_of(POLICY), NULL, false);
-        controller_set_policy(f.controller, policy_of(POOLS("0.5")));
-        controller_set_policy(f.controller, policy_of(POOLS("0.25")));
-        assert_false(has_pools(&f));
-        api_run(&f.api, has_pools, &f);
-        assert_true(has_status(&f, "maxLimitPecent: 0.25"));
-        controller_set_policy(f.controller, policy_of(POOLS("0.75")));
-        assert_true(has_status(&f, "maxLimitPecent: 0.75"));
-        controller_set_policy(f.controller, policy_of(POLICY));
-        assert_false(has_pools(&f));
-        controller_set_policy(f.controller, policy_of(POOLS("0.5")));
-        controller_set_policy(f.controller, policy_of(MEMORY));
-        assert_true(has_status(&f, "mem_usage_avg_5m"));
-        controller_set_policy(f.controller, policy_of(POOLS("0.5")));
-        assert_false(has_pools(&f));
-}
-
-static bool has_gone_node(void *userdata) {
-        return has_status(userdata, "\"gone\"");
-}
-
-/* The pools of the nodes that are left. */
-TEST(pools_after_a_node_has_gone) {
-        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
-
-        api_answer(&f.api, 200,
-                   "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":["
-                   "{\"metadata\":{\"name\":\"gone\"}},{\"metadata\":{\"name\":\"left\"}}]}",
-                   NODES, NULL);
-        answer_nodes(&f, "left");
-        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
-        begin(&f, policy_of(POLICY), NULL, false);
-        api_run(&f.api, has_gone_node, &f);
-        controller_set_policy(f.controller, policy_of(POOLS("0.5")));
-        api_run(&f.api, has_pools, &f);
-        assert_false(has_gone_node(&f));
-        assert_true(has_status(&f, "\"left\""));
-        controller_set_policy(f.controller, policy_of(POLICY));
-        assert_false(has_pools(&f));
-}
-
 /* A dry run of targets, with nothing of a cluster, and with no page of its own. */
 TEST(dry_run) {
         _cleanup_(end) struct fixture f = {0};

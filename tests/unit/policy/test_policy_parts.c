@@ -57,32 +57,6 @@ TEST(uses) {
         }
 }
 
-TEST(pools_are_compared) {
-        static const struct {
-                const char *a, *b;
-                bool is_same;
-        } rows[] = {
-                {"", "", true},
-                {POOL("a: b"), "", false},
-                {POOL("a: b"), POOL("a: b"), true},
-                {POOL("a: b"), POOL("a: c"), false},
-                {POOL("a: b"), POOL("c: b"), false},
-                {POOL("a: b"), POOL("a: b, c: d"), false},
-                {POOL("a: b, c: d"), POOL("a: b, c: d"), true},
-                {POOL("a: b, c: d"), POOL("a: b, c: e"), false},
-                {POOLS("a: b", "c: d"), POOLS("a: b", "c: d"), true},
-                {POOLS("a: b", "c: d"), POOLS("c: d", "a: b"), false},
-                {POOLS("a: b", "c: d"), POOL("a: b"), false},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(policy_freep) struct policy *a = policy_with(rows[i].a);
-                _cleanup_(policy_freep) struct policy *b = policy_with(rows[i].b);
-                if (policy_has_same_pools(a, b) != rows[i].is_same)
-                        fail_msg("%s\n%s", rows[i].a, rows[i].b);
-        }
-}
-
 TEST(resources_are_compared) {
         static const char base[] = METRIC(GPU ", capacity: 1, match: {a: b}");
         static const struct {

@@ -136,7 +136,7 @@ TEST(closed) {
         simulate(&simulated, nodes, LAX, STRICT);
         _cleanup_(freep) char *text = print(&simulated, false);
         assert_non_null(strstr(text, "verdicts: 2 pass in force, 0 simulated; 2 newly rejected, 0 "
-                                     "newly pass; 1 takes no pods\n"));
+                                     "newly pass; 1 closed\n"));
         assert_null(strstr(text, "node-01    passes"));
         json_auto_t *root = simulation_json(&simulated.simulation);
         const json_t *row = json_array_get(json_at(root, "nodes", NULL), 1);

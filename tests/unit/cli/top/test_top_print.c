@@ -205,7 +205,7 @@ TEST(closed) {
                         fail_msg("%s\n%s", rows[i].line, text);
         assert_non_null(strstr(text, "  PODS  EXPECTED  "));
         assert_null(strstr(text, "RECENT"));
-        assert_non_null(strstr(text, "\n3 nodes: 1 pass, 0 above a limit, 2 take no pods; by"));
+        assert_non_null(strstr(text, "\n3 nodes: 1 pass, 0 above a limit, 2 closed; by"));
 }
 
 /* A node is without a usable value when the policy needs one. */

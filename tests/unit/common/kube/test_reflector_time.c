@@ -39,10 +39,6 @@ static void cut_watch(struct fixture *f) {
         (void)shutdown(f->rig.server.held[0], SHUT_RDWR);
 }
 
-static void list_again(struct fixture *f) {
-        reflector_list_again(f->reflector);
-}
-
 #define EMPTY LIST("10", "", "")
 #define WITH_A LIST("10", "", OBJECT("a", "1"))
 
@@ -92,22 +88,6 @@ static const struct {
                    {WATCH("10"), CHUNK_OPEN, "\n"},
                    {WATCH("10"), STREAM_OPEN, EVENT("ADDED", "a", "11")}},
          .restarts = {{"reset", 1}}, .first_pause_ms = PAUSE_MS},
-        /* A list that is asked for ends with its own end, */
-        {"a list behind a watch", "well 0;trouble 0;+ a;well 0;+ a;well 0;",
-         .clock = {{.answered = 3, .act = list_again}},
-         .steps = {{FIRST_LIST, 200, EMPTY},
-                   {WATCH("10"), 403, "{}"},
-                   {WATCH("10"), STREAM_OPEN, EVENT("ADDED", "a", "11")},
-                   {RELIST("11"), 200, WITH_A},
-                   {WATCH("10"), STREAM_OPEN, ""}}},
-        /* and says nothing of a watch that has failed. */
-        {"a list behind a refused watch", "well 0;trouble 0;+ a;", "watch: 403 ",
-         .clock = {{.answered = 2, .act = list_again}},
-         .steps = {{FIRST_LIST, 200, EMPTY},
-                   {WATCH("10"), 403, "{}"},
-                   {RELIST("10"), 200, WITH_A},
-                   {WATCH("10"), STREAM_OPEN, ""}},
-         .first_pause_ms = PAUSE_MS},
 };
 
 TEST(scripts) {

@@ -1,6 +1,9 @@
-/* The HTTP client against a peer that misbehaves in every way we know. */
+/* The HTTP client against a peer that misbehaves in every way we know. Linked with
+ * --wrap=clock_gettime and --wrap=socket. */
+#include "tests/unit/fixture/clock.h"
 #include "tests/unit/fixture/test.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -44,6 +47,17 @@ static int tear_down(void **state) {
         raw_peer_free(peer);
         loop_free(loop);
         return 0;
+}
+
+static size_t open_descriptors(void) {
+        DIR *folder = opendir("/proc/self/fd");
+        size_t count = 0;
+
+        assert_non_null(folder);
+        while (readdir(folder))
+                count++;
+        (void)closedir(folder);
+        return count;
 }
 
 static void run_by_turn(double turn_ratio) {
@@ -311,6 +325,27 @@ TEST_BETWEEN(connections_are_kept, set_up, tear_down) {
         _cleanup_(free_attemptp) struct attempt *other = new_attempt(peer->origin, "/ok");
         other->request.pool = 2;
         run(other);
+        assert_int_equal(atomic_load(&peer->connections), 2);
+}
+
+/* One that nobody has used for two minutes is closed, also if nothing else is called. */
+TEST_BETWEEN(idle_connections, set_up, tear_down) {
+        _cleanup_(free_attemptp) struct attempt *first = new_attempt(peer->origin, "/ok");
+        _cleanup_(free_attemptp) struct attempt *second = new_attempt(peer->origin, "/ok");
+        _cleanup_(free_attemptp) struct attempt *third = new_attempt(peer->origin, "/ok");
+        size_t before = open_descriptors();
+
+        run(first);
+        size_t with_one = open_descriptors();
+        clock_pass(loop, 119);
+        run(second);
+        clock_pass(loop, 119);
+        assert_int_equal(atomic_load(&peer->connections), 1);
+        assert_int_equal(open_descriptors(), with_one);
+        clock_pass(loop, 2);
+        assert_true(with_one > before && open_descriptors() <= before + 1); /* the peer's end */
+        run(third);
+        assert_int_equal(third->response.failure, HTTP_OK);
         assert_int_equal(atomic_load(&peer->connections), 2);
 }
 

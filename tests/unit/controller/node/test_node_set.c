@@ -41,7 +41,6 @@ static struct node_set *new_set(struct seen *seen, const char *types) {
 
         *seen = (struct seen){0};
         assert_int_equal(node_set_address_types(types, &options, &err), 0);
-        options.keeps_labels = true;
         return node_set_new(&options, &(struct node_set_events){
                                               .on_added = on_added,
                                               .on_moved = on_moved,
@@ -58,26 +57,28 @@ static void apply(struct node_set *set, enum reflector_event event, const char *
         node_set_apply(set, event, object);
 }
 
-/* A node's pool follows its labels, all of them. */
+#define LABELLED(labels) "{\"metadata\":{\"name\":\"n\",\"labels\":{" labels "}}}"
+
+/* A node's pool follows its labels and the policy. */
 TEST(pools) {
         _cleanup_(policy_freep) struct policy *policy = policy_of(
                 "  pools: [{nodeSelector: {a: b}}, {nodeSelector: {c: d}}]\n");
-        _cleanup_(policy_freep) struct policy *other = policy_of("  pools: []\n");
+        _cleanup_(policy_freep) struct policy *other = policy_of(
+                "  pools: [{nodeSelector: {x: z}}, {nodeSelector: {c: e}}, {nodeSelector: {c: "
+                "d}}]\n");
         struct seen seen;
         _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
-        char longer[NODE_SET_MAX_LABELS_BYTES * 2];
 
-        assert_true(node_set_set_policy(set, policy));
-        snprintf(longer, sizeof(longer),
-                 "{\"metadata\":{\"name\":\"n\",\"labels\":{\"x\":\"%0*d\",\"c\":\"d\"}}}",
-                 NODE_SET_MAX_LABELS_BYTES, 0);
-        apply(set, REFLECTOR_PRESENT, longer);
+        apply(set, REFLECTOR_PRESENT, LABELLED("\"x\":\"y\",\"c\":\"d\""));
         const struct node *node = set->slots[0];
+        assert_int_equal(node->pool, 0);
+        node_set_set_policy(set, policy);
         assert_int_equal(node->pool, 2);
-        apply(set, REFLECTOR_PRESENT,
-              "{\"metadata\":{\"name\":\"n\",\"labels\":{\"a\":\"b\",\"c\":\"d\"}}}");
+        node_set_set_policy(set, other);
+        assert_int_equal(node->pool, 3);
+        apply(set, REFLECTOR_PRESENT, LABELLED("\"x\":\"z\",\"c\":\"d\""));
         assert_int_equal(node->pool, 1);
-        assert_true(node_set_set_policy(set, other));
+        apply(set, REFLECTOR_PRESENT, LABELLED(""));
         assert_int_equal(node->pool, 0);
 }
 
@@ -90,7 +91,6 @@ static bool has_fact(const struct node *node, char *fact) {
                 {"address", node->address ? node->address : "-"},
                 {"second", node->second_address ? node->second_address : "-"},
                 {"path", kubelet->path ? kubelet->path : "-"},
-                {"labels", node->labels_json ? node->labels_json : "-"},
                 {"cpu", NULL, node->allocatable_cpu_cores},
                 {"memory", NULL, node->allocatable_memory_bytes},
                 {"port", NULL, kubelet->port},
@@ -147,23 +147,6 @@ TEST(lengths) {
 }
 
 /* Labels are not kept where nobody shows them. */
-TEST(no_labels) {
-        struct seen seen = {0};
-        const struct node_set_options options = {.address_types = {"InternalIP"},
-                                                 .address_type_count = 1};
-        _cleanup_(node_set_freep) struct node_set *set = node_set_new(
-                &options, &(struct node_set_events){
-                                  .on_added = on_added,
-                                  .on_seen = on_seen,
-                                  .on_removed = on_removed,
-                                  .userdata = &seen,
-                          });
-        static const char node[] = "{\"metadata\":{\"name\":\"n\",\"labels\":{\"c\":\"d\"}}}";
-
-        apply(set, REFLECTOR_PRESENT, node);
-        assert_null(node_set_get(set, "n")->labels_json);
-}
-
 #define NODE(name, address)                                                                        \
         "{\"metadata\":{\"name\":\"" name "\"},\"status\":{\"addresses\":["                        \
         "{\"type\":\"InternalIP\",\"address\":\"" address "\"}]}}"
@@ -207,42 +190,6 @@ TEST(life) {
         assert_int_equal(seen.removed, 2);
         assert_null(set->slots[1]);
         assert_null(node_set_get(set, "b"));
-}
-
-/* Labels up to a ceiling. */
-TEST(long_labels) {
-        struct seen seen;
-        char text[NODE_SET_MAX_LABELS_BYTES * 5];
-        _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
-
-        /* One that is too long is left out, and so is one that does not fit next to the others. */
-        char more[NODE_SET_MAX_LABELS_BYTES - 200] = {0};
-        memset(more, 'm', sizeof(more) - 1);
-        snprintf(text, sizeof(text),
-                 "{\"metadata\":{\"name\":\"a-1\",\"labels\":"
-                 "{\"a\":\"1\",\"long\":\"%s%s\",\"b\":\"%s\",\"c\":\"%s\",\"d\":\"2\"}}}",
-                 more, more, more, more);
-        apply(set, REFLECTOR_PRESENT, text);
-        const char *labels = node_set_get(set, "a-1")->labels_json;
-        assert_true(strlen(labels) <= NODE_SET_MAX_LABELS_BYTES);
-        json_auto_t *kept = json_loads(labels, 0, NULL);
-        assert_non_null(kept);
-        assert_int_equal(json_object_size(kept), 3);
-        assert_non_null(json_object_get(kept, "d"));
-        /* Wherever the end falls within the second label, it is there whole, or not at all. */
-        for (int len = NODE_SET_MAX_LABELS_BYTES - 40; len < NODE_SET_MAX_LABELS_BYTES; len++) {
-                snprintf(text, sizeof(text),
-                         "{\"metadata\":{\"name\":\"a-1\",\"labels\":{\"a\":\"%.*s%.*s\","
-                         "\"second\":\"whole\"}}}",
-                         (int)sizeof(more) - 1, more, len - (int)sizeof(more), more);
-                apply(set, REFLECTOR_PRESENT, text);
-                labels = node_set_get(set, "a-1")->labels_json;
-                json_auto_t *some = labels ? json_loads(labels, 0, NULL) : json_object();
-                assert_non_null(some);
-                assert_true(!labels || strlen(labels) <= NODE_SET_MAX_LABELS_BYTES);
-                json_t *second = json_object_get(some, "second");
-                assert_true(!second || strcmp(json_string_value(second), "whole") == 0);
-        }
 }
 
 TEST(odd_objects) {

@@ -121,6 +121,7 @@ TEST_BETWEEN(parameters, set_up, tear_down) {
                 {"query=cpu_usage_avg_5m&time=1700000301", 400, "parameter \\\"time\\\""},
                 {"query=cpu_usage_avg_5m&time=1699999699", 400, "parameter \\\"time\\\""},
                 {"query=cpu_usage_avg_5m&time=0", 400, "\"bad_data\""},
+                {"query=cpu_usage_avg_5m&time=%zz", 400, "\"bad_data\""},
                 {"query=cpu_usage_avg_5m&time=-1e308", 400, "\"bad_data\""},
                 {"query=cpu_usage_avg_5m&time=NaN", 400, "\"bad_data\""},
                 {"query=cpu_usage_avg_5m&time=now", 400, "\"bad_data\""},

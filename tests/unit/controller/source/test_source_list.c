@@ -176,6 +176,8 @@ TEST(bad_files) {
                 {OF("http_headers: {a: {values: [\"c\\r\\nX: y\"]}}"),
                  "http_headers.a.values[0]: must not contain a control character"},
                 {OF("http_headers: {a: b}"), "http_headers.a: expected a map, got b"},
+                {OF("http_headers: {a: {values: [[]]}}"),
+                 "http_headers.a.values[0]: expected a text"},
                 {OF("http_headers: {a: {secrets: [b]}}"), "http_headers.a.secrets: unknown field"},
                 {OF("http_headers: {a: {values: [1, 2, 3, 4, 5]}, b: {values: [1, 2, 3, 4]}}"),
                  "http_headers: more than 8 headers"},

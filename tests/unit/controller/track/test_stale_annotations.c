@@ -18,13 +18,13 @@
 static char *removed(const char *policy_text, const char *prefix, const json_t *annotations) {
         struct policy *policy = policy_of(policy_text);
         struct buf patch = BUF_INIT(64 << 10), keys = BUF_INIT(64 << 10);
-        struct kept_annotations kept = {0};
+        struct kept_texts kept = {0};
         const struct plan_style style = {.prefix = prefix};
         json_t *json = NULL;
         const char *key;
         json_t *value;
 
-        (void)kept_annotations_set(&kept, annotations, prefix);
+        (void)kept_texts_set_annotations(&kept, annotations, prefix);
         buf_printf(&patch, "{\"written\":\"0.1,T\"}");
         stale_annotations_append(&kept, policy, &style, NOW_UNIX_MS, &patch);
         assert_int_equal(json_parse(patch.data, patch.len, &json, NULL), 0);
@@ -33,7 +33,7 @@ static char *removed(const char *policy_text, const char *prefix, const json_t *
                 if (json_is_null(value))
                         buf_printf(&keys, "%s ", key);
         json_decref(json);
-        kept_annotations_done(&kept);
+        kept_texts_done(&kept);
         buf_done(&patch);
         policy_free(policy);
         char *text = xstrdup(keys.len > 0 ? keys.data : "");

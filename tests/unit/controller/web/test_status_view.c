@@ -87,6 +87,7 @@ struct described {
         const struct compiled_policy *compiled;
         const struct row *rows;
         struct node_track *tracks;
+        struct kept_texts *labels;
 };
 
 static void describe(void *userdata, size_t index, struct status_node *ret) {
@@ -96,7 +97,7 @@ static void describe(void *userdata, size_t index, struct status_node *ret) {
         *ret = (struct status_node){
                 .name = row->name,
                 .closed_by = row->closed_by,
-                .labels_json = row->labels_json,
+                .labels = &described->labels[index],
                 .track = &described->tracks[index],
                 .values = values_of(row, described->compiled->policy->metric_count),
                 .taint_level = row->taint_level,
@@ -111,7 +112,8 @@ static json_t *view_of(const struct compiled_policy *compiled, const struct row 
                        size_t count) {
         struct buf out = BUF_INIT(64 << 20);
         struct node_track *tracks = xcalloc(count + 1, sizeof(*tracks));
-        struct described described = {compiled, rows, tracks};
+        struct kept_texts *labels = xcalloc(count + 1, sizeof(*labels));
+        struct described described = {compiled, rows, tracks, labels};
         const struct status_head head = {
                 .compiled = compiled,
                 .sources = sources,
@@ -127,14 +129,21 @@ static json_t *view_of(const struct compiled_policy *compiled, const struct row 
         json_t *json = NULL;
         struct error err = ERROR_NULL;
 
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
+                json_auto_t *object = json_loads(rows[i].labels_json ? rows[i].labels_json : "{}",
+                                                 0, NULL);
+                (void)kept_texts_set_labels(&labels[i], object);
                 feed(&tracks[i], compiled, &rows[i]);
+        }
         status_view_write(&head, &out);
         assert_false(out.overflow);
         if (json_parse(out.data, out.len, &json, &err) < 0)
                 fail_msg("%s", err.msg);
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
                 node_track_done(&tracks[i]);
+                kept_texts_done(&labels[i]);
+        }
+        free(labels);
         free(tracks);
         buf_done(&out);
         return json;
@@ -324,7 +333,13 @@ TEST(over_a_limit_as_all_are) {
 
 TEST(nodes) {
         static const struct row rows[] = {
-                {"calm", "{\"zone\":\"a\"}", NULL, {0.4, 0.6, -1}, 2},
+                {"calm",
+                 "{\"kubernetes.io/hostname\": \"calm\", \"beta.kubernetes.io/os\": \"linux\", "
+                 "\"zone\": "
+                 "\"a\", \"x\": \"\\\"\\u0007\"}",
+                 NULL,
+                 {0.4, 0.6, -1},
+                 2},
                 {"busy", NULL, NULL, {0.9, 0.95, 0.1}, 0},
                 {"gpu", NULL, NULL, {0.8, 0.8, 0.75}, -1}, /* at a limit is not above it */
                 {"gone", NULL, "timeout", {-1, -1, -1}, 0},
@@ -336,6 +351,8 @@ TEST(nodes) {
 
         assert_string_equal(json_string_at(json, "at", NULL), "2026-07-23T11:25:54.000Z");
         assert_string_equal(json_string_at(calm, "labels", "zone", NULL), "a");
+        assert_string_equal(json_string_at(calm, "labels", "x", NULL), "\"?");
+        assert_int_equal(json_object_size(json_at(calm, "labels", NULL)), 2);
         assert_string_equal(json_string_at(calm, "verdict", NULL), "passes");
         assert_null(json_at(calm, "reason", NULL));
         assert_float_equal(number(calm, "limitShare"), 0.5, 1e-4);

@@ -336,21 +336,6 @@ TEST(changed_by_others) {
         }
 }
 
-/* A replica that does not lead sends nothing, not even what waits. */
-TEST(not_leading) {
-        _cleanup_(end) struct fixture f = {0};
-
-        begin(&f, "  idle: {}\n", "null");
-        read_node(&f, 0.25);
-        idle_writer_tick(f.offers, false);
-        assert_true(publisher_is_idle(f.publisher));
-        idle_writer_tick(f.offers, true);
-        assert_false(publisher_is_idle(f.publisher));
-        publisher_cancel_all(f.publisher);
-        api_run_quiet(&f.api);
-        assert_int_equal(atomic_load(&f.api.rig.server.served), 0);
-}
-
 /* What it must carry is there before the patch is sent. */
 TEST(no_longer_wanted) {
         _cleanup_(end) struct fixture f = {0};

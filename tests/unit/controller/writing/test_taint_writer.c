@@ -167,65 +167,6 @@ TEST(rests) {
         }
 }
 
-/* Logged when it begins, and again for a node that has come back. */
-TEST(failing) {
-        _cleanup_(end) struct fixture f = {0};
-
-        for (size_t i = 0; i < 3; i++)
-                api_answer(&f.api, 422, "{\"message\":\"no\"}", PATCH_OF("hot"), ADDED);
-        begin(&f, "null");
-        for (size_t i = 0; i < 3; i++) {
-                if (i == 2) {
-                        publisher_remove(&f.hot.job);
-                        add(&f, &f.hot, "hot", &f.hot_track, "null");
-                }
-                api_wait_ms(&f.api, 2 * RETRY_MS);
-                read_all(&f, 0.9);
-                expect_patch(&f);
-                assert_int_equal(api_logged(&f.api, "what=taints node=hot reason=invalid"),
-                                 i == 1 ? 0 : 1);
-        }
-}
-
-/* Refusals are no trouble any more when the node carries what it must without a patch of ours. */
-TEST(failing_and_no_longer_wanted) {
-        enum { REPORTED = 4, LONGEST_MS = 60000 };
-        _cleanup_(end) struct fixture f = {0};
-
-        for (size_t i = 0; i < REPORTED; i++)
-                api_answer(&f.api, 422, "{\"message\":\"no\"}", PATCH_OF("hot"), ADDED);
-        begin(&f, "null");
-        for (size_t i = 0; i < REPORTED; i++) {
-                api_wait_ms(&f.api, LONGEST_MS);
-                read_all(&f, 0.9);
-                expect_patch(&f);
-        }
-        expect_quiet(&f); /* it is wanted, and rests */
-        assert_string_not_equal(publisher_trouble(f.publisher), "");
-        json_auto_t *ours = json_loads(
-                "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]", 0, NULL);
-        taint_writer_seen(&f.hot, ours);
-        expect_quiet(&f);
-        assert_string_equal(publisher_trouble(f.publisher), "");
-}
-
-/* Who stops leading sends nothing, not even what waits. */
-TEST(stopped) {
-        _cleanup_(end) struct fixture f = {0};
-
-        begin(&f, "null");
-        api_wait_ms(&f.api, AWAITED_MS);
-        read_all(&f, 0.9);
-        taint_writer_tick(f.writer, true);
-        assert_false(publisher_is_idle(f.publisher));
-        publisher_cancel_all(f.publisher);
-        assert_true(publisher_is_idle(f.publisher));
-        api_wait_ms(&f.api, LOAD_LEVEL_REST_MS);
-        read_all(&f, 0.9);
-        taint_writer_tick(f.writer, false);
-        assert_true(publisher_is_idle(f.publisher));
-}
-
 /* Of many nodes not all are looked at every time. */
 TEST(many_nodes) {
         enum { MANY = 25000, LOOK_EVERY_MS = MANY / 10 };
@@ -388,26 +329,4 @@ TEST(first_known) {
                         read_node(&f, &f.idle, &f.idle_track, 0.1);
                 expect_quiet(&f);
         }
-}
-
-/* Each attempt that fails makes the next one later. */
-TEST(backs_off) {
-        enum { FAILURES = 8, MAX_PAUSE_MS = RETRY_MS + 300000 };
-        _cleanup_(end) struct fixture f = {0};
-        size_t within = 0;
-
-        for (size_t i = 0; i < FAILURES; i++)
-                api_answer(&f.api, 422, "{}", PATCH_OF("hot"), ADDED);
-        begin(&f, "null");
-        api_wait_ms(&f.api, AWAITED_MS);
-        for (size_t i = 0; i < FAILURES; i++) {
-                read_all(&f, 0.9);
-                expect_patch(&f);
-                int64_t pause_ms = f.hot.job.retry_mono_ms - loop_now_mono_ms(f.api.rig.loop);
-                assert_in_range(pause_ms, RETRY_MS - 1000, MAX_PAUSE_MS);
-                within += pause_ms <= 2 * RETRY_MS;
-                assert_true(i > 0 || within == 1);
-                api_wait_ms(&f.api, pause_ms);
-        }
-        assert_true(within < FAILURES);
 }

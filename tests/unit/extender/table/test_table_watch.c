@@ -279,33 +279,6 @@ TEST(waits_for_pods) {
         }
 }
 
-/* So it does for the list of nodes that a policy with other pools needs. Later it answers by the
- * policy before until it has that list. */
-TEST(waits_for_pools) {
-        static const char pools[] = "  pools: [{nodeSelector: {a: b}}]\n",
-                          others[] = "  pools: [{nodeSelector: {c: d}}]\n";
-        struct watched w = {0};
-
-        usual_node(&w.f, true);
-        begin(&w, "");
-        struct metrics_series *lists = lists_of(&w.f, "nodes", "ok");
-        assert_int_equal(sem_post(&w.f.go_on), 0);
-        run_until(&w.f, counted, lists, 1);
-        assert_true(says(w.health, true, "[+] nodes: 1 node"));
-        set_policy(w.watch, pools);
-        assert_true(says(w.health, false, "[-] nodes: "));
-        assert_int_equal(sem_post(&w.f.go_on), 0);
-        run_until(&w.f, counted, lists, 2);
-        assert_true(says(w.health, true, "[+] nodes: 1 node"));
-        pass(&w.f, 20 * MS_PER_S);
-        set_policy(w.watch, others);
-        pass(&w.f, MS_PER_S);
-        assert_true(says(w.health, true, "[+] nodes: 1 node"));
-        assert_int_equal(sem_post(&w.f.go_on), 0);
-        run_until(&w.f, counted, lists, 3);
-        end(&w);
-}
-
 /* What goes is what the event names; an object without a name is no node. */
 TEST(deleted) {
         struct watched w = {0};
@@ -380,57 +353,4 @@ TEST(awaits_the_policy) {
                 assert_true(publications_of(w.table) == before + 1);
                 end(&w);
         }
-}
-
-static atomic_size_t lists_asked;
-
-static void note_and_wait(void *userdata) {
-        atomic_fetch_add(&lists_asked, 1);
-        wait_for_test(userdata);
-}
-
-static double asked(void *of) {
-        return (double)atomic_load(&lists_asked);
-}
-
-/* The labels of nodes are read again for a policy with other pools, which is in force when all are
- * there; any other policy is in force at once. */
-TEST(pools) {
-        static const char none[] = "", some[] = "  pools: [{nodeSelector: {disk: ssd}}]\n",
-                          same[] = "  pools: [{nodeSelector: {disk: ssd}, predicate: [{name: "
-                                   "cpu_usage_avg_5m, maxLimitPecent: 0.5}]}]\n";
-        struct watched w = {0};
-
-        scripted_add_usual(
-                &w.f.rig.server,
-                (struct scripted_reply){
-                        .expect = {"/nodes?", "limit="},
-                        .response = scripted_http(200, "",
-                                                  NODES("{\"metadata\":{" A
-                                                        "\"resourceVersion\":\"5\",\"labels\":{"
-                                                        "\"disk\":\"ssd\"}}}")),
-                        .before = note_and_wait,
-                });
-        usually(&w.f, "/nodes?", "watch=1", scripted_stream(""), false, true);
-        begin(&w, none);
-        struct metrics_series *lists = lists_of(&w.f, "nodes", "ok");
-        assert_int_equal(sem_post(&w.f.go_on), 0);
-        run_until(&w.f, nodes_of, w.table, 1);
-        double count = publications_of(w.table);
-        set_policy(w.watch, some);
-        run_until(&w.f, asked, NULL, 2);
-        set_policy(w.watch, same); /* of the same pools, which are still unknown */
-        pass(&w.f, MS_PER_S);
-        assert_true(publications_of(w.table) == count);
-        assert_int_equal(sem_post(&w.f.go_on), 0);
-        run_until(&w.f, counted, lists, 2);
-        run_until(&w.f, publications_of, w.table, count + 1);
-        assert_int_equal(node_table_pool(w.table, 0), 1);
-        set_policy(w.watch, some);
-        assert_true(publications_of(w.table) == count + 2);
-        set_policy(w.watch, none);
-        assert_true(publications_of(w.table) == count + 3);
-        pass(&w.f, MS_PER_S);
-        assert_true(counted(lists) == 2 && asked(NULL) == 2);
-        end(&w);
 }

@@ -223,10 +223,9 @@ TEST(second_address) {
                 const char *first, *second;
                 size_t requests, failures; /* of two scrapes */
         } rows[] = {
-                {REFUSES, "127.0.0.1", 2, 0},
-                {"127.0.0.1", REFUSES, 2, 0},
-                {REFUSES, "127.0.0.3", 0, 2},
-                {REFUSES, NULL, 0, 2},
+                {REFUSES, "127.0.0.1", 2, 0}, {"127.0.0.1", REFUSES, 2, 0},
+                {REFUSES, "127.0.0.3", 0, 2}, {REFUSES, NULL, 0, 2},
+                {NULL, NULL, 0, 2},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -243,7 +242,7 @@ TEST(second_address) {
                 }
                 begin(&f);
                 f.nodes[0].url = NULL;
-                f.nodes[0].address = xstrdup(rows[i].first);
+                f.nodes[0].address = xstrdup_or_null(rows[i].first);
                 f.nodes[0].second_address = xstrdup_or_null(rows[i].second);
                 f.source->spec->kind->add_node(f.source, &f.nodes[0]);
                 for (f.asked = 1; f.asked <= 2; f.asked++) {
@@ -252,7 +251,7 @@ TEST(second_address) {
                 }
                 assert_int_equal(f.failed, rows[i].failures);
                 if (f.failed > 0)
-                        assert_string_equal(f.reason, "connect");
+                        assert_string_equal(f.reason, rows[i].first ? "connect" : "no_address");
                 free(f.nodes[0].address);
                 free(f.nodes[0].second_address);
                 end(&f);

@@ -1,5 +1,5 @@
 /*
- * Which annotations of a node are ours, and removed by --cleanup. Pure.
+ * Which annotations of a node are ours, and removed by `cleanup`. Pure.
  *
  * - Keys that our field manager owns (metadata.managedFields): written under any policy, and not
  *   overwritten since.

@@ -1,4 +1,4 @@
-#include "controller/writing/node_taints.h"
+#include "policy/node_taints.h"
 
 #include <string.h>
 

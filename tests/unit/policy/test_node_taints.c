@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "controller/writing/node_taints.h"
+#include "policy/node_taints.h"
 
 #define SOFT(key) "{\"key\":\"" key "\",\"effect\":\"PreferNoSchedule\"}"
 #define OURS(level) SOFT("load.plimsoll.io/" level)

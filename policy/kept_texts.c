@@ -1,4 +1,4 @@
-#include "policy/kept_annotations.h"
+#include "policy/kept_texts.h"
 
 #include <string.h>
 
@@ -8,22 +8,23 @@
 #include "policy/annotation.h"
 #include "policy/metric_name.h"
 
-void kept_annotations_done(struct kept_annotations *kept) {
+void kept_texts_done(struct kept_texts *kept) {
         free(kept->text);
-        *kept = (struct kept_annotations){0};
+        *kept = (struct kept_texts){0};
 }
 
-/* Keep annotations that may be readings: after the prefix, the key has no other prefix. */
-static void collect(const json_t *annotations, const char *prefix, struct buf *out) {
+typedef bool is_wanted_fn(const char *key);
+
+static void collect(const json_t *object, const char *prefix, is_wanted_fn *is_wanted,
+                    struct buf *out) {
         size_t prefix_len = strlen(prefix);
         const char *key;
         json_t *value;
 
-        json_object_foreach (json_iterable(annotations), key, value) {
+        json_object_foreach (json_iterable(object), key, value) {
                 size_t mark = out->len;
                 const char *text = json_string_value(value);
-                if (strncmp(key, prefix, prefix_len) != 0 ||
-                    !metric_name_is_valid(key + prefix_len) || !text)
+                if (strncmp(key, prefix, prefix_len) != 0 || !is_wanted(key + prefix_len) || !text)
                         continue;
                 /* One byte above the limit is enough to make the value malformed. */
                 size_t len = size_min(json_string_length(value), ANNOTATION_MAX_BYTES + 1);
@@ -39,11 +40,11 @@ static void collect(const json_t *annotations, const char *prefix, struct buf *o
         }
 }
 
-bool kept_annotations_set(struct kept_annotations *kept, const json_t *annotations,
-                          const char *prefix) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT(KEPT_ANNOTATIONS_MAX_BYTES);
+static bool replace(struct kept_texts *kept, const json_t *object, const char *prefix,
+                    is_wanted_fn *is_wanted) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(KEPT_TEXTS_MAX_BYTES);
 
-        collect(annotations, prefix, &text);
+        collect(object, prefix, is_wanted, &text);
         if (text.len == kept->bytes &&
             (text.len == 0 || memcmp(text.data, kept->text, text.len) == 0))
                 return false;
@@ -53,8 +54,22 @@ bool kept_annotations_set(struct kept_annotations *kept, const json_t *annotatio
         return true;
 }
 
-const char *kept_annotations_next(const struct kept_annotations *kept, const char *key,
-                                  const char **ret_value) {
+/* After the prefix, the key of a reading has no other prefix. */
+bool kept_texts_set_annotations(struct kept_texts *kept, const json_t *annotations,
+                                const char *prefix) {
+        return replace(kept, annotations, prefix, metric_name_is_valid);
+}
+
+static bool is_label(const char *key) {
+        return key[0] != '\0';
+}
+
+bool kept_texts_set_labels(struct kept_texts *kept, const json_t *labels) {
+        return replace(kept, labels, "", is_label);
+}
+
+const char *kept_texts_next(const struct kept_texts *kept, const char *key,
+                            const char **ret_value) {
         if (key) /* skip to the value; the next key follows it */
                 key += strlen(key) + 1;
         const char *next = key ? key + strlen(key) + 1 : kept->text;
@@ -65,11 +80,11 @@ const char *kept_annotations_next(const struct kept_annotations *kept, const cha
         return next;
 }
 
-const char *kept_annotations_get(const struct kept_annotations *kept, const char *key) {
+const char *kept_texts_get(const struct kept_texts *kept, const char *key) {
         const char *value = NULL;
 
-        for (const char *at = kept_annotations_next(kept, NULL, &value); at;
-             at = kept_annotations_next(kept, at, &value))
+        for (const char *at = kept_texts_next(kept, NULL, &value); at;
+             at = kept_texts_next(kept, at, &value))
                 if (strcmp(at, key) == 0)
                         return value;
         return NULL;

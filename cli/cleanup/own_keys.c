@@ -1,4 +1,4 @@
-#include "controller/cleanup/own_keys.h"
+#include "cli/cleanup/own_keys.h"
 
 #include <string.h>
 

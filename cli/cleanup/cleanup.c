@@ -1,0 +1,303 @@
+#include "cli/cleanup/cleanup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "base/timestamp.h"
+#include "cli/cleanup/own_keys.h"
+#include "cli/cluster/cluster_extenders.h"
+#include "cli/cluster/cluster_policy.h"
+#include "codec/json.h"
+#include "kube/kube_path.h"
+#include "kube/kube_proto.h"
+#include "policy/node_taints.h"
+#include "program/program_options.h"
+
+#define LEASE "plimsoll-controller"
+#define MERGE_PATCH "application/merge-patch+json"
+
+enum {
+        PATCH_MAX_BYTES = 64 << 10,
+        LEASE_SKEW_MS = 5000,
+};
+
+static struct {
+        struct cluster_options cluster;
+        struct program_options shared;
+        const char *filename, *plimsoll_namespace, *selector;
+        bool is_applied;
+} settings = {.shared.annotation_timezone = "UTC"}; /* times are not read */
+
+/* clang-format off */
+static const struct option_row rows[] = {
+        {.name = "apply", .type = OPTION_BOOL, .value = &settings.is_applied,
+         .help = "Remove it. Stop the controllers first."},
+        {.name = "selector", .letter = 'l', .type = OPTION_STRING, .value = &settings.selector,
+         .metavar = "LABELS", .help = "Only nodes with these labels, such as pool=web."},
+        CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
+        CLUSTER_POLICY_ROW(settings.filename),
+        PROGRAM_PREFIX_ROW(settings.shared),
+        CLUSTER_ROWS(settings.cluster),
+};
+/* clang-format on */
+
+struct cleanup {
+        struct cluster *cluster;
+        const struct policy *policy;
+        const char *prefix;
+        size_t nodes, dirty, failed;
+};
+
+/* What is ours on one node; the texts are borrowed. */
+struct dirty_node {
+        const char *name, *uid;
+        json_t *nulls; /* owned; a merge patch of the annotations */
+        struct node_taints taints;
+        bool has_offer; /* of idle CPU */
+};
+
+static void dirty_node_done(struct dirty_node *node) {
+        json_decref(node->nulls);
+}
+
+/* ---- Nodes. */
+
+static void print_dirty(const struct dirty_node *node) {
+        const char *key, *between = "";
+        json_t *value;
+
+        (void)printf("%s ", node->name);
+        json_object_foreach (node->nulls, key, value) {
+                (void)printf("%s%s", between, key);
+                between = ",";
+        }
+        for (unsigned i = 1; i <= POLICY_MAX_LEVELS; i++)
+                if (node->taints.at[i - 1] > 0) {
+                        (void)printf("%s" POLICY_TAINT_PREFIX "%u", between, i);
+                        between = ",";
+                }
+        if (node->has_offer)
+                (void)printf("%s" KUBE_IDLE_RESOURCE, between);
+        (void)putchar('\n');
+}
+
+/* A node that is gone is clean. */
+static bool send_patch(const struct cleanup *cleanup, const struct dirty_node *node,
+                       const char *suffix, const char *content_type, const char *body) {
+        _cleanup_(freep) char *path = kube_path(KUBE_CORE, NULL, "nodes", node->name, suffix);
+        _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
+
+        cluster_call(cleanup->cluster,
+                     &(struct kube_request){.method = "PATCH",
+                                            .path = path,
+                                            .accept = KUBE_ACCEPT_METADATA,
+                                            .content_type = content_type,
+                                            .body = body,
+                                            .body_bytes = strlen(body)},
+                     &answer);
+        if (answer.outcome == KUBE_OK || answer.outcome == KUBE_NOT_FOUND)
+                return true;
+        (void)fprintf(stderr, "kubectl plimsoll cleanup: PATCH %s: %s\n", path, answer.err.msg);
+        return false;
+}
+
+/* @patch: consumed */
+static bool send_merge(const struct cleanup *cleanup, const struct dirty_node *node,
+                       const char *suffix, json_t *patch) {
+        json_auto_t *whole = patch;
+        _cleanup_(freep) char *body = json_dumps(whole, JSON_COMPACT);
+
+        return send_patch(cleanup, node, suffix, MERGE_PATCH, body);
+}
+
+static bool clean_annotations(const struct cleanup *cleanup, const struct dirty_node *node) {
+        return json_object_size(node->nulls) == 0 ||
+               send_merge(cleanup, node, "",
+                          json_pack("{s:{s:s, s:O}}", "metadata", "uid", node->uid, "annotations",
+                                    node->nulls));
+}
+
+static bool clean_taints(const struct cleanup *cleanup, const struct dirty_node *node) {
+        _cleanup_(buf_done) struct buf patch = BUF_INIT(PATCH_MAX_BYTES);
+
+        return !node_taints_patch(&node->taints, 0, node->uid, &patch) ||
+               send_patch(cleanup, node, "", NODE_TAINTS_PATCH_TYPE, patch.data);
+}
+
+static bool clean_offer(const struct cleanup *cleanup, const struct dirty_node *node) {
+        return !node->has_offer ||
+               send_merge(cleanup, node, "/status",
+                          json_pack("{s:{s:s}, s:{s:{s:n}, s:{s:n}}}", "metadata", "uid", node->uid,
+                                    "status", "capacity", KUBE_IDLE_RESOURCE, "allocatable",
+                                    KUBE_IDLE_RESOURCE));
+}
+
+static void on_begin(void *userdata) {
+        struct cleanup *cleanup = userdata;
+
+        cleanup->nodes = 0;
+}
+
+static void on_node(void *userdata, const char *text, size_t len) {
+        struct cleanup *cleanup = userdata;
+        json_auto_t *object = NULL;
+
+        (void)!json_parse(text, len, &object, NULL);
+        const json_t *status = json_at(object, "status", NULL);
+        _cleanup_(dirty_node_done) struct dirty_node node = {
+                .name = json_string_at(object, "metadata", "name", NULL),
+                .uid = json_string_at(object, "metadata", "uid", NULL),
+                .nulls = own_keys_find(object, cleanup->policy, cleanup->prefix),
+                .taints = node_taints_read(json_at(object, "spec", "taints", NULL)),
+                .has_offer = json_at(status, "capacity", KUBE_IDLE_RESOURCE, NULL) ||
+                             json_at(status, "allocatable", KUBE_IDLE_RESOURCE, NULL),
+        };
+        if (!node.name || !node.uid)
+                return;
+        cleanup->nodes++;
+        if (json_object_size(node.nulls) == 0 && node_taints_count(&node.taints) == 0 &&
+            !node.has_offer)
+                return;
+        cleanup->dirty++;
+        print_dirty(&node);
+        if (!settings.is_applied)
+                return;
+        /* Each of them is tried, since rights may differ. */
+        bool is_clean = clean_annotations(cleanup, &node);
+        is_clean &= clean_taints(cleanup, &node);
+        is_clean &= clean_offer(cleanup, &node);
+        cleanup->failed += !is_clean;
+}
+
+/* ---- The Lease. */
+
+static bool is_held(const json_t *lease) {
+        const char *holder = json_string_at(lease, "spec", "holderIdentity", NULL);
+        const char *renewed = json_string_at(lease, "spec", "renewTime", NULL);
+        json_int_t duration_s = json_int_at(0, lease, "spec", "leaseDurationSeconds", NULL);
+        int64_t renewed_unix_ms;
+
+        return holder && *holder && renewed && duration_s < INT32_MAX &&
+               timestamp_parse(renewed, strlen(renewed), &renewed_unix_ms) &&
+               clock_wall_unix_ms() < renewed_unix_ms + duration_s * MS_PER_S + LEASE_SKEW_MS;
+}
+
+/* @ret_version: of a Lease that nobody holds; owned by the caller, NULL: there is none */
+static int check_lease(struct cluster *cluster, const char *path, char **ret_version,
+                       struct error *err) {
+        json_auto_t *lease = NULL;
+
+        enum kube_outcome outcome = cluster_get(cluster, path, &lease, err);
+        if (outcome == KUBE_NOT_FOUND)
+                return 0;
+        if (outcome != KUBE_OK)
+                return err->code;
+        if (is_held(lease))
+                return error_set(err, EBUSY,
+                                 "%s is held by %.253s, which would write again: stop the "
+                                 "controllers first",
+                                 path, json_string_at(lease, "spec", "holderIdentity", NULL));
+        const char *version = json_string_at(lease, "metadata", "resourceVersion", NULL);
+        *ret_version = version ? xstrdup(version) : NULL;
+        return 0;
+}
+
+/* Only if it has not changed: a controller that has been started since keeps its Lease. */
+static int delete_lease(struct cluster *cluster, const char *path, const char *version,
+                        struct error *err) {
+        _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
+        json_auto_t *options = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind",
+                                         "DeleteOptions", "preconditions", "resourceVersion",
+                                         version);
+        _cleanup_(freep) char *body = json_dumps(options, JSON_COMPACT);
+
+        cluster_call(
+                cluster,
+                &(struct kube_request){
+                        .method = "DELETE", .path = path, .body = body, .body_bytes = strlen(body)},
+                &answer);
+        if (answer.outcome == KUBE_OK || answer.outcome == KUBE_NOT_FOUND)
+                return 0;
+        return error_set(err, EIO, "DELETE %s: %s", path, answer.err.msg);
+}
+
+/* ---- The verb. */
+
+static int clean_nodes(struct cleanup *cleanup, struct error *err) {
+        _cleanup_(freep) char *labels = settings.selector ? kube_escape(settings.selector) : NULL;
+        _cleanup_(freep) char *path = labels ? xasprintf(KUBE_NODES "?labelSelector=%s", labels)
+                                             : xstrdup(KUBE_NODES);
+        const struct cluster_listing listing = {
+                .path = path, .on_begin = on_begin, .on_item = on_node, .userdata = cleanup};
+
+        if (cluster_list(cleanup->cluster, &listing, err) != KUBE_OK)
+                return err->code;
+        if (!settings.is_applied)
+                (void)printf("%zu of %zu node%s to clean. --apply cleans them.\n", cleanup->dirty,
+                             cleanup->nodes, number_plural(cleanup->nodes));
+        else
+                (void)printf("cleaned %zu of %zu node%s\n", cleanup->dirty - cleanup->failed,
+                             cleanup->nodes, number_plural(cleanup->nodes));
+        return cleanup->failed > 0
+                       ? error_set(err, EIO, "%zu node%s could not be cleaned; run it again",
+                                   cleanup->failed, number_plural(cleanup->failed))
+                       : 0;
+}
+
+static int run_with_policy(struct cleanup *cleanup, struct error *err) {
+        _cleanup_(freep) char *lease = kube_path(KUBE_COORDINATION, settings.plimsoll_namespace,
+                                                 "leases", LEASE, "");
+        _cleanup_(freep) char *version = NULL;
+        int r = 0;
+
+        if (settings.is_applied)
+                r = check_lease(cleanup->cluster, lease, &version, err);
+        if (r == 0)
+                r = clean_nodes(cleanup, err);
+        return r == 0 && version ? delete_lease(cleanup->cluster, lease, version, err) : r;
+}
+
+static int run_cleanup(int count, char **words, struct error *err) {
+        _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
+        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
+        _cleanup_(policy_freep) struct policy *policy = NULL;
+        _cleanup_(freep) char *from = NULL;
+
+        int r = verb_no_words(count, words, err);
+        if (r == 0)
+                r = verb_usage(program_annotations_init(&annotations, &settings.shared, err));
+        if (r == 0)
+                r = cluster_open(&settings.cluster, &cluster, err);
+        if (r == 0)
+                r = cluster_policy_load(cluster, settings.filename, settings.plimsoll_namespace,
+                                        &policy, &from, err);
+        if (r < 0)
+                return r;
+        return run_with_policy(&(struct cleanup){.cluster = cluster,
+                                                 .policy = policy,
+                                                 .prefix = annotations.prefix},
+                               err);
+}
+
+const struct verb cleanup_verb = {
+        .name = "cleanup",
+        .summary = "Remove what controllers have written on nodes",
+        .usage = "Usage: kubectl plimsoll cleanup [FLAG...]\n"
+                 "\n"
+                 "List the annotations, taints and offers of idle CPU that controllers have "
+                 "written\n"
+                 "on nodes, also under earlier policies. With --apply, remove them and the Lease "
+                 "of\n"
+                 "the controllers. Do this before you uninstall Plimsoll.\n"
+                 "\n"
+                 "Examples:\n"
+                 "  kubectl plimsoll cleanup\n"
+                 "  kubectl plimsoll cleanup --apply\n",
+        .rows = rows,
+        .row_count = ARRAY_LEN(rows),
+        .run = run_cleanup,
+};
