@@ -15,7 +15,7 @@ static int add_json(struct tree *tree, const json_t *json, struct tree_node *to,
 
 static int add_json_items(struct tree *tree, const json_t *json, struct tree_node *to,
                           struct error *err) {
-        bool is_map = json_is_object(json);
+        bool is_map = json_typeof(json) == JSON_OBJECT;
         size_t count = is_map ? json_object_size(json) : json_array_size(json), i = 0;
         _cleanup_(freep) struct tree_node *items = xcalloc(count + 1, sizeof(*items));
         _cleanup_(strmap_done) struct strmap keys = STRMAP_NULL;

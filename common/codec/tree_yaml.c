@@ -13,10 +13,8 @@ static struct tree_mark mark_of(yaml_mark_t mark) {
 static bool is_tab_at(const char *text, size_t len, size_t char_index) {
         size_t at = 0;
 
-        for (size_t i = 0; i < char_index && at < len; i++) {
-                size_t sequence = utf8_sequence_len(text + at, len - at);
-                at += size_max(sequence, 1);
-        }
+        for (size_t i = 0; i < char_index; i++)
+                at = size_min(at + size_max(utf8_sequence_len(text + at, len - at), 1), len);
         return at < len && text[at] == '\t';
 }
 

@@ -83,8 +83,8 @@ void yaml_write(const json_t *root, FILE *out) {
         yaml_emitter_set_unicode(&emitter, true);
         yaml_emitter_set_width(&emitter, -1);
         (void)add_value(&document, root ? root : json_null());
-        if (!(yaml_emitter_dump(&emitter, &document) && yaml_emitter_close(&emitter)) &&
-            emitter.error == YAML_MEMORY_ERROR)
+        (void)(yaml_emitter_dump(&emitter, &document) && yaml_emitter_close(&emitter));
+        if (emitter.error == YAML_MEMORY_ERROR)
                 mem_exhausted();
         yaml_emitter_delete(&emitter);
 }

@@ -73,9 +73,9 @@ static bool is_https(const char *server) {
         return strncasecmp(server, "https://", 8) == 0;
 }
 
+/* Of a server without TLS: check_server() accepts no other scheme. */
 static bool is_loopback_server(const char *server) {
-        const char *host = server +
-                           (is_https(server) ? 8 : 7); /* check_server() accepts no other scheme */
+        const char *host = server + strlen("http://");
         bool is_bracketed = host[0] == '[';
         size_t len = strcspn(host, is_bracketed ? "]" : ":/");
         char text[INET6_ADDRSTRLEN + 1];

@@ -153,7 +153,7 @@ void kube_cancel(struct kube_call *call) {
 static void count_call(struct kube_call *call, const char *code, int64_t duration_ms) {
         struct metrics *metrics = call->api->metrics;
         const char *verb = call->request.on_data ? "WATCH" : call->request.method;
-        const char *resource = call->request.resource ? call->request.resource : "";
+        const char *resource = call->request.resource;
 
         if (!metrics)
                 return;
@@ -190,7 +190,7 @@ static enum kube_outcome outcome_of(const struct kube_call *call,
         if (response->status >= 400)
                 return KUBE_INVALID;
         /* API servers never redirect, but login pages do. */
-        return response->status >= 200 && response->status < 300 ? KUBE_OK : KUBE_BAD_ANSWER;
+        return response->status < 300 ? KUBE_OK : KUBE_BAD_ANSWER;
 }
 
 /* Reads JSON or protobuf; NULL: it is neither. */

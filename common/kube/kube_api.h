@@ -70,7 +70,7 @@ struct kube_fence {
 struct kube_request {
         const char *method;       /* "GET", "POST", "PUT", "PATCH", "DELETE" */
         const char *path;         /* with the query, percent-encoded: see kube_path.h */
-        const char *resource;     /* label of metrics, such as "nodes"; NULL: "" */
+        const char *resource;     /* label of metrics, such as "nodes"; NULL without metrics */
         const char *accept;       /* NULL: application/json */
         const char *content_type; /* of the body; NULL: application/json */
         const char *body;         /* NULL: none */

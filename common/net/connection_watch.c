@@ -83,8 +83,10 @@ static bool is_silent(struct watched *watched) {
 static bool has_unread_request(struct watched *watched) {
         int unread_bytes = 0;
 
-        return atomic_load(&watched->state) == WATCHED_OPENED &&
-               ioctl(watched->fd, FIONREAD, &unread_bytes) == 0 && unread_bytes > 0;
+        if (atomic_load(&watched->state) != WATCHED_OPENED)
+                return false;
+        (void)ioctl(watched->fd, FIONREAD, &unread_bytes);
+        return unread_bytes > 0;
 }
 
 /* Closes the connection that yields first, if any. Under the lock. */
@@ -166,8 +168,10 @@ static int accept_connection(struct connection_watch *watch) {
         int fd = accept4(watch->listen_fd, (struct sockaddr *)&peer, &peer_len,
                          SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
-                bool is_lack = errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-                               errno == ENOMEM;
+                static const int lacks[] = {EMFILE, ENFILE, ENOBUFS, ENOMEM};
+                bool is_lack = false;
+                for (size_t i = 0; i < ARRAY_LEN(lacks); i++)
+                        is_lack |= errno == lacks[i];
                 if (is_lack)
                         report_lack(watch, errno);
                 return is_lack ? LACK_REST_MS : 0;

@@ -115,8 +115,8 @@ static enum MHD_Result begin_request(struct connection *connection, struct MHD_C
         if (connection->is_loopback &&
             !http_host_is_private(header_value(mhd, MHD_HTTP_HEADER_HOST)))
                 return refuse_last_request(connection, mhd, MHD_HTTP_MISDIRECTED_REQUEST);
-        if (*length && (!number_parse_u64(length, strlen(length), &announced) ||
-                        announced > server->max_body_bytes))
+        if (number_parse_u64(length, strlen(length), &announced) &&
+            announced > server->max_body_bytes)
                 return refuse_request(connection, mhd, MHD_HTTP_CONTENT_TOO_LARGE);
         connection->announced_bytes = (size_t)announced;
         return MHD_YES;

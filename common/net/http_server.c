@@ -78,7 +78,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         _cleanup_(server_tls_unrefp) struct server_tls *tls = NULL;
 
         assert(options->handler && options->threads >= 1 && options->threads <= 64);
-        int r = http_server_check(options->bind_address, &options->tls, err);
+        int r = server_tls_check(&options->tls, err);
         if (r == 0 && options->tls.cert_file)
                 r = server_tls_load(&options->tls, &tls, err);
         if (r < 0)

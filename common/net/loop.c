@@ -57,10 +57,14 @@ struct loop {
         size_t posts_cap;
 };
 
-/* There are no descriptors, epoll watches or kernel memory left. */
-static _noreturn_ void give_up(const char *call) {
-        log_error(MSG("event loop failed"), STR("call", call), STR("error", strerror(errno)));
-        abort();
+/* A call that fails lacks descriptors, epoll watches or kernel memory. */
+static int must(const char *call, int r) {
+        if (r < 0) {
+                log_error(MSG("event loop failed"), STR("call", call),
+                          STR("error", strerror(errno)));
+                abort();
+        }
+        return r;
 }
 
 static void read_clocks(struct loop *loop) {
@@ -95,8 +99,7 @@ void loop_fd_set(struct loop *loop, int fd, uint32_t epoll_events, loop_fd_fn *f
          * kernel has dropped the old registration. */
         if (r < 0 && errno == ENOENT)
                 r = epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event);
-        if (r < 0)
-                give_up("epoll_ctl");
+        (void)must("epoll_ctl", r);
         watch->fn = fn;
         watch->userdata = userdata;
         watch->epoll_events = epoll_events;
@@ -250,10 +253,8 @@ void loop_stop(struct loop *loop) {
 struct loop *loop_new(void) {
         struct loop *loop = xcalloc(1, sizeof(*loop));
 
-        loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-        loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (loop->epoll_fd < 0 || loop->wake_fd < 0)
-                give_up("epoll_create1, eventfd");
+        loop->epoll_fd = must("epoll_create1", epoll_create1(EPOLL_CLOEXEC));
+        loop->wake_fd = must("eventfd", eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         (void)pthread_mutex_init(&loop->posts_lock, NULL); /* cannot fail on Linux */
         read_clocks(loop);
         loop_fd_set(loop, loop->wake_fd, EPOLLIN, on_wake, loop);

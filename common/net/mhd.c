@@ -42,7 +42,7 @@ int mhd_start(struct http_worker *worker, bool has_tls, unsigned max_connections
         /* Never reached: as many as are open may have been cut. */
         unsigned limit = 2 * max_connections + 1;
 
-        errno = 0;
+        errno = EIO; /* unless there is a better one */
         worker->daemon = MHD_start_daemon(
                 flags, 0, NULL, NULL, http_connection_request, worker, MHD_OPTION_CONNECTION_LIMIT,
                 limit, MHD_OPTION_CONNECTION_TIMEOUT, idle_timeout_s, MHD_OPTION_STRICT_FOR_CLIENT,
@@ -53,8 +53,7 @@ int mhd_start(struct http_worker *worker, bool has_tls, unsigned max_connections
                 has_tls ? tls : &tls[1], MHD_OPTION_END);
         if (worker->daemon)
                 return 0;
-        int code = errno ? errno : EIO;
-        return error_set(err, code, "cannot start the HTTP server: %s", strerror(code));
+        return error_set(err, errno, "cannot start the HTTP server: %s", strerror(errno));
 }
 
 void mhd_offer_http_1_1(void *session) {
@@ -86,16 +85,17 @@ static bool is_key(struct framing *framing, const char *name, const char *key, s
 
 static enum MHD_Result see_header(void *userdata, enum MHD_ValueKind kind, const char *key,
                                   size_t key_len, const char *value, size_t value_len) {
+        static const char chunked[] = "chunked";
         struct framing *framing = userdata;
 
         (void)kind;
-        (void)value_len;
-        framing->is_malformed |= key_len == 0 || strspn(key, TOKEN_CHARACTERS) != key_len;
+        framing->is_malformed |= strspn(key, TOKEN_CHARACTERS) != key_len;
         framing->lengths += is_key(framing, MHD_HTTP_HEADER_CONTENT_LENGTH, key, key_len);
         framing->hosts += strcasecmp(key, MHD_HTTP_HEADER_HOST) == 0;
         if (is_key(framing, MHD_HTTP_HEADER_TRANSFER_ENCODING, key, key_len)) {
                 framing->encodings++;
-                framing->is_malformed |= !value || strcasecmp(value, "chunked") != 0;
+                framing->is_malformed |= value_len != strlen(chunked) ||
+                                         strncasecmp(value, chunked, value_len) != 0;
         }
         return MHD_YES;
 }

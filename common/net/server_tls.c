@@ -118,17 +118,15 @@ int server_tls_check(const struct http_server_tls *files, struct error *err) {
 
 int server_tls_load(const struct http_server_tls *files, struct server_tls **ret,
                     struct error *err) {
-        int r = server_tls_check(files, err);
-        if (r < 0)
-                return r;
         _cleanup_(server_tls_unrefp) struct server_tls *tls = xcalloc(1, sizeof(*tls));
+
         atomic_init(&tls->references, 1);
         tls->cert_file = xstrdup(files->cert_file);
         tls->client_names = files->client_names;
         tls->client_name_count = files->client_name_count;
         if (gnutls_certificate_allocate_credentials(&tls->credentials) < 0)
                 mem_exhausted();
-        r = set_pair(tls, files, err);
+        int r = set_pair(tls, files, err);
         if (r == 0 && files->client_ca_file)
                 r = set_client_ca(tls, files->client_ca_file, err);
         if (r < 0)
@@ -249,22 +247,19 @@ static int verify_client(gnutls_session_t session) {
                 {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *)purpose, .size = 0}};
         struct tls_handshake *handshake = gnutls_session_get_ptr(session);
         gnutls_datum_t text = {0};
-        const char *refusal = NULL;
         unsigned status = 0;
 
         int r = gnutls_certificate_verify_peers(session, purposes, ARRAY_LEN(purposes), &status);
-        if (r == 0 && status == 0)
-                refusal = refusal_of(handshake->tls, session);
-        handshake->is_verified = r == 0 && status == 0 && !refusal;
-        if (handshake->is_verified)
-                return 0;
-        if (r == 0 && !refusal)
-                r = gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0);
-        if (!refusal)
-                refusal = text.data ? (const char *)text.data : gnutls_strerror(r);
-        (void)snprintf(handshake->refusal, sizeof(handshake->refusal), "%s", refusal);
+        status |= r < 0 ? (unsigned)GNUTLS_CERT_INVALID : 0;
+        if (gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0) < 0)
+                mem_exhausted();
+        const char *refusal = status == 0 ? refusal_of(handshake->tls, session)
+                                          : (const char *)text.data;
+        handshake->is_verified = !refusal;
+        if (refusal)
+                (void)snprintf(handshake->refusal, sizeof(handshake->refusal), "%s", refusal);
         gnutls_free(text.data);
-        return GNUTLS_E_CERTIFICATE_ERROR;
+        return refusal ? GNUTLS_E_CERTIFICATE_ERROR : 0;
 }
 
 void server_tls_attach(struct server_tls *tls, void *session, struct tls_handshake *handshake) {

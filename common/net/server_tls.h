@@ -25,6 +25,7 @@ struct server_tls;
 _must_check_ int server_tls_check(const struct http_server_tls *files, struct error *err);
 /**
  * server_tls_load() - read the files, and check that key and certificate match
+ * @files: server_tls_check() finds nothing wrong with them
  *
  * A certificate that is expired or not valid yet is loaded; see server_tls_succeeds().
  * Return: 0; negative errno with the name of the file in @err

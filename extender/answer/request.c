@@ -37,7 +37,9 @@ static bool read_request_pod(struct skim *skim, void *ret) {
 
 /* As if the field were absent. */
 static bool skim_null(struct skim *skim) {
-        return skim_is_null(skim) && skim_value(skim);
+        if (!skim_is_null(skim))
+                return false;
+        return skim_value(skim);
 }
 
 /* ---- Candidates by name. */

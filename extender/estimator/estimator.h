@@ -56,7 +56,6 @@ typedef void estimator_changed_fn(void *userdata, void *owner);
 
 struct estimator *estimator_new(estimator_changed_fn *fn, void *userdata);
 void estimator_free(struct estimator *estimator);
-DEFINE_FREEP(struct estimator, estimator_free);
 
 /* ---- Nodes: the loop's thread. */
 

@@ -1,6 +1,6 @@
 /* Requests of a scheduler, from the path to the reply, and what is counted and logged of them.
  * Linked with --wrap=log_fields and --wrap=request_parse too. */
-#include "tests/unit/fixture/policy.h"
+#include "tests/unit/fixture/node_words.h"
 
 #include <stdio.h>
 
@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strmap.h"
-#include "codec/json.h"
 #include "extender/answer/request.h"
 #include "extender/handlers.h"
 #include "tests/unit/fixture/clock.h"
@@ -51,11 +50,8 @@ struct fixture {
         int status;
 };
 
-static void put(struct fixture *f, const char *name, const char *cpu) {
-        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", cpu);
-
-        node_table_put(f->table, &(struct node_update){.name = name, .annotations = annotations},
-                       standing_ms);
+static void put(struct fixture *f, const char *name, const char *annotations) {
+        put_node(f->table, &(struct node_words){name, annotations}, standing_ms);
 }
 
 /* Nodes "idle" and "busy", which is over the limit. */
@@ -73,8 +69,8 @@ static void start(struct fixture *f) {
         f->table = node_table_new(
                 &(struct node_table_options){.annotation_prefix = "", .metrics = f->daemon.metrics},
                 policy_of(text), standing_ms);
-        put(f, "idle", "0.25," RECENT);
-        put(f, "busy", "0.75," RECENT);
+        put(f, "idle", "cpu_usage_avg_5m=0.25," RECENT);
+        put(f, "busy", "cpu_usage_avg_5m=0.75," RECENT);
         node_table_publish(f->table, standing_ms);
         f->handlers = handlers_new(&(struct handlers_options){
                 .daemon = &f->daemon,
@@ -234,17 +230,15 @@ static void show_binding(void) {
  * longer reserved: the request is answered from that snapshot. */
 TEST(published_meanwhile) {
         static const char *const names[] = {"a", "b"};
-        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
         struct fixture f = {0};
 
         start(&f);
         estimated = f.table;
         node_table_set_policy(f.table, policy_of("  extender: {scoring: estimate}\n"), standing_ms);
-        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-                node_table_put(f.table,
-                               &(struct node_update){.name = names[i], .capacity = capacity},
-                               standing_ms);
-        }
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                put_node(f.table,
+                         &(struct node_words){.name = names[i], .capacity = "cpu=10 memory=100Gi"},
+                         standing_ms);
         estimator_list_ended(node_table_estimator(f.table), standing_ms, standing_ms);
         node_table_publish(f.table, standing_ms);
         call(&f, "/prioritize", ASKED("1"));
@@ -268,8 +262,8 @@ TEST(scored) {
                                         "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
                                         "  extender: {scoring: estimate}\n"),
                               standing_ms);
-        put(&f, "expired", "0.25,2026-07-23T11:17:54Z");
-        node_table_put(f.table, &(struct node_update){.name = "missing"}, standing_ms);
+        put(&f, "expired", "cpu_usage_avg_5m=0.25,2026-07-23T11:17:54Z");
+        put(&f, "missing", NULL);
         node_table_publish(f.table, standing_ms);
         call(&f, "/prioritize",
              "{\"NodeNames\":[\"idle\",\"busy\",\"expired\",\"missing\",\"unknown\",\"idle\"]}");

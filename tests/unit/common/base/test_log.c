@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "tests/unit/fixture/captured_log.h"
+#include "tests/unit/fixture/rows.h"
 
 /* Checks and cuts off "ts=<now>"; returns what follows. */
 static const char *after_time(const char *line, const char *prefix, int64_t begun_unix_ms) {
@@ -60,38 +61,18 @@ TEST(types) {
 }
 
 TEST(values) {
-        static const struct {
-                const char *value, *logfmt, *json;
-        } rows[] = {
-                {NULL, "\"\"", "\"\""},
-                {"", "\"\"", "\"\""},
-                {"word", "word", "\"word\""},
-                {"two words", "\"two words\"", "\"two words\""},
-                {"a=b", "\"a=b\"", "\"a=b\""}, /* would read as a key */
-                {"a\"b", "\"a\\\"b\"", "\"a\\\"b\""},
-                {"a\\b", "\"a\\\\b\"", "\"a\\\\b\""},
-                {"\xc3\xa9", "\"\xc3\xa9\"", "\"\xc3\xa9\""},
-                {"\xff", "\"\\ufffd\"", "\"\\ufffd\""},
-                /* Forged lines, a forged key, a forged end of the object, a terminal's escape. */
-                {"x\nts=1 level=error", "\"x\\nts=1 level=error\"", "\"x\\nts=1 level=error\""},
-                {"x\r\nlevel=error", "\"x\\u000d\\nlevel=error\"", "\"x\\u000d\\nlevel=error\""},
-                {"x status=200", "\"x status=200\"", "\"x status=200\""},
-                {"\",\"level\":\"error", "\"\\\",\\\"level\\\":\\\"error\"",
-                 "\"\\\",\\\"level\\\":\\\"error\""},
-                {"\x1b[2J", "\"\\u001b[2J\"", "\"\\u001b[2J\""},
-                {"\xc2\x9b"
-                 "2J",
-                 "\"\\u009b2J\"", "\"\\u009b2J\""},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (struct rows rows = rows_open("log-values.tsv"); rows_next(&rows);) {
+                const char *value = rows_unescape(rows.cells[0]);
                 _cleanup_(freep) char *logfmt = xasprintf(" level=warn msg=m v=%s\n",
-                                                          rows[i].logfmt);
+                                                          rows_unescape(rows.cells[1]));
                 _cleanup_(freep) char *json = xasprintf(
-                        "\",\"level\":\"warn\",\"msg\":\"m\",\"v\":%s}\n", rows[i].json);
-                check_line(LOG_FORMAT_LOGFMT, FIELDS(MSG("m"), STR("v", rows[i].value)), logfmt);
-                check_line(LOG_FORMAT_JSON, FIELDS(MSG("m"), STR("v", rows[i].value)), json);
+                        "\",\"level\":\"warn\",\"msg\":\"m\",\"v\":%s}\n",
+                        rows_unescape(rows.cells[2]));
+                check_line(LOG_FORMAT_LOGFMT, FIELDS(MSG("m"), STR("v", value)), logfmt);
+                check_line(LOG_FORMAT_JSON, FIELDS(MSG("m"), STR("v", value)), json);
         }
+        check_line(LOG_FORMAT_LOGFMT, FIELDS(MSG("m"), STR("v", NULL)),
+                   " level=warn msg=m v=\"\"\n");
         /* JSON knows no NaN. */
         check_line(LOG_FORMAT_JSON, FIELDS(MSG("m"), F64("v", (double)NAN)),
                    "\",\"level\":\"warn\",\"msg\":\"m\",\"v\":null}\n");

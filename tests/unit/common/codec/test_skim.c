@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "codec/skim_fields.h"
 #include "tests/unit/fixture/draw.h"
+#include "tests/unit/fixture/rows.h"
 
 static bool decode(const char *quoted, char *ret, size_t cap) {
         struct skim_string string;
@@ -18,35 +19,12 @@ static bool decode(const char *quoted, char *ret, size_t cap) {
 }
 
 TEST(decode) {
-        static const struct {
-                const char *quoted;
-                bool is_whole;
-                const char *text; /* cut to 8 bytes */
-        } rows[] = {
-                {"\"\"", true, ""},
-                {"\"abcdefgh\"", true, "abcdefgh"},
-                {"\"abcdefghi\"", false, "abcdefgh"},
-                {"\"\\u0061\\u0062cdefgh\"", true, "abcdefgh"},
-                {"\"abcdefgh\\u0069\"", false, "abcdefgh"},
-                {"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", true, "\"\\/\b\f\n\r\t"},
-                {"\"\\u003c\\u003C&\"", true, "<<&"},
-                {"\"\\u00e9\xc3\xa9\\u20ac\"", true, "\xc3\xa9\xc3\xa9\xe2\x82\xac"},
-                {"\"\\ud83d\\ude00\\uDBFF\\uDFFF\"", true, "\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf"},
-                /* a character is not cut */
-                {"\"abcdefg\\u00e9\"", false, "abcdefg"},
-                /* a NUL, halves of pairs */
-                {"\"ab\\u0000c\"", false, "ab"},
-                {"\"ab\\ud83d\"", false, "ab"},
-                {"\"ab\\ud83dc\"", false, "ab"},
-                {"\"ab\\ud83d\\u0061\"", false, "ab"},
-                {"\"ab\\ud83d\\\\ude00\"", false, "ab"},
-                {"\"ab\\ude00\"", false, "ab"},
-        };
-        char text[9];
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                assert_int_equal(decode(rows[i].quoted, text, sizeof(text)), rows[i].is_whole);
-                assert_string_equal(text, rows[i].text);
+        for (struct rows rows = rows_open("json-strings.tsv"); rows_next(&rows);) {
+                bool is_whole = strcmp(rows.cells[1], "whole") == 0;
+                char text[9];
+                if (decode(rows_unescape(rows.cells[0]), text, sizeof(text)) != is_whole ||
+                    strcmp(text, rows_unescape(rows.cells[2])) != 0)
+                        fail_msg("%s: '%s'", rows.place, text);
         }
 }
 
@@ -83,34 +61,17 @@ TEST(fields) {
                 SKIM_VALUE("Bb", struct pair, b, skim_field_any_text),
                 {0},
         };
-        static const struct {
-                const char *text, *a, *b, *any_case_a;
-        } rows[] = {
-                {"{\"Aa\":\"1\",\"Bb\":\"2\",\"c\":[]}", "1", "2", "1"},
-                {"{\"aA\":\"1\",\"Bb\":\"2\"}", "", "2", "1"},
-                {"{\"A\\u0061\":\"1\",\"\\u0042b\":\"2\"}", "1", "2", "1"},
-                {"{\"\\u0041A\":\"1\"}", "", "", "1"},
-                /* strings of any characters, and other values */
-                {"{\"Aa\":\"\\u0031\",\"Bb\":\"\\u0032\"}", "", "\\u0032", ""},
-                {"{\"Aa\":1,\"Bb\":{}}", "", "", ""},
-                /* of a repeated key the last one counts */
-                {"{\"Aa\":\"1\",\"Aa\":\"2\"}", "2", "", "2"},
-                {"{\"Aa\":\"1\",\"aa\":\"2\"}", "1", "", "2"},
-                /* a key that is longer than any of ours, and one that stands for nothing */
-                {"{\"Aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\\n\":1}",
-                 "", "", ""},
-                {"{\"Aa\\ud800\":\"1\"}", "", "", ""},
-        };
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct pair pair = {0};
+        for (struct rows rows = rows_open("json-fields.tsv"); rows_next(&rows);) {
+                const char *text = rows_unescape(rows.cells[0]), *b = rows_unescape(rows.cells[2]);
+                struct pair pair = {0}, any_case = {0};
                 struct skim skim;
-                skim_init(&skim, rows[i].text, strlen(rows[i].text));
+                skim_init(&skim, text, strlen(text));
                 assert_true(skim_fields(&skim, fields, &pair) && skim_at_end(&skim));
-                assert_true(is_text(&pair.a, rows[i].a) && is_text(&pair.b, rows[i].b));
-                pair = (struct pair){0};
-                skim_init(&skim, rows[i].text, strlen(rows[i].text));
-                assert_true(skim_fields_any_case(&skim, fields, &pair) && skim_at_end(&skim));
-                assert_true(is_text(&pair.a, rows[i].any_case_a));
+                skim_init(&skim, text, strlen(text));
+                assert_true(skim_fields_any_case(&skim, fields, &any_case) && skim_at_end(&skim));
+                if (!is_text(&pair.a, rows.cells[1]) || !is_text(&pair.b, b) ||
+                    !is_text(&any_case.a, rows.cells[3]))
+                        fail_msg("%s", rows.place);
         }
 }

@@ -17,7 +17,7 @@ static struct kube_access *load(const struct kube_access_options *options) {
         return config;
 }
 
-TEST_BETWEEN(in_cluster, set_up, tear_down) {
+TEST_BETWEEN(in_cluster, set_up, remove_directory) {
         struct kube_access_options options = {.service_account_directory = directory};
 
         put_file("token", "tok\n");
@@ -86,7 +86,7 @@ TEST_BETWEEN(in_cluster, set_up, tear_down) {
         assert_non_null(strstr(err.msg, "current-context: expected a context"));
 }
 
-TEST_BETWEEN(servers, set_up, tear_down) {
+TEST_BETWEEN(servers, set_up, remove_directory) {
         static const struct {
                 const char *master;
                 bool ok;
@@ -126,7 +126,7 @@ TEST_BETWEEN(servers, set_up, tear_down) {
 
 /* Over plain http credentials reach the loopback and nobody else; the log says of whom they are
  * held back. */
-TEST_BETWEEN(plain_http, set_up, tear_down) {
+TEST_BETWEEN(plain_http, set_up, remove_directory) {
         static const struct {
                 const char *master;
                 bool is_sent;
@@ -173,7 +173,7 @@ TEST_BETWEEN(plain_http, set_up, tear_down) {
         }
 }
 
-TEST_BETWEEN(rotation, set_up, tear_down) {
+TEST_BETWEEN(rotation, set_up, remove_directory) {
         _cleanup_(freep) char *text = document(SERVER ", certificate-authority: ca",
                                                "tokenFile: token, client-certificate: ca, "
                                                "client-key: ca");
@@ -219,7 +219,7 @@ TEST_BETWEEN(rotation, set_up, tear_down) {
         kube_access_free(config);
 }
 
-TEST_BETWEEN(nothing_found, set_up, tear_down) {
+TEST_BETWEEN(nothing_found, set_up, remove_directory) {
         struct kube_access *config = NULL;
         struct error err = ERROR_NULL;
         struct kube_access_options options = {.service_account_directory = directory};

@@ -2,10 +2,11 @@
 #include "tests/unit/fixture/test.h"
 
 #include <errno.h>
-#include <fcntl.h>
 
 #include "base/clock.h"
 #include "kube/kube_path.h"
+#include "tests/unit/fixture/directory.h"
+#include "tests/unit/fixture/proto_encode.h"
 #include "tests/unit/fixture/scripted_api.h"
 
 enum { DEADLINE_MS = 20000 };
@@ -14,12 +15,11 @@ struct fixture {
         struct scripted_api rig;
         struct loop_timer deadline;
         bool is_late;
+        struct kube_call *call; /* the last one that was begun */
         unsigned done;
         struct kube_answer answer;
         char body[256];
         size_t streamed_bytes;
-        char directory[64];
-        char *token_path;
 };
 
 static void on_deadline(void *userdata) {
@@ -29,17 +29,11 @@ static void on_deadline(void *userdata) {
         loop_stop(f->rig.loop);
 }
 
-static void write_file(const char *path, const char *text) {
-        FILE *file = fopen(path, "we");
-
-        assert_non_null(file);
-        assert_true(fputs(text, file) >= 0);
-        assert_int_equal(fclose(file), 0);
-}
+#define CA(text) "-----BEGIN " text "-----"
 
 static const char token_kubeconfig[] =
         "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
-        "clusters: [{name: k, cluster: {server: 'http://x'}}], "
+        "clusters: [{name: k, cluster: {server: 'http://x', certificate-authority: ca}}], "
         "users: [{name: u, user: {tokenFile: token}}]}";
 
 /* After the script has been written: starts everything. With @token a kubeconfig with a token file
@@ -49,18 +43,13 @@ static void start(struct fixture *f, const char *token) {
         _cleanup_(freep) char *kubeconfig_path = NULL;
 
         if (token) {
-                (void)snprintf(f->directory, sizeof(f->directory), "/tmp/plimsoll-api-XXXXXX");
-                assert_non_null(mkdtemp(f->directory));
-                f->token_path = xasprintf("%s/token", f->directory);
-                kubeconfig_path = xasprintf("%s/config", f->directory);
-                write_file(f->token_path, token);
-                write_file(kubeconfig_path, token_kubeconfig);
-                options.kubeconfig = kubeconfig_path;
+                assert_int_equal(make_directory(NULL), 0);
+                put_file("token", token);
+                put_file("ca", CA("old"));
+                options.kubeconfig = kubeconfig_path = write_file("config", token_kubeconfig);
         }
         f->rig.server.userdata = f;
         scripted_api_start(&f->rig, options);
-        if (kubeconfig_path)
-                assert_int_equal(unlink(kubeconfig_path), 0);
         loop_timer_arm(f->rig.loop, &f->deadline, clock_mono_ms() + DEADLINE_MS, on_deadline, f);
 }
 
@@ -68,11 +57,6 @@ static void stop(struct fixture *f) {
         loop_timer_disarm(f->rig.loop, &f->deadline);
         scripted_api_stop(&f->rig);
         assert_false(f->is_late);
-        if (f->token_path) {
-                assert_int_equal(unlink(f->token_path), 0);
-                assert_int_equal(rmdir(f->directory), 0);
-                free(f->token_path);
-        }
 }
 
 static void on_done(void *userdata, const struct kube_answer *answer) {
@@ -90,7 +74,9 @@ static struct kube_call *begin(struct fixture *f, struct kube_request request) {
         request.resource = "nodes";
         request.on_done = on_done;
         request.userdata = f;
-        return kube_start(f->rig.api, &request);
+        f->call = kube_start(f->rig.api, &request);
+        assert_false(kube_is_answered(f->call));
+        return f->call;
 }
 
 static void call(struct fixture *f, struct kube_request request) {
@@ -106,6 +92,7 @@ static void answer(struct fixture *f, char *response) {
 static bool on_data(void *userdata, const char *data, size_t len) {
         struct fixture *f = userdata;
 
+        assert_true(kube_is_answered(f->call));
         f->streamed_bytes += len;
         return true;
 }
@@ -158,6 +145,8 @@ TEST(outcomes) {
                 {"GET", 1, KUBE_OK, 200, .steps = {{500, "", "x"}, {200, "", "{}"}}},
                 {"GET", 0, KUBE_UNAVAILABLE, 500, "500 x", .steps = {{500, "", "x"}}},
                 {"PUT", 1, KUBE_OK, 200, .steps = {{0, "", ""}, {200, "", "{}"}}},
+                /* a status that is none of a final answer */
+                {"GET", 0, KUBE_UNAVAILABLE, 0, "127.0.0.1", .steps = {{101, "", "{}"}}},
                 {"GET", 1, KUBE_OK, 200, .steps = {{-1, "", "{}"}, {200, "", "{}"}}},
                 {"GET", 0, KUBE_UNAVAILABLE, 0, "127.0.0.1", .steps = {{-1, "", "{}"}}},
                 /* may have been carried out: not again */
@@ -212,6 +201,45 @@ TEST(outcomes) {
                         assert_string_equal(f.body, "{}");
                 stop(&f);
         }
+}
+
+/* The message of a Status as far as it can be read, else the beginning of the text. */
+TEST(statuses) {
+        enum { LARGE_BYTES = 65 << 10, SHOWN_BYTES = 300, ROWS = 6 };
+        struct buf body[ROWS], status = BUF_INIT(PROTO_TEST_MAX_BYTES);
+        _cleanup_(freep) char *large = xcalloc(1, LARGE_BYTES);
+        const char *const messages[ROWS] = {"403 {oops", "403 {\"message\":\"m\",\"x\":\"   ",
+                                            "403 no",    "403 k8s",
+                                            "403 k8s",   "403 (no message)"};
+
+        for (size_t i = 0; i < ROWS; i++) {
+                body[i] = BUF_INIT(PROTO_TEST_MAX_BYTES);
+                (void)buf_puts(&body[i], "HTTP/1.1 403 X\r\nConnection: close\r\n\r\n");
+        }
+        (void)buf_puts(&body[0], "{oops");
+        (void)buf_printf(&body[1], "{\"message\":\"m\",\"x\":\"%*s\"}", LARGE_BYTES, "");
+        proto_put_text(&status, 3, "no");
+        proto_put_envelope(&body[2], "Status", status.data, status.len);
+        proto_put_envelope(&body[3], "Status", status.data, status.len - 1); /* cut */
+        /* As JSON it has six bytes for each of these. */
+        memset(large, '\x01', LARGE_BYTES / 2);
+        buf_clear(&status);
+        proto_put_text(&status, 3, large);
+        proto_put_envelope(&body[4], "Status", status.data, status.len);
+        for (size_t i = 0; i < ROWS; i++) {
+                struct fixture f = {0};
+                size_t len = body[i].len;
+                scripted_add(&f.rig.server, (struct scripted_reply){.response = buf_take(&body[i]),
+                                                                    .response_bytes = len});
+                start(&f, NULL);
+                call(&f, (struct kube_request){.method = "GET"});
+                assert_int_equal(f.answer.outcome, KUBE_FORBIDDEN);
+                if (strncmp(f.answer.err.msg, messages[i], strlen(messages[i])) != 0 ||
+                    strlen(f.answer.err.msg) > strlen("403 ") + SHOWN_BYTES)
+                        fail_msg("row %zu: '%s'", i, f.answer.err.msg);
+                stop(&f);
+        }
+        buf_done(&status);
 }
 
 TEST(request_on_the_wire) {
@@ -270,9 +298,7 @@ TEST(clock) {
 }
 
 static void rotate_token(void *userdata) {
-        struct fixture *f = userdata;
-
-        write_file(f->token_path, "new-token\n");
+        put_file("token", "new-token\n");
 }
 
 TEST(rotated_token) {
@@ -289,6 +315,24 @@ TEST(rotated_token) {
         call(&f, (struct kube_request){.method = "POST", .body = "{}", .body_bytes = 2});
         assert_int_equal(f.answer.outcome, KUBE_OK);
         stop(&f);
+        assert_int_equal(remove_directory(NULL), 0);
+}
+
+/* Who fails to shake hands may have a CA that was replaced: it is read again at once. */
+TEST(rotated_ca) {
+        struct fixture f = {.rig.scheme = "https"};
+
+        scripted_add_usual(&f.rig.server, (struct scripted_reply){0});
+        start(&f, "token");
+        assert_string_equal(kube_access_credentials(f.rig.access, clock_mono_ms()).tls.ca_pem,
+                            CA("old"));
+        put_file("ca", CA("new"));
+        call(&f, (struct kube_request){.method = "GET"});
+        assert_int_equal(f.answer.failure, HTTP_TLS);
+        assert_string_equal(kube_access_credentials(f.rig.access, clock_mono_ms()).tls.ca_pem,
+                            CA("new"));
+        stop(&f);
+        assert_int_equal(remove_directory(NULL), 0);
 }
 
 TEST(ceiling) {
@@ -390,15 +434,26 @@ TEST(path) {
         }
 }
 
-/* What is given up at a certain time: not begun after it, not repeated after it, cut at it. */
+static int64_t until(const void *userdata) {
+        const int64_t *until_mono_ms = userdata;
+
+        return *until_mono_ms;
+}
+
+/* What is given up at a certain time, or at the end of its fence, whichever is first: not begun
+ * after it, not repeated after it, cut at it. */
 TEST(give_up) {
         static const struct {
-                int64_t give_up_after_ms;
+                int64_t give_up_after_ms, until_after_ms;
                 const char *response; /* NULL: none is asked for; "": no answer comes */
+                enum kube_outcome outcome;
         } rows[] = {
-                {-1, NULL},
-                {5000, "HTTP/1.1 503 X\r\nRetry-After: 6\r\nContent-Length: 0\r\n\r\n"},
-                {100, ""},
+                {-1, DEADLINE_MS, NULL, KUBE_UNAVAILABLE},
+                {DEADLINE_MS, -1, NULL, KUBE_UNAVAILABLE},
+                {DEADLINE_MS, DEADLINE_MS, "HTTP/1.1 200 X\r\nContent-Length: 0\r\n\r\n", KUBE_OK},
+                {5000, DEADLINE_MS, "HTTP/1.1 503 X\r\nRetry-After: 6\r\nContent-Length: 0\r\n\r\n",
+                 KUBE_UNAVAILABLE},
+                {100, DEADLINE_MS, "", KUBE_UNAVAILABLE},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -408,25 +463,21 @@ TEST(give_up) {
                                      (struct scripted_reply){.response = xstrdup(rows[i].response),
                                                              .holds = true});
                 start(&f, NULL);
-                int64_t begin_mono_ms = clock_mono_ms();
-                (void)begin(&f,
-                            (struct kube_request){.method = "PATCH",
-                                                  .max_retries = 3,
-                                                  .give_up_mono_ms = loop_now_mono_ms(f.rig.loop) +
-                                                                     rows[i].give_up_after_ms});
+                int64_t begin_mono_ms = clock_mono_ms(), now_mono_ms = loop_now_mono_ms(f.rig.loop);
+                int64_t until_mono_ms = now_mono_ms + rows[i].until_after_ms;
+                (void)begin(&f, (struct kube_request){.method = "PATCH",
+                                                      .max_retries = 3,
+                                                      .give_up_mono_ms = now_mono_ms +
+                                                                         rows[i].give_up_after_ms,
+                                                      .fence = {until, &until_mono_ms}});
                 assert_int_equal(f.done, 0);
                 loop_run(f.rig.loop);
                 assert_int_equal(f.done, 1);
-                assert_int_equal(f.answer.outcome, KUBE_UNAVAILABLE);
+                assert_int_equal(f.answer.outcome, rows[i].outcome);
+                assert_int_equal(atomic_load(&f.rig.server.served), f.rig.server.count);
                 assert_true(clock_mono_ms() - begin_mono_ms < 5000);
                 stop(&f);
         }
-}
-
-static int64_t until(const void *userdata) {
-        const int64_t *until_mono_ms = userdata;
-
-        return *until_mono_ms;
 }
 
 /* A fence ends while a request waits for its next attempt, which it had allowed. */
@@ -449,5 +500,43 @@ TEST(fence) {
         loop_run(f.rig.loop);
         assert_int_equal(f.done, 1);
         assert_int_equal(f.answer.outcome, KUBE_UNAVAILABLE);
+        stop(&f);
+}
+
+/* Once the server has answered, its address is right, and it is the server that fails. */
+TEST(asks_about_the_address_of_an_unreachable_server) {
+        for (int is_known = 0; is_known <= 1; is_known++) {
+                struct fixture f = {0};
+                if (is_known)
+                        answer(&f, scripted_http(200, "", "{}"));
+                start(&f, NULL);
+                if (is_known)
+                        call(&f, (struct kube_request){.method = "GET"});
+                assert_true(f.answer.outcome == KUBE_OK);
+                scripted_server_stop(&f.rig.server);
+
+                call(&f, (struct kube_request){.method = "GET"});
+                assert_int_equal(f.answer.outcome, KUBE_UNAVAILABLE);
+                assert_int_equal(f.answer.failure, HTTP_CONNECT);
+                assert_non_null(strstr(f.answer.err.msg, "127.0.0.1:"));
+                bool asks = strstr(f.answer.err.msg, "; are the API server's host and port right?");
+                assert_int_equal(asks, !is_known);
+
+                f.rig.server = (struct scripted_server){0};
+                scripted_server_start(&f.rig.server);
+                stop(&f);
+        }
+}
+
+/* Its label is longer than any may be: no resolver has to be asked. */
+TEST(asks_about_a_name_that_nobody_knows) {
+        struct fixture f = {
+                .rig.host = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                            ".invalid"};
+
+        start(&f, NULL);
+        call(&f, (struct kube_request){.method = "GET"});
+        assert_int_equal(f.answer.failure, HTTP_DNS);
+        assert_non_null(strstr(f.answer.err.msg, "are the API server's host and port right?"));
         stop(&f);
 }

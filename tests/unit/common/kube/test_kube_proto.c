@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/mem.h"
 #include "codec/json.h"
@@ -13,6 +14,7 @@
 #include "kube/list_page.h"
 #include "kube/watch_stream.h"
 #include "tests/unit/fixture/proto_encode.h"
+#include "tests/unit/fixture/rows.h"
 
 static char *read_recorded(const char *name, size_t *ret_len) {
         _cleanup_(freep) char *path = xasprintf("%s/kube-proto/%s", TEST_DATA, name);
@@ -252,54 +254,23 @@ TEST(cut_lists) {
 }
 
 TEST(refused_lists) {
-        static const struct {
-                const struct proto_message *message;
-                const char *kind, *version, *next;
-                const char *item; /* NULL: none */
-                size_t items;
-                int code;
-        } rows[] = {
-                {&kube_proto_pod, "PodList", "7", "", NULL, 0, 0},
-                {&kube_proto_pod, "PodList", "7", "c", "", 1, 0},
-                {&kube_proto_pod, "PodList", "", "", NULL, 0, -EBADMSG}, /* nowhere to watch from */
-                {&kube_proto_pod, "PodList", "a\xff\"", "", NULL, 0, 0}, /* whatever it is */
-                {&kube_proto_pod, "Pod", "7", "", NULL, 0, -EBADMSG},
-                {&kube_proto_pod, "Status", "7", "", NULL, 0, -EBADMSG},
-                {&kube_proto_pod, "", "7", "", NULL, 0, -EBADMSG},
-                {&kube_proto_pod, "PodList", "7", "", "\x0a", 0, -EBADMSG}, /* a cut item */
-                {&kube_proto_pod, "PodList", "7", "", "\x08\x01", 0,
-                 -EBADMSG}, /* metadata is a number */
-                {&kube_proto_pod, "PodList", "7", "", "\x12\x02\x50\x01", 0,
-                 -EBADMSG}, /* and so is nodeName */
-                {&kube_proto_node, "NodeList", "7", "", "", 1, 0},
-                {&kube_proto_node, "NodeList", "7", "", "\x1a\x05\x2a\x03\x12\x01x", 1,
-                 0}, /* no type */
-                {&kube_proto_node, "NodeList", "7", "", "\x1a\x02\x28\x01", 0,
-                 -EBADMSG}, /* addresses */
-                {&kube_proto_node, "NodeList", "7", "", "\x1a\x04\x2a\x02\x08\x01", 0,
-                 -EBADMSG}, /* its type */
-                {&kube_proto_node, "NodeList", "7", "", "\x1a\x03\x0a\x01\x0a", 0,
-                 -EBADMSG}, /* a cut amount */
-                {&kube_proto_node, "NodeList", "7", "", "\x12\x03\x2a\x01\xff", 0,
-                 -EBADMSG}, /* a cut taint */
-                /* an annotation that is longer than all there is */
-                {&kube_proto_node, "NodeList", "7", "", "\x0a\x09\x62\x07\x0a\x01k\x12\xff\xff\x7f",
-                 0, -EBADMSG},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (struct rows rows = rows_open("proto-lists.tsv"); rows_next(&rows);) {
+                int code = strcmp(rows.cells[0], "read") == 0 ? 0 : -EBADMSG;
+                const struct proto_message *message = strncmp(rows.cells[2], "Node", 4) == 0
+                                                              ? &kube_proto_node
+                                                              : &kube_proto_pod;
                 struct buf meta = BUF_INIT(1 << 10), list = BUF_INIT(1 << 10);
                 struct buf data = BUF_INIT(1 << 10);
                 size_t items;
-                proto_put_text(&meta, 2, rows[i].version);
-                proto_put_text(&meta, 3, rows[i].next);
-                if (rows[i].item)
-                        proto_put_text(&list, 2, rows[i].item);
+                proto_put_text(&meta, 2, rows_unescape(rows.cells[3]));
+                proto_put_text(&meta, 3, rows.cells[4]);
+                if (strcmp(rows.cells[5], "-") != 0)
+                        proto_put_bytes(&list, 2, rows.cells[5], rows_bytes(rows.cells[5]));
                 proto_put_message(&list, 1, &meta);
-                proto_put_envelope(&data, rows[i].kind, list.data, list.len);
-                int r = parse_list(rows[i].message, data.data, data.len, &items);
-                if (r != rows[i].code || items != rows[i].items)
-                        fail_msg("row %zu gave %d and %zu items", i, r, items);
+                proto_put_envelope(&data, rows.cells[2], list.data, list.len);
+                int r = parse_list(message, data.data, data.len, &items);
+                if (r != code || items != strtoul(rows.cells[1], NULL, 10))
+                        fail_msg("%s gave %d and %zu items", rows.place, r, items);
                 buf_done(&list);
                 buf_done(&data);
         }
@@ -307,48 +278,17 @@ TEST(refused_lists) {
 
 /* What no server sends as the frame of a list: whatever its items are, they are not reported. */
 TEST(refused_list_frames) {
-        static const struct {
-                size_t kind_bytes; /* ends in "List" */
-                const char *object;
-                size_t object_bytes;
-                int code;
-        } rows[] = {
-#define ROW(bytes) bytes, sizeof(bytes) - 1
-                {7,
-                 ROW("\x0a\x03\x12\x01"
-                     "7"),
-                 0},
-                {7,
-                 ROW("\x0a\x03\x12\x01"
-                     "7\x08\x01"),
-                 0}, /* metadata, and again as a number */
-                {7, ROW("\x08\x01"), -EBADMSG},
-                {7, ROW("\x0a\x02\x10\x07"), -EBADMSG}, /* the version is a number */
-                {7,
-                 ROW("\x0a\x03\x12\x01"
-                     "7\x10\x01"),
-                 -EBADMSG}, /* an item is one */
-                {7,
-                 ROW("\x0a\x03\x12\x01"
-                     "7\x12\x7f"),
-                 -EBADMSG}, /* cut */
-                {300000,
-                 ROW("\x0a\x03\x12\x01"
-                     "7"),
-                 0}, /* a kind as long as a list, of which nothing is kept */
-#undef ROW
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (struct rows rows = rows_open("proto-list-frames.tsv"); rows_next(&rows);) {
+                int code = strcmp(rows.cells[0], "read") == 0 ? 0 : -EBADMSG;
+                size_t kind_bytes = strtoul(rows.cells[1], NULL, 10), items;
                 struct buf data = BUF_INIT(PROTO_TEST_MAX_BYTES);
-                _cleanup_(freep) char *kind = xcalloc(1, rows[i].kind_bytes + 1);
-                size_t items;
-                memset(kind, 'x', rows[i].kind_bytes);
-                memcpy(kind + rows[i].kind_bytes - 4, "List", 4);
-                proto_put_envelope(&data, kind, rows[i].object, rows[i].object_bytes);
+                _cleanup_(freep) char *kind = xcalloc(1, kind_bytes + 1);
+                memset(kind, 'x', kind_bytes);
+                memcpy(kind + kind_bytes - 4, "List", 4);
+                proto_put_envelope(&data, kind, rows.cells[2], rows_bytes(rows.cells[2]));
                 int r = parse_list(&kube_proto_pod, data.data, data.len, &items);
-                if (r != rows[i].code || items != 0)
-                        fail_msg("row %zu gave %d and %zu items", i, r, items);
+                if (r != code || items != 0)
+                        fail_msg("%s gave %d and %zu items", rows.place, r, items);
                 buf_done(&data);
         }
 }
@@ -432,38 +372,17 @@ TEST(recorded_status) {
 }
 
 TEST(envelopes) {
-        static const struct {
-                const char *data;
-                size_t len;
-                const char *kind; /* NULL: refused */
-                const char *object;
-        } rows[] = {
-#define ROW(bytes) "k8s\0" bytes, sizeof("k8s\0" bytes) - 1
-                {ROW(""), "", ""},
-                {ROW("\x0a\x05\x12\x03Pod\x12\x02xy"), "Pod", "xy"},
-                {ROW("\x12\x02xy\x0a\x09\x0a\x02v1\x12\x03Pod\x1a\x00\x22\x00\x28\x07"), "Pod",
-                 "xy"},
-                /* the kind, and again as a number */
-                {ROW("\x0a\x07\x12\x03Pod\x10\x07\x12\x02xy"), "Pod", "xy"},
-                {ROW("\x0a\x05\x12\x04Pod\x12\x02xy"), NULL, NULL}, /* the type is malformed */
-                {ROW("\x12\x03xy"), NULL, NULL},
-                {"k8s\x01", 4, NULL, NULL},
-                {"k8s", 3, NULL, NULL},
-                {"", 0, NULL, NULL},
-                {"{\"kind\":1}", 10, NULL, NULL},
-#undef ROW
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (struct rows rows = rows_open("proto-envelopes.tsv"); rows_next(&rows);) {
+                const char *kind = rows.cells[1], *object = rows.cells[2];
                 struct kube_proto opened;
-                bool ok = kube_proto_open(rows[i].data, rows[i].len, &opened);
-                if (ok != (rows[i].kind != NULL))
-                        fail_msg("row %zu", i);
-                if (!rows[i].kind)
+                bool is_good = strcmp(kind, "-") != 0;
+                if (kube_proto_open(rows.cells[0], rows_bytes(rows.cells[0]), &opened) != is_good)
+                        fail_msg("%s", rows.place);
+                if (!is_good)
                         continue;
-                assert_int_equal(opened.kind.len, strlen(rows[i].kind));
-                assert_memory_equal(opened.kind.bytes, rows[i].kind, opened.kind.len);
-                assert_int_equal(opened.object.len, strlen(rows[i].object));
-                assert_memory_equal(opened.object.bytes, rows[i].object, opened.object.len);
+                assert_int_equal(opened.kind.len, strlen(kind));
+                assert_memory_equal(opened.kind.bytes, kind, opened.kind.len);
+                assert_int_equal(opened.object.len, strlen(object));
+                assert_memory_equal(opened.object.bytes, object, opened.object.len);
         }
 }

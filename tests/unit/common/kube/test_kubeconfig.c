@@ -103,7 +103,7 @@ TEST(contexts) {
         }
 }
 
-TEST_BETWEEN(files, set_up, tear_down) {
+TEST_BETWEEN(files, set_up, remove_directory) {
         _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
         _cleanup_(freep) char *text = document(SERVER, "token: t");
         _cleanup_(freep) char *path = write_file("config", text);

@@ -206,6 +206,15 @@ static const struct {
                    {WATCH("11"), CLOSED, NULL},
                    {WATCH("11"), STREAM_OPEN, BOOKMARK("12")}},
          .restarts = {{"short", 4}, {"throttled", 1}, {"unavailable", 1}}},
+        /* So are answers that the server does not know the version yet. */
+        {"a server that lags behind", "=0;+ a;=1;",
+         .steps = {{FIRST_LIST, 200, LIST("10", "", "")},
+                   {WATCH("10"), 504, "{}"},
+                   {WATCH("10"), 504, "{}"},
+                   {WATCH("10"), 504, "{}"},
+                   {ANY_LIST, 200, LIST("11", "", A)},
+                   {WATCH("11"), STREAM_OPEN, BOOKMARK("12")}},
+         .restarts = {{"unavailable", 3}}},
         /* Three in a row are reported, and each time the list shows what has happened. */
         {"watches that always end before anything comes", "=0;+ a;=1;- a;=0;",
          "watch: ended before",

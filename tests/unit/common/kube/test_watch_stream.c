@@ -1,4 +1,5 @@
-/* The line splitter of watches, and pages of lists taken apart in their text. */
+/* Watches in lines of JSON and in frames of protobuf, in pieces of every size, and pages of lists
+ * taken apart in their text. */
 #include "tests/unit/fixture/test.h"
 
 #include <errno.h>
@@ -7,8 +8,10 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "codec/json.h"
+#include "kube/kube_proto.h"
 #include "kube/list_page.h"
 #include "kube/watch_stream.h"
+#include "tests/unit/fixture/proto_encode.h"
 #include "tests/unit/fixture/rows.h"
 
 /* Events as text: "ADDED a 5;" */
@@ -23,15 +26,16 @@ static bool note_event(void *userdata, const struct watch_event *event) {
         return event->type != WATCH_ERROR;
 }
 
-static int decode(const char *text, size_t len, size_t piece_len, size_t max_line_bytes,
-                  struct buf *log, struct error *err) {
+static int decode(const struct proto_message *message, const char *data, size_t len,
+                  size_t piece_len, size_t max_bytes, struct buf *log, struct error *err) {
         struct watch_stream stream;
         int r = 0;
 
-        watch_stream_init(&stream, NULL, max_line_bytes, note_event, log);
+        watch_stream_init(&stream, message, max_bytes, note_event, log);
         for (size_t at = 0; at < len; at += piece_len) {
                 size_t n = size_min(piece_len, len - at);
-                char *piece = xmemdup0(text + at, n);
+                char *piece = xmalloc(n); /* exactly, for the sanitizer's sake */
+                memcpy(piece, data + at, n);
                 r = watch_stream_feed(&stream, piece, n);
                 free(piece);
         }
@@ -41,44 +45,33 @@ static int decode(const char *text, size_t len, size_t piece_len, size_t max_lin
         return r;
 }
 
+/* In pieces of every size, and in one that holds all of it. */
+static void check_pieces(const char *place, const struct proto_message *message, const char *data,
+                         size_t len, int code, const char *expected) {
+        for (size_t piece_len = 1; piece_len <= len + 1; piece_len++) {
+                _cleanup_(buf_done) struct buf log = BUF_INIT(1 << 16);
+                struct error err = ERROR_NULL;
+                (void)buf_puts(&log, "");
+                int r = decode(message, data, len, piece_len, WATCH_LINE_MAX_BYTES, &log, &err);
+                if (r != code || strcmp(log.data, expected) != 0 || (r < 0) != (err.msg[0] != '\0'))
+                        fail_msg("%s in pieces of %zu gave %d '%s' (%s)", place, piece_len, r,
+                                 log.data, err.msg);
+        }
+}
+
+static int code_of(const char *word) {
+        return strcmp(word, "read") == 0 ? 0 : strcmp(word, "ended") == 0 ? -ECANCELED : -EBADMSG;
+}
+
 #define OBJECT(name, version)                                                                      \
         "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"
 #define EVENT(type, name, version) "{\"type\":\"" type "\",\"object\":" OBJECT(name, version) "}\n"
 
-TEST(events) {
+TEST(lines) {
         for (struct rows rows = rows_open("watch-events.tsv"); rows_next(&rows);) {
                 size_t len = rows_bytes(rows.cells[2]);
-                int code = strcmp(rows.cells[0], "read") == 0    ? 0
-                           : strcmp(rows.cells[0], "ended") == 0 ? -ECANCELED
-                                                                 : -EBADMSG;
-                for (size_t piece_len = 1; piece_len <= len + 1; piece_len++) {
-                        struct buf log = BUF_INIT(1 << 16);
-                        struct error err = ERROR_NULL;
-                        (void)buf_puts(&log, "");
-                        int r = decode(rows.cells[2], len, piece_len, WATCH_LINE_MAX_BYTES, &log,
-                                       &err);
-                        if (r != code || strcmp(log.data, rows.cells[1]) != 0 ||
-                            (r < 0) != (err.msg[0] != '\0'))
-                                fail_msg("%s in pieces of %zu gave %d '%s' (%s)", rows.place,
-                                         piece_len, r, log.data, err.msg);
-                        buf_done(&log);
-                }
-        }
-}
-
-TEST(line_ceiling) {
-        static const char line[] = EVENT("ADDED", "a", "1");
-        enum { LINE_LEN = sizeof(line) - 2 };
-        struct error err = ERROR_NULL;
-
-        for (size_t piece_len = 1; piece_len <= LINE_LEN + 1; piece_len++) {
-                struct buf log = BUF_INIT(1 << 10);
-                assert_int_equal(decode(line, LINE_LEN + 1, piece_len, LINE_LEN, &log, &err), 0);
-                assert_string_equal(log.data, "ADDED a 1;");
-                assert_int_equal(decode(line, LINE_LEN + 1, piece_len, LINE_LEN - 1, &log, &err),
-                                 -EFBIG);
-                assert_string_equal(log.data, "ADDED a 1;");
-                buf_done(&log);
+                check_pieces(rows.place, NULL, rows.cells[2], len, code_of(rows.cells[0]),
+                             rows.cells[1]);
         }
 }
 
@@ -100,6 +93,186 @@ TEST(large_event) {
         buf_done(&line);
         buf_done(&log);
 }
+
+/* ---- Frames of protobuf. */
+
+static void put_frame(struct buf *out, const void *body, size_t len) {
+        const char head[] = {(char)(len >> 24), (char)(len >> 16), (char)(len >> 8), (char)len};
+
+        (void)buf_append(out, head, sizeof(head));
+        (void)buf_append(out, body, len);
+}
+
+/* A row's event; what is NULL is missing. */
+struct event {
+        const char *type, *kind, *name, *version;
+};
+
+static void put_object(struct buf *out, const struct event *event) {
+        struct buf metadata = BUF_INIT(PROTO_TEST_MAX_BYTES), object = metadata;
+
+        if (strcmp(event->kind, "Status") == 0) {
+                proto_put_text(&object, 3, event->name);
+                proto_put_int(&object, 6, 410);
+        } else {
+                if (event->name)
+                        proto_put_text(&metadata, 1, event->name);
+                if (event->version)
+                        proto_put_text(&metadata, 6, event->version);
+                proto_put_message(&object, 1, &metadata);
+        }
+        proto_put_envelope(out, event->kind, object.data, object.len);
+        buf_done(&object);
+}
+
+static void put_event(struct buf *out, const struct event *event) {
+        struct buf body = BUF_INIT(PROTO_TEST_MAX_BYTES), raw = body, object = body;
+
+        if (event->type)
+                proto_put_text(&body, 1, event->type);
+        if (event->kind) {
+                put_object(&object, event);
+                proto_put_message(&raw, 1, &object);
+                proto_put_message(&body, 2, &raw);
+        }
+        put_frame(out, body.data, body.len);
+        buf_done(&body);
+}
+
+#define GOOD                                                                                       \
+        { "ADDED", "Pod", "a", "1" }
+
+static const struct event good = GOOD;
+
+TEST(frames) {
+        static const struct {
+                struct event events[3];
+                int code;
+                const char *log;
+        } rows[] = {
+                {{GOOD, {"MODIFIED", "Pod", "a", "2"}, {"DELETED", "Pod", "a", "3"}},
+                 0,
+                 "ADDED a 1;MODIFIED a 2;DELETED a 3;"},
+                {{{"BOOKMARK", "Pod", NULL, "9"}}, 0, "BOOKMARK - 9;"},
+                {{{"ERROR", "Status", "too old", NULL}, GOOD}, -ECANCELED, "ERROR - -;"},
+                {{GOOD, {"GROWN", "Pod", "a", "2"}}, -EBADMSG, "ADDED a 1;"},
+                {{{"ADDED", "Pod", "a", NULL}}, -EBADMSG, ""}, /* nowhere to go on from */
+                {{{"ADDED", "Pod", "a", "\n"}}, -EBADMSG, ""},
+                {{{"ADDED", NULL, NULL, NULL}}, -EBADMSG, ""},
+                {{{NULL, "Pod", "a", "1"}}, -EBADMSG, ""},
+                {{{"\xff\n", "Pod", "a", "1"}}, -EBADMSG, ""},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(buf_done) struct buf data = BUF_INIT(PROTO_TEST_MAX_BYTES);
+                _cleanup_(freep) char *place = xasprintf("row %zu", i);
+                for (size_t e = 0; e < 3 && (rows[i].events[e].type || rows[i].events[e].kind); e++)
+                        put_event(&data, &rows[i].events[e]);
+                check_pieces(place, &kube_proto_pod, data.data, data.len, rows[i].code,
+                             rows[i].log);
+        }
+}
+
+/* Behind a good event; frames with these bodies. */
+TEST(refused_frames) {
+        for (struct rows rows = rows_open("watch-frames.tsv"); rows_next(&rows);) {
+                _cleanup_(buf_done) struct buf data = BUF_INIT(PROTO_TEST_MAX_BYTES);
+                put_event(&data, &good);
+                put_frame(&data, rows.cells[1], rows_bytes(rows.cells[1]));
+                put_event(&data, &good);
+                check_pieces(rows.place, &kube_proto_pod, data.data, data.len, -EBADMSG,
+                             "ADDED a 1;");
+        }
+}
+
+/* Fields of other numbers and types, wherever they are, say nothing. */
+TEST(other_fields) {
+        struct buf body = BUF_INIT(1 << 10), raw = body, object = body, data = body, log = body;
+
+        put_object(&object, &good);
+        proto_put_message(&raw, 1, &object);
+        proto_put_text(&raw, 2, "x");
+        proto_put_int(&raw, 1, 7);
+        proto_put_text(&body, 1, "ADDED");
+        proto_put_message(&body, 2, &raw);
+        proto_put_text(&body, 3, "x");
+        proto_put_int(&body, 1, 7);
+        proto_put_int(&body, 2, 7);
+        put_frame(&data, body.data, body.len);
+        assert_int_equal(decode(&kube_proto_pod, data.data, data.len, data.len,
+                                WATCH_LINE_MAX_BYTES, &log, NULL),
+                         0);
+        assert_string_equal(log.data, "ADDED a 1;");
+        buf_done(&body);
+        buf_done(&data);
+        buf_done(&log);
+}
+
+/* A cut frame is no event, and no fault. */
+TEST(cut_frames) {
+        _cleanup_(buf_done) struct buf data = BUF_INIT(PROTO_TEST_MAX_BYTES);
+
+        put_event(&data, &good);
+        for (data.len--; data.len > 0; data.len--) {
+                struct buf log = BUF_INIT(1 << 10);
+                assert_int_equal(decode(&kube_proto_pod, data.data, data.len, 7,
+                                        WATCH_LINE_MAX_BYTES, &log, NULL),
+                                 0);
+                assert_int_equal(log.len, 0);
+                buf_done(&log);
+        }
+}
+
+/* Of a line without its end, and of a frame, whose length is looked at before there is memory for
+ * it.
+ */
+TEST(ceilings) {
+        static const char line[] = EVENT("ADDED", "a", "1"), large[] = "\x00\xff\xff\xff";
+        static const char logged[] = "ADDED a 1;";
+        _cleanup_(buf_done) struct buf frame = BUF_INIT(PROTO_TEST_MAX_BYTES);
+
+        put_event(&frame, &good);
+        const struct {
+                const struct proto_message *message;
+                const char *data;
+                size_t len, max_bytes;
+        } rows[] = {
+                {NULL, line, sizeof(line) - 1, sizeof(line) - 2},
+                {&kube_proto_pod, frame.data, frame.len, frame.len},
+        };
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                for (size_t piece_len = 1; piece_len <= rows[i].len; piece_len++)
+                        for (size_t less = 0; less < 2; less++) {
+                                _cleanup_(buf_done) struct buf log = BUF_INIT(1 << 10);
+                                (void)buf_puts(&log, "");
+                                int r = decode(rows[i].message, rows[i].data, rows[i].len,
+                                               piece_len, rows[i].max_bytes - less, &log, NULL);
+                                assert_int_equal(r, less ? -EFBIG : 0);
+                                assert_string_equal(log.data, less ? "" : logged);
+                        }
+        for (size_t piece_len = 1; piece_len <= sizeof(large) - 1; piece_len++)
+                assert_int_equal(decode(&kube_proto_pod, large, sizeof(large) - 1, piece_len,
+                                        WATCH_LINE_MAX_BYTES, NULL, NULL),
+                                 -EFBIG);
+}
+
+/* Anybody who asked for protobuf and gets JSON reads JSON; a piece of nothing says nothing of what
+ * follows. */
+TEST(lines_after_all) {
+        static const char line[] = "\n" EVENT("ADDED", "a", "1");
+        static const char logged[] = "ADDED a 1;";
+        _cleanup_(buf_done) struct buf log = BUF_INIT(1 << 10);
+        struct watch_stream stream;
+
+        check_pieces("a line", &kube_proto_pod, line, strlen(line), 0, logged);
+        watch_stream_init(&stream, &kube_proto_pod, WATCH_LINE_MAX_BYTES, note_event, &log);
+        assert_int_equal(watch_stream_feed(&stream, "", 0), 0);
+        assert_int_equal(watch_stream_feed(&stream, line, strlen(line)), 0);
+        assert_string_equal(log.data, logged);
+        watch_stream_done(&stream);
+}
+
+/* ---- Pages of lists. */
 
 static void note_item(void *userdata, const char *text, size_t len) {
         json_auto_t *object = NULL;
@@ -173,7 +346,7 @@ TEST(long_versions) {
                         "\"items\":[]}",
                         version);
                 assert_int_equal(
-                        decode(event, strlen(event), 100, WATCH_LINE_MAX_BYTES, &log, NULL),
+                        decode(NULL, event, strlen(event), 100, WATCH_LINE_MAX_BYTES, &log, NULL),
                         ok ? 0 : -EBADMSG);
                 assert_int_equal(
                         list_page_parse(list, strlen(list), NULL, note_item, &log, &page, NULL),

@@ -2,26 +2,19 @@
 #include "tests/unit/fixture/test.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "net/file_watch.h"
 #include "tests/unit/fixture/clock.h"
+#include "tests/unit/fixture/directory.h"
 
-static char directory[] = "/tmp/plimsoll-watch-XXXXXX";
-static char path[64], other[64];
+static char path[128], other[128];
 static struct timespec long_ago = {.tv_sec = 1000000000, .tv_nsec = 5};
 
 /* "old" or "new", as of long ago. */
-static void write_file(const char *name, const char *text) {
+static void write_old(const char *name, const char *text) {
         const struct timespec times[] = {long_ago, long_ago};
-        FILE *file = fopen(name, "we");
 
-        assert_non_null(file);
-        assert_true(fputs(text, file) >= 0);
-        assert_int_equal(fclose(file), 0);
+        write_bytes(name, text, strlen(text));
         assert_int_equal(utimensat(AT_FDCWD, name, times, 0), 0);
 }
 
@@ -36,15 +29,15 @@ static void nothing(void) {
 }
 
 static void rewrite(void) {
-        write_file(path, "new");
+        write_old(path, "new");
 }
 
 static void grow(void) {
-        write_file(path, "longer");
+        write_old(path, "longer");
 }
 
 static void replace(void) {
-        write_file(other, "old");
+        write_old(other, "old");
         assert_int_equal(rename(other, path), 0);
 }
 
@@ -75,10 +68,10 @@ static void count_call(void *userdata, const char *changed) {
 static void await_tick(void) {
         struct stat before, now;
 
-        write_file(other, "tick");
+        write_old(other, "tick");
         assert_int_equal(stat(other, &before), 0);
         do {
-                write_file(other, "tick");
+                write_old(other, "tick");
                 assert_int_equal(stat(other, &now), 0);
         } while (now.st_ctim.tv_nsec == before.st_ctim.tv_nsec);
         assert_int_equal(unlink(other), 0);
@@ -103,7 +96,7 @@ TEST(changes) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(loop_freep) struct loop *loop = loop_new();
                 size_t told = 0;
-                write_file(path, "old");
+                write_old(path, "old");
                 await_tick();
                 struct file_watch *watch = file_watch_new(loop, path, count_call, &told);
                 rows[i].change();
@@ -126,7 +119,7 @@ TEST(written_in_pieces) {
         _cleanup_(loop_freep) struct loop *loop = loop_new();
         size_t told = 0;
 
-        write_file(path, "old");
+        write_old(path, "old");
         await_tick();
         struct file_watch *watch = file_watch_new(loop, path, count_call, &told);
         clock_pass(loop, 1);
@@ -150,7 +143,7 @@ TEST(file_that_comes_and_goes) {
         struct file_watch *watch = file_watch_new(loop, path, count_call, &told);
         clock_pass(loop, 2);
         assert_int_equal(told, 0);
-        write_file(path, "old");
+        write_old(path, "old");
         clock_pass(loop, 2);
         clock_pass(loop, 1);
         assert_int_equal(told, 1);
@@ -158,7 +151,7 @@ TEST(file_that_comes_and_goes) {
         clock_pass(loop, 2);
         assert_int_equal(told, 1);
         await_tick();
-        write_file(path, "old");
+        write_old(path, "old");
         clock_pass(loop, 2);
         clock_pass(loop, 1);
         assert_int_equal(told, 2);
@@ -167,19 +160,14 @@ TEST(file_that_comes_and_goes) {
         clock_pass(loop, 2);
         assert_int_equal(told, 3);
         file_watch_free(watch);
-        take_away();
 }
 
 static int set_up(void **state) {
-        if (!mkdtemp(directory))
-                return -1;
+        int r = make_directory(state);
+
         (void)snprintf(path, sizeof(path), "%s/file", directory);
         (void)snprintf(other, sizeof(other), "%s/other", directory);
-        return 0;
+        return r;
 }
 
-static int tear_down(void **state) {
-        return rmdir(directory);
-}
-
-TEST_GROUP(set_up, tear_down)
+TEST_GROUP(set_up, remove_directory)

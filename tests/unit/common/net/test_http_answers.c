@@ -1,28 +1,30 @@
 /* The HTTP client and answers to the byte: what counts as one, and calls that end before theirs. */
 #include "tests/unit/fixture/test.h"
 
-#include "base/clock.h"
+#include "http_attempt.h"
 #include "net/http_call.h"
 #include "tests/unit/fixture/scripted_server.h"
 
-enum { TIMEOUT_MS = 20000, MANY = 12, REFUSAL_BYTES = 256 * 1024 };
+enum { MANY = 12, REFUSAL_BYTES = 256 * 1024 };
 
 static struct scripted_server server;
-static struct loop *loop;
-static struct http_client *client;
+static char origin[64];
 
-static int set_up(void **state) {
+static int set_up_for(size_t max_in_flight) {
         server = (struct scripted_server){0};
         loop = loop_new();
-        client = http_client_new(loop, &(struct http_client_options){0});
+        client = http_client_new(loop,
+                                 &(struct http_client_options){.max_in_flight = max_in_flight});
+        under_way = 0;
         return 0;
 }
 
+static int set_up(void **state) {
+        return set_up_for(0);
+}
+
 static int set_up_single(void **state) {
-        (void)set_up(state);
-        http_client_free(client);
-        client = http_client_new(loop, &(struct http_client_options){.max_in_flight = 1});
-        return 0;
+        return set_up_for(1);
 }
 
 static int tear_down(void **state) {
@@ -32,76 +34,14 @@ static int tear_down(void **state) {
         return 0;
 }
 
+/* After the script has been written. */
+static void serve(void) {
+        scripted_server_start(&server);
+        (void)snprintf(origin, sizeof(origin), "http://127.0.0.1:%u", server.port);
+}
+
 static void answer_and_hold(char *response) {
         scripted_add(&server, (struct scripted_reply){.response = response, .holds = true});
-}
-
-struct attempt {
-        struct http_call *call; /* NULL: it has ended */
-        size_t done_calls, pieces;
-        struct http_response response; /* without its body */
-        char body[8];
-        bool cancels; /* with the first piece */
-        bool frees_client;
-};
-
-static void on_done(void *userdata, const struct http_response *response) {
-        struct attempt *attempt = userdata;
-
-        attempt->call = NULL;
-        attempt->done_calls++;
-        attempt->response = *response;
-        (void)snprintf(attempt->body, sizeof(attempt->body), "%s", response->body);
-        if (attempt->frees_client)
-                http_client_free(TAKE_PTR(client));
-        loop_stop(loop);
-}
-
-static bool on_data(void *userdata, const char *data, size_t len) {
-        struct attempt *attempt = userdata;
-
-        assert_true(len > 0);
-        attempt->pieces++;
-        if (attempt->cancels) {
-                http_cancel(TAKE_PTR(attempt->call));
-                loop_stop(loop);
-        }
-        return true;
-}
-
-static void begin_until(struct attempt *attempt, const char *url, int64_t end_mono_ms,
-                        http_data_fn *data_fn) {
-        attempt->call = http_start(client, &(struct http_request){.method = "GET",
-                                                                  .url = url,
-                                                                  .timeout_ms = TIMEOUT_MS,
-                                                                  .end_mono_ms = end_mono_ms,
-                                                                  .max_body_bytes = 1 << 20,
-                                                                  .on_data = data_fn,
-                                                                  .on_done = on_done,
-                                                                  .userdata = attempt});
-}
-
-static void begin_at(struct attempt *attempt, const char *url, http_data_fn *data_fn) {
-        begin_until(attempt, url, 0, data_fn);
-}
-
-static void begin(struct attempt *attempt, http_data_fn *data_fn) {
-        char url[64];
-
-        (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/", server.port);
-        begin_at(attempt, url, data_fn);
-}
-
-static void stop(void *userdata) {
-        loop_stop(loop);
-}
-
-static void turn(void) {
-        struct loop_timer soon = {0};
-
-        loop_timer_arm(loop, &soon, clock_mono_ms() + 1, stop, NULL);
-        loop_run(loop);
-        loop_timer_disarm(loop, &soon);
 }
 
 /* Turns the loop until so much has been received of the first answer. */
@@ -114,7 +54,7 @@ static void await_bytes(const struct attempt *attempt, size_t header_bytes, size
                         fail_msg("%zu and %zu bytes came, of %zu and %zu",
                                  attempt->call->header_bytes, attempt->call->received_bytes,
                                  header_bytes, body_bytes);
-                turn();
+                run_for(1);
         }
         assert_non_null(attempt->call);
 }
@@ -136,15 +76,16 @@ TEST_BETWEEN(answered, set_up, tear_down) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 answer_and_hold(xstrdup(rows[i].response));
-        scripted_server_start(&server);
+        serve();
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct attempt attempt = {0};
-                begin(&attempt, on_data);
-                assert_false(http_is_answered(attempt.call));
-                await_bytes(&attempt, strlen(rows[i].response), 0);
-                if (http_is_answered(attempt.call) != rows[i].is_answered)
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(origin, "/");
+                attempt->request.on_data = on_data;
+                begin(attempt);
+                assert_false(http_is_answered(attempt->call));
+                await_bytes(attempt, strlen(rows[i].response), 0);
+                if (http_is_answered(attempt->call) != rows[i].is_answered)
                         fail_msg("'%s' is %d", rows[i].response, !rows[i].is_answered);
-                http_cancel(attempt.call);
+                http_cancel(attempt->call);
         }
 }
 
@@ -173,14 +114,13 @@ TEST_BETWEEN(retry_after, set_up, tear_down) {
                 scripted_add(&server,
                              (struct scripted_reply){.response = scripted_http(429, header, "")});
         }
-        scripted_server_start(&server);
+        serve();
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct attempt attempt = {0};
-                begin(&attempt, NULL);
-                loop_run(loop);
-                if (attempt.response.retry_after_ms != rows[i].ms)
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(origin, "/");
+                run(attempt);
+                if (attempt->response.retry_after_ms != rows[i].ms)
                         fail_msg("'%s' gave %lld", rows[i].value,
-                                 (long long)attempt.response.retry_after_ms);
+                                 (long long)attempt->response.retry_after_ms);
         }
 }
 
@@ -203,15 +143,14 @@ TEST_BETWEEN(date, set_up, tear_down) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 scripted_add(&server, (struct scripted_reply){
                                               .response = scripted_http(200, rows[i].header, "")});
-        scripted_server_start(&server);
+        serve();
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct attempt attempt = {0};
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(origin, "/");
                 int64_t before_unix_ms = clock_wall_unix_ms();
-                begin(&attempt, NULL);
-                loop_run(loop);
-                if (attempt.response.has_date != rows[i].has_date)
-                        fail_msg("row %zu: %d", i, attempt.response.has_date);
-                int64_t at_unix_ms = attempt.response.clock_ahead_ms + rows[i].unix_s * MS_PER_S;
+                run(attempt);
+                if (attempt->response.has_date != rows[i].has_date)
+                        fail_msg("row %zu: %d", i, attempt->response.has_date);
+                int64_t at_unix_ms = attempt->response.clock_ahead_ms + rows[i].unix_s * MS_PER_S;
                 if (rows[i].has_date)
                         assert_true(at_unix_ms >= before_unix_ms &&
                                     at_unix_ms <= clock_wall_unix_ms());
@@ -226,17 +165,18 @@ TEST_BETWEEN(large_refusal, set_up, tear_down) {
         scripted_add(&server, (struct scripted_reply){.response = scripted_http(500, "", body)});
         body[REFUSAL_BYTES] = 'x';
         scripted_add(&server, (struct scripted_reply){.response = scripted_http(500, "", body)});
-        scripted_server_start(&server);
-        struct attempt kept = {0}, refused = {0};
-        begin(&kept, on_data);
-        loop_run(loop);
-        assert_int_equal(kept.response.status, 500);
-        assert_int_equal(kept.response.body_bytes, REFUSAL_BYTES);
-        begin(&refused, on_data);
-        loop_run(loop);
-        assert_int_equal(refused.response.failure, HTTP_TOO_LARGE);
-        assert_non_null(strstr(refused.response.err.msg, "body exceeds 262144 bytes"));
-        assert_int_equal(kept.pieces + refused.pieces, 0);
+        serve();
+        _cleanup_(free_attemptp) struct attempt *kept = new_attempt(origin, "/");
+        _cleanup_(free_attemptp) struct attempt *refused = new_attempt(origin, "/");
+        kept->request.on_data = refused->request.on_data = on_data;
+        kept->request.max_body_bytes = refused->request.max_body_bytes = 1 << 20;
+        run(kept);
+        assert_int_equal(kept->response.status, 500);
+        assert_int_equal(kept->response.body_bytes, REFUSAL_BYTES);
+        run(refused);
+        assert_int_equal(refused->response.failure, HTTP_TOO_LARGE);
+        assert_non_null(strstr(refused->response.err.msg, "body exceeds 262144 bytes"));
+        assert_int_equal(kept->pieces + refused->pieces, 0);
 }
 
 /* What follows in the same packet is not for a call that was cancelled. */
@@ -250,89 +190,89 @@ TEST_BETWEEN(rest_of_a_cancelled_call, set_up, tear_down) {
                 answer_and_hold(xasprintf("HTTP/1.1 200 OK\r\nTrailer: X-Trailer\r\n"
                                           "Transfer-Encoding: chunked\r\n\r\n%s",
                                           rows[i]));
-        scripted_server_start(&server);
+        serve();
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct attempt attempt = {.cancels = true};
-                begin(&attempt, on_data);
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(origin, "/");
+                attempt->request.on_data = on_data;
+                attempt->cancel_after = 1;
+                begin(attempt);
                 loop_run(loop);
-                turn();
-                assert_int_equal(attempt.pieces, 1);
-                assert_int_equal(attempt.done_calls, 0);
+                run_for(1);
+                assert_int_equal(attempt->pieces, 1);
+                assert_int_equal(attempt->done_calls, 0);
         }
 }
 
 /* The memory of bodies is handed on, whatever became of their calls; what was in it is not. */
 TEST_BETWEEN(bodies_are_handed_on, set_up, tear_down) {
         static const char half[] = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello";
-        struct attempt first[MANY] = {0};
+        struct attempt *first[MANY];
 
         for (size_t i = 0; i < MANY; i++)
                 answer_and_hold(xstrdup(half));
         for (size_t i = 0; i < MANY; i++)
                 scripted_add(&server,
                              (struct scripted_reply){.response = scripted_http(200, "", "ok")});
-        scripted_server_start(&server);
+        serve();
         for (size_t i = 0; i < MANY; i++)
-                begin(&first[i], NULL);
+                begin(first[i] = new_attempt(origin, "/"));
         for (size_t i = 0; i < MANY; i++)
-                await_bytes(&first[i], 0, 5);
-        for (size_t i = 0; i < MANY; i++)
-                http_cancel(first[i].call);
+                await_bytes(first[i], 0, 5);
         for (size_t i = 0; i < MANY; i++) {
-                struct attempt attempt = {0};
-                begin(&attempt, NULL);
-                loop_run(loop);
-                assert_string_equal(attempt.body, "ok");
-                assert_int_equal(attempt.response.body_bytes, 2);
+                http_cancel(first[i]->call);
+                free_attempt(first[i]);
+        }
+        under_way = 0;
+        for (size_t i = 0; i < MANY; i++) {
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(origin, "/");
+                run(attempt);
+                assert_string_equal(attempt->body, "ok");
         }
 }
 
 /* What must have ended by a time has less of it when it comes out of the queue, or none. */
 TEST_BETWEEN(queued_for_long, set_up_single, tear_down) {
-        struct attempt first = {0}, late = {0}, too_late = {0};
-        char url[64];
-
         answer_and_hold(xstrdup("HTTP/1.1 200 OK\r\n"));
         answer_and_hold(xstrdup("HTTP/1.1 200 OK\r\n"));
-        scripted_server_start(&server);
-        (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/", server.port);
-        begin(&first, NULL);
-        await_bytes(&first, 1, 0);
+        serve();
+        _cleanup_(free_attemptp) struct attempt *first = new_attempt(origin, "/");
+        _cleanup_(free_attemptp) struct attempt *late = new_attempt(origin, "/");
+        _cleanup_(free_attemptp) struct attempt *too_late = new_attempt(origin, "/");
+        begin(first);
+        await_bytes(first, 1, 0);
         int64_t end_mono_ms = clock_mono_ms() + 500;
-        begin_until(&late, url, end_mono_ms, NULL);
-        begin_until(&too_late, url, end_mono_ms, NULL);
-        turn();
-        http_cancel(first.call);
-        await_bytes(&late, 1, 0);
+        late->request.end_mono_ms = too_late->request.end_mono_ms = end_mono_ms;
+        begin(late);
+        begin(too_late);
+        run_for(1);
+        http_cancel(first->call);
+        under_way--;
+        await_bytes(late, 1, 0);
         loop_run(loop);
-        assert_int_equal(late.response.failure, HTTP_TIMEOUT);
+        assert_int_equal(late->response.failure, HTTP_TIMEOUT);
         assert_true(clock_mono_ms() - end_mono_ms < TIMEOUT_MS / 2);
-        while (too_late.done_calls == 0)
-                loop_run(loop);
-        assert_int_equal(too_late.response.failure, HTTP_TIMEOUT);
-        assert_non_null(strstr(too_late.response.err.msg,
+        assert_int_equal(too_late->response.failure, HTTP_TIMEOUT);
+        assert_non_null(strstr(too_late->response.err.msg,
                                ": deadline exceeded before the request was sent"));
         assert_int_equal(atomic_load(&server.served), 2);
 }
 
 /* By the callback of a call that could not start, with another one behind it. */
 TEST_BETWEEN(freed_while_calls_start, set_up, tear_down) {
-        struct attempt malformed = {.frees_client = true}, next = {0}, other = {0};
-
-        scripted_server_start(&server);
-        begin_at(&malformed, "ftp://127.0.0.1/", NULL);
-        begin(&next, NULL);
-        other.call = http_start(client, &(struct http_request){.method = "GET",
-                                                               .url = "http://127.0.0.1:1/",
-                                                               .timeout_ms = TIMEOUT_MS,
-                                                               .max_body_bytes = 1,
-                                                               .pool = 1,
-                                                               .on_done = on_done,
-                                                               .userdata = &other});
+        serve();
+        _cleanup_(free_attemptp) struct attempt *malformed = new_attempt("ftp://127.0.0.1", "/");
+        _cleanup_(free_attemptp) struct attempt *next = new_attempt(origin, "/");
+        _cleanup_(free_attemptp) struct attempt *other = new_attempt("http://127.0.0.1:1", "/");
+        malformed->frees_client = true;
+        other->request.pool = 1;
+        begin(malformed);
+        begin(next);
+        begin(other);
+        under_way = 1;
         loop_run(loop);
-        turn();
-        assert_int_equal(malformed.response.failure, HTTP_PROTOCOL);
+        run_for(1);
+        assert_int_equal(malformed->response.failure, HTTP_PROTOCOL);
         assert_null(client);
-        assert_int_equal(next.done_calls + other.done_calls, 0);
+        assert_int_equal(next->done_calls + other->done_calls, 0);
         assert_int_equal(atomic_load(&server.served), 0);
 }

@@ -50,6 +50,7 @@ TEST(server_name) {
                 {"https://10.0.0.1/api", "a.test", "::10.0.0.1:443", "Host: 10.0.0.1"},
                 {"https://[fd00::1]:6443", "a.test", "::[fd00::1]:6443", "Host: [fd00::1]:6443"},
                 {"https://a b/", "a.test", NULL, NULL},
+                {"file:///api", "a.test", NULL, NULL},
                 {"https://10.0.0.1/api", "not a name", NULL, NULL},
         };
 

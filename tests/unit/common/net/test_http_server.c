@@ -87,6 +87,7 @@ TEST_BETWEEN(two_lengths, set_up, tear_down) {
                 "Content-Length: 5\r\nTransfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n",
                 "Content-Length: 5\r\nTransfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n",
                 "Transfer-Encoding: gzip\r\n\r\n0\r\n\r\n",
+                "Transfer-Encoding: deflate\r\n\r\n0\r\n\r\n",
                 "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
                 "Transfer-Encoding:\r\n\r\n0\r\n\r\n",
                 "A : b\r\n\r\n",

@@ -258,7 +258,7 @@ TEST_BETWEEN(failures_are_counted, set_up_mutual, tear_down) {
 /* Names */
 
 TEST(names_of_clients) {
-        static const char *const names[] = {"clien", "client", "client2"};
+        static const char *const names[] = {"cliens", "client", "client2"};
         const struct {
                 size_t first, count;
                 bool is_allowed;

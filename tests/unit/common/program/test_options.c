@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "program/options.h"
+#include "tests/unit/fixture/rows.h"
 
 static struct {
         bool dry_run, leader_elect;
@@ -194,48 +195,16 @@ TEST_BETWEEN(environment, clear, done) {
 }
 
 TEST_BETWEEN(errors, clear, done) {
-        static const struct {
-                const char *args[MAX_ARGS], *msg;
-        } cases[] = {
-                {{"--scape-interval=1s"},
-                 "unknown flag --scape-interval; did you mean --scrape-interval?"},
-                {{"-dry-run"}, "unknown flag -dry-run; did you mean --dry-run?"},
-                {{"--dry_run"}, "unknown flag --dry_run; did you mean --dry-run?"},
-                {{"--halp"}, "unknown flag --halp; did you mean --help?"},
-                {{"--colour=always"}, "unknown flag --colour"},
-                {{"-x"}, "unknown flag -x"},
-                {{"-dx"}, "unknown flag -dx"}, /* letters are not joined */
-                {{"-l"}, "--log-format: needs a value"},
-                {{"--=x"}, "unknown flag --"},
-                {{"--workers"}, "--workers: needs a value"},
-                {{"--workers="}, "--workers: '': expected an integer"},
-                {{"--workers=1.5"}, "--workers: '1.5': expected an integer"},
-                {{"--workers=0"}, "--workers: '0': expected at least 1"},
-                {{"--scrape-interval=15"},
-                 "--scrape-interval: '15' has no unit; did you mean 15s?"},
-                {{"--scrape-interval=1.5"},
-                 "--scrape-interval: '1.5' has no unit; did you mean 1.5s?"},
-                {{"--scrape-interval=15 s"},
-                 "--scrape-interval: '15 s': expected a duration such as 500ms, 90s or 1h30m"},
-                {{"--scrape-interval", "1h"}, "--scrape-interval: '1h': expected 1s to 5m"},
-                {{"--ratio=nan"}, "--ratio: 'nan': expected a decimal number"},
-                {{"--ratio=65%"}, "--ratio: '65%': expected a decimal number"},
-                {{"--ratio=1.5"}, "--ratio: '1.5': expected 0 to 1"},
-                {{"--dry-run=yes"}, "--dry-run: 'yes': expected true or false"},
-                {{"--log-format=xml"}, "--log-format: 'xml': expected one of logfmt, json"},
-                {{"--log-format=jsn"},
-                 "--log-format: 'jsn': expected one of logfmt, json; did you mean json?"},
-                {{"--log-format=\x1b[31m"},
-                 "--log-format: '?[31m': expected one of logfmt, json"}, /* no escapes */
-                {{"--target=a", "--workers=x"}, "--workers: 'x': expected an integer"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        for (struct rows table = rows_open("flags.tsv"); rows_next(&table);) {
+                const char *args[MAX_ARGS] = {NULL};
+                for (size_t i = 1; i < table.cell_count; i++)
+                        args[i - 1] = rows_unescape(table.cells[i]);
                 enum options_outcome outcome = OPTIONS_VERSION;
                 struct error err = ERROR_NULL;
                 int rest = -7;
-                assert_int_equal(parse(cases[i].args, &outcome, &rest, &err), -EINVAL);
-                assert_string_equal(err.msg, cases[i].msg);
+                assert_int_equal(parse(args, &outcome, &rest, &err), -EINVAL);
+                if (strcmp(err.msg, table.cells[0]) != 0)
+                        fail_msg("%s: %s", table.place, err.msg);
                 assert_int_equal(outcome, OPTIONS_VERSION);
                 assert_int_equal(rest, -7);
                 assert_null(values.targets.items); /* released */

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "tests/unit/fixture/rows.h"
 
+#define READ ",2026-07-23T09:46:00Z"
+
 static const char policy_text[] = "  syncPolicy:\n"
                                   "  - {name: cpu_usage_avg_5m, period: 3m}\n"
                                   "  - {name: mem_usage_avg_5m, period: 3m}\n"
@@ -15,26 +17,20 @@ static const char policy_text[] = "  syncPolicy:\n"
                                   "  priority:\n"
                                   "  - {name: cpu_usage_avg_5m, weight: 1}\n";
 
-static void put(struct node_table *table, const char *name, const char *cpu, const char *mem) {
-        json_auto_t *annotations = json_object();
-
-        if (cpu)
-                (void)json_object_set_new(annotations, "cpu_usage_avg_5m", json_string(cpu));
-        if (mem)
-                (void)json_object_set_new(annotations, "mem_usage_avg_5m", json_string(mem));
-        node_table_put(table, &(struct node_update){.name = name, .annotations = annotations}, NOW);
-}
-
 static struct fixture *cluster_new(const char *extra_policy) {
+        static const struct node_words nodes[] = {
+                {"idle", "cpu_usage_avg_5m=0.10000" READ " mem_usage_avg_5m=0.1" READ},
+                {"half", "cpu_usage_avg_5m=0.50000" READ " mem_usage_avg_5m=0.1" READ},
+                {"busy", "cpu_usage_avg_5m=0.66000" READ " mem_usage_avg_5m=0.9" READ},
+                {"full", "cpu_usage_avg_5m=0.10000" READ " mem_usage_avg_5m=0.9" READ},
+                {"stale", "cpu_usage_avg_5m=0.99000,2026-07-23T09:00:00Z"},
+                {"odd\"name", "cpu_usage_avg_5m=0.70000" READ},
+        };
         _cleanup_(freep) char *text = xasprintf("%s%s", policy_text, extra_policy);
         struct fixture *fixture = fixture_new(text);
 
-        put(fixture->table, "idle", "0.10000,2026-07-23T09:46:00Z", "0.1,2026-07-23T09:46:00Z");
-        put(fixture->table, "half", "0.50000,2026-07-23T09:46:00Z", "0.1,2026-07-23T09:46:00Z");
-        put(fixture->table, "busy", "0.66000,2026-07-23T09:46:00Z", "0.9,2026-07-23T09:46:00Z");
-        put(fixture->table, "full", "0.10000,2026-07-23T09:46:00Z", "0.9,2026-07-23T09:46:00Z");
-        put(fixture->table, "stale", "0.99000,2026-07-23T09:00:00Z", NULL);
-        put(fixture->table, "odd\"name", "0.70000,2026-07-23T09:46:00Z", NULL);
+        for (size_t i = 0; i < ARRAY_LEN(nodes); i++)
+                put_node(fixture->table, &nodes[i], NOW);
         publish(fixture);
         return fixture;
 }

@@ -148,23 +148,33 @@ TEST(bottomless) {
 }
 
 TEST(ceilings) {
-        struct buf text = BUF_INIT(REQUEST_MAX_NODES * 10);
-        struct request request = REQUEST_NULL;
-        struct error err = ERROR_NULL;
+        static const struct {
+                int (*parse)(struct request *request, const char *text, size_t len,
+                             struct error *err);
+                const char *before, *item, *after;
+        } rows[] = {
+                {request_parse, "{\"NodeNames\":[", "\"\"", "]}"},
+                {request_parse, "{\"Nodes\":{\"items\":[", "{}", "]}}"},
+                {request_parse_preemption, "{\"NodeNameToMetaVictims\":{", "\"\":{}", "}}"},
+        };
 
-        (void)buf_puts(&text, "{\"NodeNames\":[\"\"");
-        for (size_t i = 1; i < REQUEST_MAX_NODES; i++)
-                (void)buf_puts(&text, ",\"\"");
-        size_t len = text.len;
-        (void)buf_puts(&text, "]}");
-        assert_int_equal(request_parse(&request, text.data, text.len, &err), 0);
-        assert_int_equal(request.count, REQUEST_MAX_NODES);
-        text.len = len;
-        (void)buf_puts(&text, ",\"\"]}");
-        assert_int_equal(request_parse(&request, text.data, text.len, &err), -E2BIG);
-        assert_int_equal(request.count, 0);
-        request_done(&request);
-        buf_done(&text);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(buf_done) struct buf text = BUF_INIT(REQUEST_MAX_NODES * 10);
+                struct request request = REQUEST_NULL;
+                struct error err = ERROR_NULL;
+                (void)buf_puts(&text, rows[i].before);
+                for (size_t n = 0; n < REQUEST_MAX_NODES; n++)
+                        (void)buf_printf(&text, "%s%s", n > 0 ? "," : "", rows[i].item);
+                size_t len = text.len;
+                (void)buf_puts(&text, rows[i].after);
+                assert_int_equal(rows[i].parse(&request, text.data, text.len, &err), 0);
+                assert_int_equal(request.count, REQUEST_MAX_NODES);
+                text.len = len;
+                (void)buf_printf(&text, ",%s%s", rows[i].item, rows[i].after);
+                assert_int_equal(rows[i].parse(&request, text.data, text.len, &err), -E2BIG);
+                assert_int_equal(request.count, 0);
+                request_done(&request);
+        }
 }
 
 /* The place is told, and nothing of the text, which holds secrets. */

@@ -3,12 +3,9 @@
 
 #include "tests/unit/fixture/answer_fixture.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "extender/decisions/decision_json.h"
 #include "extender/decisions/decision_take.h"
+#include "tests/unit/fixture/shows.h"
 
 #define READ "2026-07-23T09:46:10Z"
 
@@ -26,21 +23,13 @@
         "\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":"        \
         "\"1Gi\"}}}]}}"
 
-static inline void put_labelled(struct fixture *fixture, const char *name, const json_t *labels,
+static inline void put_labelled(struct fixture *fixture, const char *name, const char *labels,
                                 double cpu, double mem) {
-        char cpu_text[64], mem_text[64];
+        _cleanup_(freep) char *annotations = xasprintf(
+                "cpu_usage_avg_5m=%.5f," READ " mem_usage_avg_5m=%.5f," READ, cpu, mem);
 
-        (void)snprintf(cpu_text, sizeof(cpu_text), "%.5f," READ, cpu);
-        (void)snprintf(mem_text, sizeof(mem_text), "%.5f," READ, mem);
-        json_auto_t *annotations = json_pack("{s:s, s:s}", "cpu_usage_avg_5m", cpu_text,
-                                             "mem_usage_avg_5m", mem_text);
-        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
-        node_table_put(fixture->table,
-                       &(struct node_update){.name = name,
-                                             .annotations = annotations,
-                                             .labels = labels,
-                                             .capacity = capacity},
-                       NOW);
+        put_node(fixture->table,
+                 &(struct node_words){name, annotations, labels, "cpu=10 memory=100Gi"}, NOW);
 }
 
 static inline void put(struct fixture *fixture, const char *name, double cpu, double mem) {
@@ -89,15 +78,4 @@ static inline const json_t *show(struct fixture *fixture) {
 /* Its line in the list, borrowed. */
 static inline const json_t *show_line(struct fixture *fixture) {
         return show_as(fixture, decision_json_line);
-}
-
-static inline void assert_number(const json_t *object, const char *key, double wanted) {
-        const json_t *value = json_object_get(object, key);
-
-        if (!json_is_number(value) || fabs(json_number_value(value) - wanted) > 1e-5)
-                fail_msg("%s is %g, expected %g", key, json_number_value(value), wanted);
-}
-
-static inline void assert_text(const json_t *object, const char *key, const char *wanted) {
-        assert_string_equal(json_string_value(json_object_get(object, key)), wanted);
 }

@@ -1,23 +1,21 @@
 /* A table that imports the page of an extender scores nodes as that extender does. */
 #include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/full_size.h"
-#include "tests/unit/fixture/policy.h"
+#include "tests/unit/fixture/node_words.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/timestamp.h"
-#include "codec/json.h"
 #include "extender/estimate_page/estimate_import.h"
 #include "extender/estimate_page/estimate_json.h"
 #include "extender/estimate_page/estimate_page.h"
 #include "policy/judge/judge_score.h"
 #include "tests/unit/fixture/rows.h"
+#include "tests/unit/fixture/shows.h"
 
-#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 #define POLICY(metric)                                                                             \
         "  syncPolicy: [{name: " metric ", period: 3m}, {name: mem_usage_avg_5m, period: 3m}]\n"   \
         "  priority: [{name: " metric ", weight: 1}, {name: mem_usage_avg_5m, weight: 0.5}]\n"     \
@@ -28,11 +26,6 @@
         "  extender: {scoring: estimate}\n"
 
 enum { NODES_MAX = 40, PODS_MAX = 200, ROUNDS = 6, TEXT_MAX = 1 << 20 };
-
-static struct node_table *table_new(const char *policy) {
-        return node_table_new(&(struct node_table_options){.annotation_prefix = ""},
-                              policy_of(policy), NOW);
-}
 
 /* ---- A cluster: nodes with readings, of which some lack one or a capacity, and pods. */
 
@@ -94,8 +87,7 @@ static void live(struct cluster *cluster, struct node_table *table) {
         *cluster = (struct cluster){.node_count = 1 + draw() % NODES_MAX};
         for (size_t i = 0; i < cluster->node_count; i++)
                 if (draw() % 10 > 0)
-                        cluster->capacity[i] = json_pack("{s:s, s:s}", "cpu", "8", "memory",
-                                                         "32Gi");
+                        cluster->capacity[i] = json_of_words("cpu=8 memory=32Gi");
         for (int round = 0; round <= ROUNDS; round++, now_unix_ms += 60000) {
                 for (size_t i = 0; i < cluster->node_count; i++) {
                         json_decref(cluster->annotations[i]);
@@ -166,8 +158,8 @@ TEST(the_same_scores) {
 
         for (int i = 0; i < count; i++) {
                 draw_seed = (uint64_t)i + 1;
-                _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
-                _cleanup_(node_table_freep) struct node_table *copy = table_new(POLICY(CPU));
+                _cleanup_(node_table_freep) struct node_table *table = table_of(POLICY(CPU));
+                _cleanup_(node_table_freep) struct node_table *copy = table_of(POLICY(CPU));
                 struct judge by_extender = JUDGE_NULL, by_copy = JUDGE_NULL;
                 struct error err = ERROR_NULL;
                 struct cluster cluster;
@@ -208,15 +200,13 @@ TEST(the_same_scores) {
 
 /* What a page says of one node, next to what it is read as. */
 TEST(page) {
-        _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
-        json_auto_t *annotations = json_pack("{s:s}", CPU, "0.5,2026-07-23T09:46:00Z");
-        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "8", "memory", "16");
+        _cleanup_(node_table_freep) struct node_table *table = table_of(POLICY(CPU));
         struct estimator *estimator = node_table_estimator(table);
 
-        node_table_put(table,
-                       &(struct node_update){
-                               .name = "n\"1", .annotations = annotations, .capacity = capacity},
-                       NOW);
+        put_node(table,
+                 &(struct node_words){"n\"1", CPU "=0.5,2026-07-23T09:46:00Z", NULL,
+                                      "cpu=8 memory=16"},
+                 NOW);
         estimator_list_ended(estimator, NOW, NOW);
         const struct estimator_pod pod = {.id = 1,
                                           .node = "n\"1",
@@ -229,38 +219,29 @@ TEST(page) {
         node_table_publish(table, NOW);
         _cleanup_(freep) char *text = tell(table);
         json_auto_t *page = json_loads(text, 0, NULL);
-        const json_t *node = json_array_get(json_at(page, "nodes", NULL), 0),
-                     *cpu = json_at(node, "cpu", NULL), *mem = json_at(node, "mem", NULL),
-                     *workload = json_array_get(json_at(page, "workloads", NULL), 0);
-        assert_true(json_is_at("n\"1", node, "node", NULL));
-        assert_int_equal(json_int_at(0, node, "pods", NULL), 1);
-        assert_true(json_is_at(CPU, cpu, "metric", NULL));
-        assert_true(json_is_at("2026-07-23T09:46:00.000Z", cpu, "at", NULL));
-        assert_true(json_number_value(json_at(cpu, "reading", NULL)) == 0.5);
-        assert_true(json_number_value(json_at(cpu, "windowSeconds", NULL)) == 300);
-        assert_true(json_number_value(json_at(cpu, "baseLoad", NULL)) == 4);
-        assert_true(json_number_value(json_at(cpu, "podsLoad", NULL)) == 2);
-        assert_true(json_number_value(json_at(cpu, "usage", NULL)) == 0.75);
-        assert_true(json_number_value(json_at(cpu, "inFlight", NULL)) == 0.25);
-        double margin = json_number_value(json_at(cpu, "margin", NULL));
+        assert_shows(page, "nodes:\n"
+                           "- node: 'n\"1'\n"
+                           "  pods: 1\n"
+                           "  cpu: {metric: " CPU ", at: '2026-07-23T09:46:00.000Z', reading: 0.5,"
+                           "        windowSeconds: 300, baseLoad: 4, podsLoad: 2, usage: 0.75,"
+                           "        inFlight: 0.25}\n"
+                           "  mem: {reading: null, inFlight: null}\n"
+                           "workloads:\n"
+                           "- {workload: 'd/Job/\"w', pods: 1, requestCores: 2,"
+                           "   learnedCores: null}\n");
+        const json_t *node = json_array_get(json_at(page, "nodes", NULL), 0);
+        double margin = json_number_value(json_at(node, "cpu", "margin", NULL));
         assert_true(margin > 0);
         assert_true(fabs(json_number_value(json_at(node, "headroom", NULL)) - 25 + 100 * margin) <
                     1e-4);
-        assert_true(json_is_null(json_at(mem, "reading", NULL)));
-        assert_true(json_is_null(json_at(mem, "inFlight", NULL)));
-        assert_true(json_is_at("d/Job/\"w", workload, "workload", NULL));
-        assert_int_equal(json_int_at(0, workload, "pods", NULL), 1);
-        assert_true(json_number_value(json_at(workload, "requestCores", NULL)) == 2);
-        assert_true(json_is_null(json_at(workload, "learnedCores", NULL)));
 }
 
 /* Of a node whose pods are expected to use more than it has, less than nothing is left. */
 TEST(overloaded) {
-        _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
-        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "8", "memory", "16Gi");
+        _cleanup_(node_table_freep) struct node_table *table = table_of(POLICY(CPU));
         const struct estimator_pod pod = {.id = 1, .node = "n", .node_len = 1, .request.of = {12}};
 
-        node_table_put(table, &(struct node_update){.name = "n", .capacity = capacity}, NOW);
+        put_node(table, &(struct node_words){.name = "n", .capacity = "cpu=8 memory=16Gi"}, NOW);
         estimator_bind(node_table_estimator(table), &pod);
         node_table_publish(table, NOW);
         _cleanup_(freep) char *text = tell(table);
@@ -280,8 +261,8 @@ TEST(without_a_metric) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(node_table_freep) struct node_table *table = table_new(rows[i].teller);
-                _cleanup_(node_table_freep) struct node_table *copy = table_new(rows[i].importer);
+                _cleanup_(node_table_freep) struct node_table *table = table_of(rows[i].teller);
+                _cleanup_(node_table_freep) struct node_table *copy = table_of(rows[i].importer);
                 struct error err = ERROR_NULL;
                 node_table_put(table, &(struct node_update){.name = "n"}, NOW);
                 node_table_put(copy, &(struct node_update){.name = "n"}, NOW);
@@ -297,7 +278,7 @@ TEST(without_a_metric) {
 
 /* A snapshot may have a node that is gone. */
 TEST(gone_node) {
-        _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
+        _cleanup_(node_table_freep) struct node_table *table = table_of(POLICY(CPU));
 
         node_table_put(table, &(struct node_update){.name = "gone"}, NOW);
         node_table_put(table, &(struct node_update){.name = "n"}, NOW);
@@ -305,9 +286,7 @@ TEST(gone_node) {
         node_table_remove(table, "gone");
         _cleanup_(freep) char *text = tell(table);
         json_auto_t *page = json_loads(text, 0, NULL);
-        const json_t *nodes = json_at(page, "nodes", NULL);
-        assert_int_equal(json_array_size(nodes), 1);
-        assert_true(json_is_at("n", json_array_get(nodes, 0), "node", NULL));
+        assert_shows(page, "nodes: [{node: n}]");
 }
 
 /* The page is answered to who reads it; without --status-page there is none. */
@@ -320,7 +299,7 @@ TEST(requests) {
                 {"/estimate", "POST", false, false},
                 {"/estimates", "GET", true, false},
         };
-        _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
+        _cleanup_(node_table_freep) struct node_table *table = table_of(POLICY(CPU));
         struct loop *loop = loop_new();
         struct shared_page *page = estimate_page_new(loop, table);
 
@@ -337,7 +316,7 @@ TEST(requests) {
 
 /* A workload's pods are those that live, and their request is the mean. */
 TEST(workloads) {
-        _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
+        _cleanup_(node_table_freep) struct node_table *table = table_of(POLICY(CPU));
         struct estimator *estimator = node_table_estimator(table);
         static const double cores[] = {1, 3, 8};
 
@@ -366,14 +345,13 @@ TEST(odd_pages) {
         for (struct rows rows = rows_open("estimate-pages.tsv"); rows_next(&rows);) {
                 bool is_read = strcmp(rows.cells[0], "read") == 0;
                 int code = strcmp(rows.cells[0], "malformed") == 0 ? -EINVAL : -ENODATA;
-                _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
-                json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "8", "memory", "4G");
+                _cleanup_(node_table_freep) struct node_table *table = table_of(POLICY(CPU));
                 json_auto_t *page = json_loads(rows.cells[2], 0, NULL);
                 struct judge judged = JUDGE_NULL;
                 struct error err = ERROR_NULL;
                 assert_non_null(page);
-                node_table_put(table, &(struct node_update){.name = "n", .capacity = capacity},
-                               NOW);
+                put_node(table, &(struct node_words){.name = "n", .capacity = "cpu=8 memory=4G"},
+                         NOW);
                 int r = estimate_import_page(table, page, &err);
                 if (r != (is_read ? 0 : code) || !strstr(err.msg, rows.cells[1]))
                         fail_msg("%s: %d: %s", rows.place, r, err.msg);
@@ -390,7 +368,7 @@ TEST(odd_pages) {
 
 /* An extender whose policy does not estimate tells nothing of nodes. */
 TEST(without_an_estimate) {
-        _cleanup_(node_table_freep) struct node_table *table = table_new(POLICY(CPU));
+        _cleanup_(node_table_freep) struct node_table *table = table_of(POLICY(CPU));
 
         node_table_put(table, &(struct node_update){.name = "n"}, NOW);
         node_table_set_policy(table, policy_of("  syncPolicy: []\n"), NOW);

@@ -1,18 +1,9 @@
 /* The estimate of a cluster: its pods against a model, and what nodes are said to use. */
 #include "tests/unit/fixture/draw.h"
-#include "tests/unit/fixture/test.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/mem.h"
-#include "extender/estimator/estimator.h"
-#include "extender/estimator/pod_table.h"
-
-#define NOW INT64_C(1784800000000)
-
-enum { WINDOW_MS = 300000, GIB = 1 << 30 };
+#include "estimator_fixture.h"
 
 /* Few distinct low bits, so that entries collide and gaps are filled across the array's end. */
 TEST(pod_table) {
@@ -50,81 +41,6 @@ TEST(pod_table) {
         assert_int_equal(swept, count);
         assert_int_equal(table.count, 0);
         pod_table_done(&table);
-}
-
-/* What each test begins with: the node "a" of 10 cores, whose changes are counted. */
-static struct estimator *estimator;
-static struct estimator_node *node;
-static size_t changes;
-
-static void count_change(void *userdata, void *owner) {
-        ++*(size_t *)owner;
-}
-
-static void hold_a(void) {
-        node = estimator_node_hold(estimator, "a", 1, &changes);
-        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
-}
-
-static int set_up(void **state) {
-        estimator = estimator_new(count_change, NULL);
-        hold_a();
-        changes = 0;
-        return 0;
-}
-
-static int tear_down(void **state) {
-        estimator_node_release(estimator, node);
-        estimator_free(estimator);
-        return 0;
-}
-
-static struct estimator_pod pod(uint64_t id, const char *name, const char *workload, double cores,
-                                int64_t runs_unix_ms) {
-        return (struct estimator_pod){
-                .id = id,
-                .node = name,
-                .node_len = strlen(name),
-                .workload = workload,
-                .workload_len = strlen(workload),
-                .request = {{cores, GIB}},
-                .runs_unix_ms = runs_unix_ms,
-        };
-}
-
-static void bind(uint64_t id, const char *name, const char *workload, double cores,
-                 int64_t runs_unix_ms) {
-        const struct estimator_pod bound = pod(id, name, workload, cores, runs_unix_ms);
-
-        estimator_bind(estimator, &bound);
-}
-
-static void read_cpu(double ratio, int64_t ends_unix_ms) {
-        estimator_read(
-                estimator, node, ESTIMATE_CPU,
-                &(struct tracked_reading){ratio, ends_unix_ms - WINDOW_MS, ends_unix_ms, WINDOW_MS},
-                NULL);
-}
-
-static double cpu_of(const struct estimator_node *of) {
-        struct estimator_usage usage;
-
-        estimator_usage(estimator, of, &usage);
-        return usage.ratio[ESTIMATE_CPU];
-}
-
-static double cpu(void) {
-        return cpu_of(node);
-}
-
-#define assert_near(a, b) assert_true(fabs((a) - (b)) < 1e-6)
-#define assert_within(a, b, error) assert_float_equal((float)(a), (float)(b), (float)(error))
-
-static double factor(void) {
-        struct estimator_stats stats;
-
-        estimator_stats(estimator, 0, &stats);
-        return stats.factor.ratio[ESTIMATE_CPU];
 }
 
 /* An event with another request moves the usage once, however often it comes. */
@@ -171,10 +87,8 @@ TEST_BETWEEN(bound_elsewhere, set_up, tear_down) {
         struct estimator_node *nodes[ARRAY_LEN(names)];
         struct estimator_stats stats;
 
-        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-                nodes[i] = estimator_node_hold(estimator, names[i], strlen(names[i]), &changes);
-                estimator_set_capacity(nodes[i], &(struct pod_load){{10, 32.0 * GIB}});
-        }
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                nodes[i] = hold(names[i]);
         for (size_t i = 0; i < ARRAY_LEN(names); i++) {
                 bind(1, names[i], "d/w", 1, NOW);
                 for (size_t k = 0; k < ARRAY_LEN(names); k++)
@@ -470,7 +384,7 @@ TEST_BETWEEN(made_again, set_up, tear_down) {
         bind(1, "a", "d/w", 0.5, NOW);
         assert_within(cpu(), 0.95, 0.01);
         estimator_node_release(estimator, node);
-        hold_a();
+        node = hold("a");
         assert_within(cpu(), 0.05, 0.01);
         read_cpu(0.1, NOW + WINDOW_MS);
         assert_within(cpu(), 0.1, 0.01);

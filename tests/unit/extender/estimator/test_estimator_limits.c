@@ -1,68 +1,22 @@
 /* What an estimator does not take in: more pods than it has room for, and what readings seem to
  * show while pods are missing. */
-#include "tests/unit/fixture/test.h"
-
-#include <math.h>
 #include <stdio.h>
 
-#include "base/mem.h"
-#include "extender/estimator/estimator.h"
-#include "extender/estimator/pod_table.h"
-
-#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
-
-enum { WINDOW_MS = 300000 };
-
-static void on_change(void *userdata, void *owner) {
-}
-
-/* @workload: "": it has none */
-static void bind(struct estimator *estimator, uint64_t id, const char *node, const char *workload,
-                 double cores) {
-        const struct estimator_pod pod = {
-                .id = id,
-                .node = node,
-                .node_len = strlen(node),
-                .workload = workload,
-                .workload_len = strlen(workload),
-                .request = {{cores, 1e9}},
-                .runs_unix_ms = NOW,
-        };
-
-        estimator_bind(estimator, &pod);
-}
-
-/* A node of 10 cores. */
-static struct estimator_node *hold(struct estimator *estimator, const char *name) {
-        static int owner;
-        struct estimator_node *node = estimator_node_hold(estimator, name, strlen(name), &owner);
-
-        estimator_set_capacity(node, &(struct pod_load){{10, 32e9}});
-        return node;
-}
-
-static void read_cpu(struct estimator *estimator, struct estimator_node *node, double ratio,
-                     int64_t ends_unix_ms) {
-        const struct tracked_reading reading = {ratio, ends_unix_ms - WINDOW_MS, ends_unix_ms,
-                                                WINDOW_MS};
-
-        estimator_read(estimator, node, ESTIMATE_CPU, &reading, NULL);
-}
+#include "estimator_fixture.h"
 
 /* A pod that there is no room for leaves nothing behind: its node's name would otherwise take the
  * place of a real node. */
-TEST(too_many_pods) {
-        enum { FULL, OTHER };
-        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(on_change, NULL);
+TEST_BETWEEN(too_many_pods, set_up, tear_down) {
+        enum { A, FULL, OTHER };
 
         for (uint64_t id = 1; id <= POD_TABLE_MAX; id++)
-                bind(estimator, id, "full", "", 1);
-        bind(estimator, POD_TABLE_MAX + 1, "other", "", 1);
+                bind(id, "full", "", 1, NOW);
+        bind(POD_TABLE_MAX + 1, "other", "", 1, NOW);
         assert_non_null(estimator_tracked(estimator, FULL));
         assert_null(estimator_tracked(estimator, OTHER));
-        bind(estimator, POD_TABLE_MAX + 1, "full", "", 1);
+        bind(POD_TABLE_MAX + 1, "full", "", 1, NOW);
         estimator_end(estimator, POD_TABLE_MAX, NOW);
-        bind(estimator, POD_TABLE_MAX + 1, "other", "", 1);
+        bind(POD_TABLE_MAX + 1, "other", "", 1, NOW);
         assert_int_equal(estimator_tracked(estimator, OTHER)->pod_count, 1);
 }
 
@@ -80,14 +34,12 @@ TEST(known_since) {
         const struct pod_load request = {{4, 1e9}};
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(on_change,
-                                                                                       NULL);
-                struct estimator_node *node = hold(estimator, "a");
+                (void)set_up(state);
                 estimator_set_known_since(estimator, rows[i].since_unix_ms);
-                read_cpu(estimator, node, 0.1, NOW);
+                read_cpu(0.1, NOW);
                 for (uint64_t id = 1; id <= 8; id++)
-                        bind(estimator, id, "a", "d/w", 1);
-                read_cpu(estimator, node, 0.9, NOW + WINDOW_MS);
+                        bind(id, "a", "d/w", 1, NOW);
+                read_cpu(0.9, NOW + WINDOW_MS);
                 struct estimator_expectation of = estimator_expect(estimator, "d/w", 3, &request);
                 assert_int_equal(of.is_learned, rows[i].is_learned);
                 assert_true(fabs(of.load.of[ESTIMATE_CPU] - (of.is_learned ? 1 : 4)) < 0.3);
@@ -98,13 +50,12 @@ TEST(known_since) {
                         assert_int_equal(is_kept,
                                          rows[i].is_learned && (step == 0 || rows[i].is_sure));
                 }
-                estimator_node_release(estimator, node);
+                (void)tear_down(state);
         }
 }
 
 /* A list after which no pod can be missing changes nothing; others begin what is known. */
-TEST(known_since_a_list) {
-        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(on_change, NULL);
+TEST_BETWEEN(known_since_a_list, set_up, tear_down) {
         const int64_t *since = &estimator_cluster(estimator)->pods_known_since_unix_ms;
 
         assert_int_equal(*since, INT64_MAX);
@@ -142,23 +93,22 @@ TEST(one_lying_node) {
         };
 
         for (size_t row = 0; row < ARRAY_LEN(rows); row++) {
-                _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(on_change,
-                                                                                       NULL);
                 struct estimator_node *nodes[NODES];
                 char name[8];
+                (void)set_up(state);
                 for (size_t n = 0; n < NODES; n++) {
                         bool is_lying = n == NODES / 2;
                         (void)snprintf(name, sizeof(name), "n%zu", n);
-                        nodes[n] = hold(estimator, name);
+                        nodes[n] = hold(name);
                         if (is_lying)
                                 estimator_set_capacity(
                                         nodes[n], &(struct pod_load){{rows[row].capacity, 32e9}});
-                        read_cpu(estimator, nodes[n],
-                                 is_lying ? rows[row].used_ratio : 0.2 + 0.002 * (double)n,
-                                 NOW + WINDOW_MS);
+                        read_cpu_of(nodes[n],
+                                    is_lying ? rows[row].used_ratio : 0.2 + 0.002 * (double)n,
+                                    NOW + WINDOW_MS);
                         for (size_t i = 0; i < PODS; i++)
-                                bind(estimator, 1 + n * PODS + i, name, "d/w",
-                                     is_lying && i == 0 ? rows[row].requested : 1);
+                                bind(1 + n * PODS + i, name, "d/w",
+                                     is_lying && i == 0 ? rows[row].requested : 1, NOW);
                 }
                 estimator_list_ended(estimator, NOW + WINDOW_MS, NOW + WINDOW_MS);
                 for (int step = 0; step < 200; step++) {
@@ -170,5 +120,6 @@ TEST(one_lying_node) {
                 }
                 for (size_t n = 0; n < NODES; n++)
                         estimator_node_release(estimator, nodes[n]);
+                (void)tear_down(state);
         }
 }

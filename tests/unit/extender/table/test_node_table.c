@@ -1,6 +1,6 @@
 /* The node table: against a model that is worked out again, and under concurrent readers. */
 #include "tests/unit/fixture/draw.h"
-#include "tests/unit/fixture/policy.h"
+#include "tests/unit/fixture/node_words.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,8 +10,6 @@
 #include "base/timestamp.h"
 #include "codec/json.h"
 #include "extender/table/node_table.h"
-
-#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 
 enum { MODEL_NODES = 40, MODEL_ROUNDS = 4000 };
 
@@ -25,18 +23,8 @@ static const char one_metric[] = "  syncPolicy: [{name: mem_usage_avg_5m, period
                                  "  predicate: [{name: mem_usage_avg_5m, maxLimitPecent: 0.5}]\n"
                                  "  priority: [{name: mem_usage_avg_5m, weight: 1}]\n";
 
-static struct node_table *table_new(const char *policy, const char *prefix) {
-        return node_table_new(&(struct node_table_options){.annotation_prefix = prefix},
-                              policy_of(policy), NOW);
-}
-
-static void put(struct node_table *table, const char *name, int64_t now, const char *key,
-                const char *value) {
-        json_auto_t *annotations = json_object();
-
-        if (key)
-                (void)json_object_set_new(annotations, key, json_string(value));
-        node_table_put(table, &(struct node_update){.name = name, .annotations = annotations}, now);
+static void put(struct node_table *table, const char *name, int64_t now, const char *annotations) {
+        put_node(table, &(struct node_words){name, annotations}, now);
 }
 
 static struct node_verdict verdict(struct node_table *table, const char *name, int64_t now) {
@@ -56,10 +44,10 @@ static int score(struct node_table *table, const char *name, int64_t now) {
 
 /* A reading is used until it expires, whether or not anything is published in between. */
 TEST(expiry) {
-        struct node_table *table = table_new(two_metrics, "");
+        struct node_table *table = table_of(two_metrics);
         int64_t expires = NOW + 480000;
 
-        put(table, "a", NOW, "cpu_usage_avg_5m", "0.25,2026-07-23T09:46:40Z");
+        put(table, "a", NOW, "cpu_usage_avg_5m=0.25,2026-07-23T09:46:40Z");
         assert_true(node_table_is_dirty(table));
         assert_int_equal(node_table_next_change_unix_ms(table), expires);
         node_table_publish(table, NOW);
@@ -79,7 +67,9 @@ TEST(expiry) {
 
 /* Events that change nothing of ours make no snapshot. */
 TEST(unchanged) {
-        struct node_table *table = table_new(two_metrics, "example.com/");
+        struct node_table *table = node_table_new(
+                &(struct node_table_options){.annotation_prefix = "example.com/"},
+                policy_of(two_metrics), NOW);
         json_auto_t *annotations = json_pack("{s:s,s:s,s:s,s:i}", "example.com/cpu_usage_avg_5m",
                                              "0.25,2026-07-23T09:46:40Z", "cpu_usage_avg_5m",
                                              "0.9,2026-07-23T09:46:40Z", "other/thing", "x",
@@ -107,14 +97,13 @@ TEST(unchanged) {
 
 /* Another policy asks for other annotations of the nodes that are there already. */
 TEST(policy_change) {
-        struct node_table *table = table_new(two_metrics, "");
-        json_auto_t *annotations = json_pack("{s:s,s:s,s:s}", "cpu_usage_avg_5m",
-                                             "0.25,2026-07-23T09:46:40Z", "mem_usage_avg_5m",
-                                             "0.6,2026-07-23T09:46:40Z", "my_gauge", "broken");
+        struct node_table *table = table_of(two_metrics);
         struct node_table_stats stats;
 
-        node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations}, NOW);
-        node_table_put(table, &(struct node_update){.name = "b"}, NOW);
+        put(table, "a", NOW,
+            "cpu_usage_avg_5m=0.25,2026-07-23T09:46:40Z "
+            "mem_usage_avg_5m=0.6,2026-07-23T09:46:40Z my_gauge=broken");
+        put(table, "b", NOW, NULL);
         node_table_stats(table, NOW, &stats);
         assert_int_equal(stats.readings[READING_USABLE], 1);
         assert_int_equal(stats.readings[READING_MALFORMED], 1);
@@ -140,15 +129,10 @@ TEST(policy_change) {
         node_snapshot_unref(old);
 }
 
-static void put_in_pool(struct node_table *table, const char *name, const char *pool) {
-        json_auto_t *labels = json_pack("{s:s}", "pool", pool);
-        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m",
-                                             "0.6,2026-07-23T09:46:40Z");
-
-        node_table_put(
-                table,
-                &(struct node_update){.name = name, .annotations = annotations, .labels = labels},
-                NOW);
+static void put_in_pool(struct node_table *table, const char *name, const char *labels) {
+        put_node(table,
+                 &(struct node_words){name, "cpu_usage_avg_5m=0.6,2026-07-23T09:46:40Z", labels},
+                 NOW);
         node_table_publish(table, NOW);
 }
 
@@ -165,17 +149,21 @@ TEST(pools) {
                 "maxLimitPecent: "
                 "0.55}], priority: [{name: x, weight: 1}, {name: cpu_usage_avg_5m, weight: 1}]}\n";
         static const struct {
-                const char *pool;
+                const char *labels;
                 size_t number;
                 int rejected_by, score100;
                 size_t missing; /* where x is used */
         } rows[] = {
-                {"high", 1, -1, 40, 0}, {"x", 2, 2, 20, 1}, {"", 0, 0, 40, 0}, {"x", 2, 2, 20, 1}};
-        struct node_table *table = table_new(policy, "");
+                {"pool=high", 1, -1, 40, 0},
+                {"pool=x", 2, 2, 20, 1},
+                {"pool=", 0, 0, 40, 0},
+                {"pool=x", 2, 2, 20, 1},
+        };
+        struct node_table *table = table_of(policy);
         struct node_table_stats stats;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                put_in_pool(table, "a", rows[i].pool);
+                put_in_pool(table, "a", rows[i].labels);
                 assert_int_equal(node_table_pool(table, 0), rows[i].number);
                 assert_int_equal(verdict(table, "a", NOW).limits.rejected_by, rows[i].rejected_by);
                 assert_int_equal(verdict(table, "a", NOW).score100, rows[i].score100);
@@ -183,7 +171,7 @@ TEST(pools) {
                 assert_int_equal(stats.readings[READING_MISSING], rows[i].missing);
                 assert_int_equal(stats.readings[READING_USABLE], 1);
         }
-        put_in_pool(table, "b", "high");
+        put_in_pool(table, "b", "pool=high");
         assert_int_equal(node_table_pool(table, 1), 1);
         node_table_set_policy(table, policy_of(one_metric), NOW);
         assert_int_equal(node_table_pool(table, 0), 0);
@@ -199,13 +187,13 @@ TEST(estimate_from_now_on) {
         static const char estimated[] = "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                                         "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
                                         "  extender: {scoring: estimate}\n";
-        struct node_table *table = table_new(one_metric, "");
+        struct node_table *table = table_of(one_metric);
         json_auto_t *node = json_pack("{s:{s:s, s:{s:s}}, s:{s:{s:s, s:s}}}", "metadata", "name",
                                       "a", "annotations", "cpu_usage_avg_5m",
                                       "0.25,2026-07-23T09:46:40Z", "status", "capacity", "cpu", "8",
                                       "memory", "32Gi");
 
-        put(table, "a", NOW, "cpu_usage_avg_5m", "0.25,2026-07-23T09:46:40Z");
+        put(table, "a", NOW, "cpu_usage_avg_5m=0.25,2026-07-23T09:46:40Z");
         node_table_set_policy(table, policy_of(estimated), NOW);
         node_table_publish(table, NOW);
         assert_int_equal(score(table, "a", NOW), 75);
@@ -220,26 +208,18 @@ TEST(estimate_from_now_on) {
 
 /* An update is all of a node: labels, capacity and annotations that are not in it are gone. */
 TEST(update_is_all_of_a_node) {
-        struct node_table *table = table_new(
-                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
-                "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
-                "  extender: {scoring: estimate}\n"
-                "  pools: [{nodeSelector: {pool: x}, priority: []}]\n",
-                "");
-        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m",
-                                             "0.25,2026-07-23T09:46:40Z");
-        json_auto_t *labels = json_pack("{s:s, s:s}", "pool", "x", "topology.kubernetes.io/zone",
-                                        "a");
-        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "8", "memory", "32Gi");
-        const struct node_update all = {.name = "n",
-                                        .annotations = annotations,
-                                        .labels = labels,
-                                        .capacity = capacity},
-                                 bare = {.name = "n"}, *updates[] = {&all, &bare, &all};
+        struct node_table *table = table_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                                            "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                                            "  extender: {scoring: estimate}\n"
+                                            "  pools: [{nodeSelector: {pool: x}, priority: []}]\n");
+        static const struct node_words all = {"n", "cpu_usage_avg_5m=0.25,2026-07-23T09:46:40Z",
+                                              "pool=x topology.kubernetes.io/zone=a",
+                                              "cpu=8 memory=32Gi"},
+                                       bare = {.name = "n"}, *const updates[] = {&all, &bare, &all};
 
         for (size_t i = 0; i < ARRAY_LEN(updates); i++) {
                 bool is_all = updates[i] == &all;
-                node_table_put(table, updates[i], NOW);
+                put_node(table, updates[i], NOW);
                 node_table_publish(table, NOW);
                 struct node_snapshot *snapshot = node_table_acquire(table);
                 const struct node_columns *columns = &snapshot->nodes.columns;
@@ -248,7 +228,7 @@ TEST(update_is_all_of_a_node) {
                 assert_int_equal(columns->own[ESTIMATE_CPU][0] > 0, is_all);
                 assert_int_equal(columns->expires_unix_ms[0][0] != READING_NEVER, is_all);
                 node_snapshot_unref(snapshot);
-                node_table_put(table, updates[i], NOW);
+                put_node(table, updates[i], NOW);
                 assert_false(node_table_is_dirty(table));
         }
         node_table_free(table);
@@ -258,15 +238,13 @@ TEST(percent) {
         struct node_table *table = node_table_new(
                 &(struct node_table_options){.annotation_prefix = "", .is_percent = true},
                 policy_of(two_metrics), NOW);
-        json_auto_t *annotations = json_pack("{s:s,s:s}", "cpu_usage_avg_5m",
-                                             "25,2026-07-23T09:46:40Z", "node_hot_value",
-                                             "2,2026-07-23T09:46:40Z");
 
-        node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations}, NOW);
+        put(table, "a", NOW,
+            "cpu_usage_avg_5m=25,2026-07-23T09:46:40Z node_hot_value=2,2026-07-23T09:46:40Z");
         node_table_publish(table, NOW);
         assert_int_equal(score(table, "a", NOW), 55); /* the hot value is no percentage */
-        put(table, "b", NOW, "my_gauge", "50,2026-07-23T09:46:40Z");
-        put(table, "c", NOW, "my_gauge", "50.25,2026-07-23T09:46:40Z");
+        put(table, "b", NOW, "my_gauge=50,2026-07-23T09:46:40Z");
+        put(table, "c", NOW, "my_gauge=50.25,2026-07-23T09:46:40Z");
         node_table_publish(table, NOW);
         assert_int_equal(verdict(table, "b", NOW).limits.rejected_by, -1);
         assert_int_equal(verdict(table, "c", NOW).limits.rejected_by, 0);
@@ -274,13 +252,13 @@ TEST(percent) {
 }
 
 TEST(skew) {
-        struct node_table *table = table_new(two_metrics, "");
+        struct node_table *table = table_of(two_metrics);
         struct node_table_stats stats;
 
-        put(table, "a", NOW, "cpu_usage_avg_5m", "0.25,2026-07-23T09:47:40Z");
+        put(table, "a", NOW, "cpu_usage_avg_5m=0.25,2026-07-23T09:47:40Z");
         node_table_stats(table, NOW, &stats);
         assert_int_equal(stats.skewed, 0);
-        put(table, "a", NOW, "cpu_usage_avg_5m", "0.25,2026-07-23T09:47:41Z");
+        put(table, "a", NOW, "cpu_usage_avg_5m=0.25,2026-07-23T09:47:41Z");
         node_table_stats(table, NOW, &stats);
         assert_int_equal(stats.skewed, 1);
         node_table_publish(table, NOW);
@@ -293,13 +271,11 @@ TEST(skew) {
 
 /* Our own count of bindings against the controller's annotation: the newer one counts. */
 TEST(hot_value) {
-        struct node_table *table = table_new(two_metrics, "");
-        json_auto_t *annotations = json_pack("{s:s,s:s}", "cpu_usage_avg_5m",
-                                             "0,2026-07-23T09:46:40Z", "node_hot_value",
-                                             "5,2026-07-23T09:46:40Z");
+        struct node_table *table = table_of(two_metrics);
         int64_t now = NOW;
 
-        node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations}, now);
+        put(table, "a", now,
+            "cpu_usage_avg_5m=0,2026-07-23T09:46:40Z node_hot_value=5,2026-07-23T09:46:40Z");
         node_table_bind(table, "a", now - 1000, now);
         node_table_bind(table, "unknown", now, now);
         node_table_publish(table, now);
@@ -324,12 +300,13 @@ TEST(hot_value) {
         node_table_set_live(table, false, now);
         node_table_publish(table, now);
         assert_int_equal(score(table, "a", now), 90);
-        char stamp[TIMESTAMP_MAX], value[TIMESTAMP_MAX + 8];
+        char stamp[TIMESTAMP_MAX];
         timestamp_format_s(now + 2000, stamp, sizeof(stamp));
-        (void)snprintf(value, sizeof(value), "3,%s", stamp);
-        (void)json_object_set_new(annotations, "node_hot_value", json_string(value));
-        node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations},
-                       now + 2000);
+        _cleanup_(freep) char *newer = xasprintf(
+                "cpu_usage_avg_5m=0,2026-07-23T09:46:40Z mem_usage_avg_5m=0,2026-07-23T09:46:40Z "
+                "node_hot_value=3,%s",
+                stamp);
+        put(table, "a", now + 2000, newer);
         node_table_publish(table, now + 2000);
         assert_int_equal(score(table, "a", now + 2000), 70);
         node_table_set_live(table, true, now + 3000);
@@ -338,11 +315,8 @@ TEST(hot_value) {
 
         /* a policy without hotValue still heeds the annotation, as crane's plugin does */
         node_table_set_policy(table, policy_of(one_metric), now + 3000);
-        put(table, "b", now, "mem_usage_avg_5m", "0,2026-07-23T09:46:40Z");
-        (void)json_object_set_new(annotations, "mem_usage_avg_5m",
-                                  json_string("0,2026-07-23T09:46:40Z"));
-        node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations},
-                       now + 3000);
+        put(table, "b", now, "mem_usage_avg_5m=0,2026-07-23T09:46:40Z");
+        put(table, "a", now + 3000, newer);
         node_table_publish(table, now + 3000);
         assert_int_equal(score(table, "a", now + 3000), 70);
         assert_int_equal(score(table, "b", now + 3000), 100);
@@ -351,10 +325,10 @@ TEST(hot_value) {
 
 /* A clock that was an hour ahead is set right: nodes do not stay hot for that hour. */
 TEST(clock_set_back) {
-        struct node_table *table = table_new(two_metrics, "");
+        struct node_table *table = table_of(two_metrics);
         int64_t ahead = NOW + MS_PER_HOUR;
 
-        put(table, "a", ahead, "cpu_usage_avg_5m", "0,2026-07-23T10:46:40Z");
+        put(table, "a", ahead, "cpu_usage_avg_5m=0,2026-07-23T10:46:40Z");
         node_table_set_live(table, true, ahead);
         for (int i = 0; i < 4; i++)
                 node_table_bind(table, "a", ahead, ahead);
@@ -396,7 +370,7 @@ static int model_score(const struct model_node *node, int64_t published, int64_t
 }
 
 TEST(model) {
-        struct node_table *table = table_new(two_metrics, "");
+        struct node_table *table = table_of(two_metrics);
         static struct model_node model[MODEL_NODES];
         int64_t now = NOW;
 
@@ -404,7 +378,7 @@ TEST(model) {
         for (int round = 0; round < MODEL_ROUNDS; round++) {
                 unsigned i = draw_below(MODEL_NODES);
                 struct model_node *node = &model[i];
-                char name[16], text[64], stamp[TIMESTAMP_MAX];
+                char name[16], text[128], stamp[TIMESTAMP_MAX];
                 (void)snprintf(name, sizeof(name), "node-%u", i);
                 now += draw_below(3) * 1000;
                 switch (draw_below(4)) {
@@ -424,8 +398,9 @@ TEST(model) {
                         node->at = now - draw_below(600) * 1000;
                         node->at -= node->at % 1000;
                         timestamp_format_s(node->at, stamp, sizeof(stamp));
-                        (void)snprintf(text, sizeof(text), "%.5f,%s", node->usage, stamp);
-                        put(table, name, now, "cpu_usage_avg_5m", text);
+                        (void)snprintf(text, sizeof(text), "cpu_usage_avg_5m=%.5f,%s", node->usage,
+                                       stamp);
+                        put(table, name, now, text);
                 }
                 if (draw_below(3) > 0)
                         continue;
@@ -457,15 +432,16 @@ TEST(model) {
 /* ---- Memory of old snapshots. */
 
 TEST(used_again) {
-        struct node_table *table = table_new(two_metrics, "");
+        struct node_table *table = table_of(two_metrics);
         struct node_snapshot *seen[5], *held;
 
-        put(table, "a", NOW, "cpu_usage_avg_5m", "0.10,2026-07-23T09:46:40Z");
-        put(table, "b", NOW, "cpu_usage_avg_5m", "0.20,2026-07-23T09:46:40Z");
+        put(table, "a", NOW, "cpu_usage_avg_5m=0.10,2026-07-23T09:46:40Z");
+        put(table, "b", NOW, "cpu_usage_avg_5m=0.20,2026-07-23T09:46:40Z");
         for (int i = 0; i < 5; i++) {
-                char text[64];
-                (void)snprintf(text, sizeof(text), "0.%d0,2026-07-23T09:46:40Z", 3 + i);
-                put(table, i % 2 ? "a" : "b", NOW, "cpu_usage_avg_5m", text);
+                char text[128];
+                (void)snprintf(text, sizeof(text), "cpu_usage_avg_5m=0.%d0,2026-07-23T09:46:40Z",
+                               3 + i);
+                put(table, i % 2 ? "a" : "b", NOW, text);
                 node_table_publish(table, NOW);
                 seen[i] = node_table_acquire(table);
                 node_snapshot_unref(seen[i]);
@@ -478,8 +454,9 @@ TEST(used_again) {
 
         held = node_table_acquire(table); /* a worker reads this one for long */
         for (int i = 0; i < 3; i++) {
-                put(table, "b", NOW, "cpu_usage_avg_5m",
-                    i % 2 ? "0.75,2026-07-23T09:46:40Z" : "0.50,2026-07-23T09:46:40Z");
+                put(table, "b", NOW,
+                    i % 2 ? "cpu_usage_avg_5m=0.75,2026-07-23T09:46:40Z"
+                          : "cpu_usage_avg_5m=0.50,2026-07-23T09:46:40Z");
                 node_table_publish(table, NOW);
                 assert_int_equal(score(table, "b", NOW), i % 2 ? 25 : 50);
         }
@@ -490,10 +467,10 @@ TEST(used_again) {
         /* One that lacks a policy, or a node, is not brought up to date. */
         node_table_set_policy(table, policy_of(one_metric), NOW);
         node_table_publish(table, NOW);
-        put(table, "a", NOW, "mem_usage_avg_5m", "0.40,2026-07-23T09:46:40Z");
+        put(table, "a", NOW, "mem_usage_avg_5m=0.40,2026-07-23T09:46:40Z");
         node_table_publish(table, NOW);
         node_table_remove(table, "b");
-        put(table, "c", NOW, "mem_usage_avg_5m", "0.30,2026-07-23T09:46:40Z");
+        put(table, "c", NOW, "mem_usage_avg_5m=0.30,2026-07-23T09:46:40Z");
         node_table_publish(table, NOW);
         assert_int_equal(score(table, "a", NOW), 60);
         assert_int_equal(score(table, "c", NOW), 70);
@@ -543,7 +520,7 @@ static bool have_all_read(struct reading_thread *readers) {
 }
 
 TEST(concurrent_readers) {
-        struct node_table *table = table_new(two_metrics, "");
+        struct node_table *table = table_of(two_metrics);
         struct reading_thread readers[READERS];
         pthread_t threads[READERS];
         atomic_bool is_over = false;
@@ -555,14 +532,15 @@ TEST(concurrent_readers) {
                 assert_int_equal(pthread_create(&threads[i], NULL, read_on, &readers[i]), 0);
         }
         for (int write = 0; write < WRITES || !have_all_read(readers); write++) {
-                char name[16], text[64];
-                (void)snprintf(text, sizeof(text), "0.%02d,2026-07-23T09:46:40Z", write % 100);
+                char name[16], text[128];
+                (void)snprintf(text, sizeof(text), "cpu_usage_avg_5m=0.%02d,2026-07-23T09:46:40Z",
+                               write % 100);
                 for (int i = 0; i < READ_NODES; i++) {
                         (void)snprintf(name, sizeof(name), "node-%d", i);
                         if ((write + i) % 17 == 0)
                                 node_table_remove(table, name);
                         else
-                                put(table, name, NOW, "cpu_usage_avg_5m", text);
+                                put(table, name, NOW, text);
                 }
                 if (write % 50 == 25)
                         node_table_set_policy(table, policy_of(two_metrics), NOW);

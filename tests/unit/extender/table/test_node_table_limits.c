@@ -1,10 +1,7 @@
 /* The node table at its ceilings, and with objects that say too little. */
-#include "tests/unit/fixture/policy.h"
+#include "tests/unit/fixture/node_words.h"
 
-#include "extender/table/node_table.h"
 #include "policy/judge/estimate_usage.h"
-
-#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 
 static const char hot[] = "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                           "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
@@ -15,19 +12,12 @@ static const char estimate[] = "  extender: {scoring: estimate}\n"
                                "  priority: [{name: cpu_usage_avg_5m, weight: 1}, "
                                "{name: mem_usage_avg_5m, weight: 0}]\n";
 
-static struct node_table *table_new(const char *text) {
-        return node_table_new(&(struct node_table_options){.annotation_prefix = ""},
-                              policy_of(text), NOW);
-}
-
-static void put(struct node_table *table, const char *name, const json_t *capacity) {
-        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m",
-                                             "0.25,2026-07-23T09:46:40Z");
-
-        node_table_put(table,
-                       &(struct node_update){
-                               .name = name, .annotations = annotations, .capacity = capacity},
-                       NOW);
+static void put(struct node_table *table, const char *name, const char *capacity) {
+        put_node(table,
+                 &(struct node_words){.name = name,
+                                      .annotations = "cpu_usage_avg_5m=0.25,2026-07-23T09:46:40Z",
+                                      .capacity = capacity},
+                 NOW);
 }
 
 static struct node_snapshot *publish(struct node_table *table, int64_t now_unix_ms) {
@@ -44,7 +34,7 @@ static const char *name_of(const char *kind, int number) {
 
 /* Nodes past the ceiling are not in the table, and change nothing of those that are. */
 TEST(rows) {
-        _cleanup_(node_table_freep) struct node_table *table = table_new(hot);
+        _cleanup_(node_table_freep) struct node_table *table = table_of(hot);
 
         for (int i = 0; i < NODE_TABLE_MAX_ROWS + 2; i++)
                 node_table_put(table, &(struct node_update){.name = name_of("node", i)}, NOW);
@@ -57,7 +47,7 @@ TEST(rows) {
 
 /* Past the estimator's ceiling a node counts by its reading only. */
 TEST(no_estimate) {
-        _cleanup_(node_table_freep) struct node_table *table = table_new(estimate);
+        _cleanup_(node_table_freep) struct node_table *table = table_of(estimate);
         struct estimator *estimator = node_table_estimator(table);
         struct estimator_node **held = xcalloc(ESTIMATOR_MAX_NODES, sizeof(*held));
 
@@ -83,16 +73,19 @@ TEST(no_estimate) {
 /* A capacity that cannot be read is none; of what has no weight there is nothing to say. */
 TEST(capacity) {
         static const struct {
-                const char *cpu;
+                const char *capacity;
                 double cores;
-        } rows[] = {{"4", 4}, {"much", 0}, {"3500m", 3.5}, {"", 0}, {"-2", 0}};
-        _cleanup_(node_table_freep) struct node_table *table = table_new(estimate);
+        } rows[] = {{"cpu=4", 4},
+                    {"cpu=much", 0},
+                    {"cpu=3500m", 3.5},
+                    {"cpu= memory=x", 0},
+                    {"cpu=-2", 0}};
+        _cleanup_(node_table_freep) struct node_table *table = table_of(estimate);
         const struct pod_load pod = {{1, 1}};
         struct estimate_usage usage;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                json_auto_t *capacity = json_pack("{s:s,s:i}", "cpu", rows[i].cpu, "memory", 7);
-                put(table, "a", capacity);
+                put(table, "a", rows[i].capacity);
                 struct node_snapshot *snapshot = publish(table, NOW);
                 assert_true(estimate_usage_get(&snapshot->nodes, 0, ESTIMATE_CPU, &pod, &usage));
                 assert_true(usage.capacity == rows[i].cores);

@@ -1,18 +1,15 @@
 /* Zones as small numbers: by themselves, and as a column of the node table. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/node_words.h"
 
 #include <stdio.h>
 
-#include "base/mem.h"
-#include "codec/json.h"
-#include "extender/table/node_table.h"
 #include "extender/table/node_zones.h"
 
-#define NOW INT64_C(1784800000000)
-
 static json_t *labels_of(const char *zone) {
-        return zone ? json_pack("{s:s, s:s}", "a", "b", "topology.kubernetes.io/zone", zone)
-                    : json_pack("{s:s}", "zone", "x");
+        _cleanup_(freep) char *words = zone ? xasprintf("a=b topology.kubernetes.io/zone=%s", zone)
+                                            : xstrdup("zone=x");
+
+        return json_of_words(words);
 }
 
 static uint8_t move(struct node_zones *zones, uint8_t from, const char *zone) {

@@ -1,14 +1,10 @@
 /* Of what time an annotation is the mean, alone and through the node table. */
-#include "tests/unit/fixture/policy.h"
+#include "tests/unit/fixture/node_words.h"
 
 #include <math.h>
 
 #include "base/clock.h"
-#include "codec/json.h"
-#include "extender/table/node_table.h"
 #include "extender/table/row_estimate.h"
-
-#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 
 enum { WINDOW_MS = 300000 };
 
@@ -57,99 +53,87 @@ TEST(reading) {
         assert_int_equal(row_estimate_reading(&expired, WINDOW_MS, &none, NOW).window_ms, 0);
 }
 
-/* On a node of 10 cores a pod of one core runs since @runs_before_ms. Return: what the node uses in
- * cores, by these annotations */
-static double cores(int64_t runs_before_ms, json_t *annotations) {
-        _cleanup_(node_table_freep) struct node_table *table = node_table_new(
-                &(struct node_table_options){.annotation_prefix = "x.io/"},
-                policy_of("  syncPolicy:\n"
-                          "  - {name: cpu_usage_avg_5m, period: 3m}\n"
-                          "  - {name: cpu_usage_avg_2m, period: 3m}\n"
-                          "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
-                          "  extender: {scoring: estimate}\n"),
-                NOW);
-        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
-
-        node_table_put(table, &(struct node_update){.name = "a", .capacity = capacity}, NOW);
-        estimator_bind(node_table_estimator(table),
-                       &(struct estimator_pod){.id = 1,
-                                               .node = "a",
-                                               .node_len = 1,
-                                               .request = {{1, 1}},
-                                               .runs_unix_ms = NOW - runs_before_ms});
-        node_table_put(table,
-                       &(struct node_update){
-                               .name = "a", .annotations = annotations, .capacity = capacity},
-                       NOW);
-        node_table_publish(table, NOW);
-        struct node_snapshot *snapshot = node_table_acquire(table);
-        double used = 10 * (snapshot->nodes.columns.used[ESTIMATE_CPU][0] -
-                            snapshot->nodes.columns.margin_ratio[ESTIMATE_CPU][0]);
-        node_snapshot_unref(snapshot);
-        json_decref(annotations);
-        return used;
-}
-
-#define NOTE "2026-07-23T09:46:40Z"
-
-/* The pod uses 4 cores since a minute, and nothing else does. */
-TEST(annotations) {
-        const double old = cores(60000, json_pack("{s:s}", "x.io/cpu_usage_avg_5m", "0.08," NOTE));
-        const double young = cores(60000,
-                                   json_pack("{s:s,s:s}", "x.io/cpu_usage_avg_5m", "0.40," NOTE,
-                                             "x.io/node_covered_seconds", "60," NOTE));
-        const double two = cores(60000,
-                                 json_pack("{s:s,s:s}", "x.io/cpu_usage_avg_5m", "0.08," NOTE,
-                                           "x.io/cpu_usage_avg_2m", "0.20," NOTE));
-
-        assert_true(fabs(young - 4) < 0.1);
-        assert_true(fabs(two - 4) < fabs(old - 4) && fabs(two - 4) < 0.5);
-        /* Of another time it is no part of the same window. */
-        const double other = cores(60000,
-                                   json_pack("{s:s,s:s}", "x.io/cpu_usage_avg_5m", "0.08," NOTE,
-                                             "x.io/cpu_usage_avg_2m", "0.20,2026-07-23T09:45:40Z"));
-        assert_true(other == old);
-}
+#define CPU_5M "cpu_usage_avg_5m="
+#define NOTE ",2026-07-23T09:46:40Z"
 
 static struct node_table *table_by_cpu(const char *more) {
         _cleanup_(freep) char *text = xasprintf(
-                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                "  syncPolicy:\n"
+                "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                "  - {name: cpu_usage_avg_2m, period: 3m}\n"
                 "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
                 "  extender: {scoring: estimate}\n%s",
                 more);
 
-        return node_table_new(&(struct node_table_options){.annotation_prefix = ""},
-                              policy_of(text), NOW);
+        return table_of(text);
+}
+
+static void bind_pod(struct node_table *table, int64_t runs_unix_ms) {
+        estimator_bind(node_table_estimator(table), &(struct estimator_pod){
+                                                            .id = 1,
+                                                            .node = "a",
+                                                            .node_len = 1,
+                                                            .request = {{1, 1}},
+                                                            .runs_unix_ms = runs_unix_ms,
+                                                    });
+}
+
+/* What the first node uses of its CPU. */
+static double used_ratio(struct node_table *table, int64_t now_unix_ms, bool with_margin) {
+        node_table_publish(table, now_unix_ms);
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        const struct node_columns *columns = &snapshot->nodes.columns;
+        double margin = with_margin ? 0 : columns->margin_ratio[ESTIMATE_CPU][0];
+        double used = columns->used[ESTIMATE_CPU][0] - margin;
+
+        node_snapshot_unref(snapshot);
+        return used;
+}
+
+/* On a node of 10 cores a pod of one core runs since a minute. Return: what the node uses in cores,
+ * by these annotations */
+static double cores(const char *annotations) {
+        _cleanup_(node_table_freep) struct node_table *table = table_by_cpu("");
+        struct node_words words = {.name = "a", .capacity = "cpu=10 memory=100Gi"};
+
+        put_node(table, &words, NOW);
+        bind_pod(table, NOW - MS_PER_MIN);
+        words.annotations = annotations;
+        put_node(table, &words, NOW);
+        return 10 * used_ratio(table, NOW, false);
+}
+
+/* The pod uses 4 cores since a minute, and nothing else does. */
+TEST(annotations) {
+        const double old = cores(CPU_5M "0.08" NOTE);
+        const double young = cores(CPU_5M "0.40" NOTE " node_covered_seconds=60" NOTE);
+        const double two = cores(CPU_5M "0.08" NOTE " cpu_usage_avg_2m=0.20" NOTE);
+
+        assert_true(fabs(young - 4) < 0.1);
+        assert_true(fabs(two - 4) < fabs(old - 4) && fabs(two - 4) < 0.5);
+        /* Of another time it is no part of the same window. */
+        assert_true(cores(CPU_5M "0.08" NOTE " cpu_usage_avg_2m=0.20,2026-07-23T09:45:40Z") == old);
 }
 
 /* What is no ratio, such as bytes, is no reading; the next one is believed whole, as a first one
  * is.
  */
 TEST(no_ratio) {
-        static const char *const absurd[] = {"2.00001", "34.2", "1e9"};
+        static const char *const absurd[] = {CPU_5M "2.00001" NOTE, CPU_5M "34.2" NOTE,
+                                             CPU_5M "1e9" NOTE};
 
         for (size_t i = 0; i < ARRAY_LEN(absurd); i++) {
                 _cleanup_(node_table_freep) struct node_table *table = table_by_cpu("");
-                const char *const written[] = {absurd[i], "0.3"};
-                json_auto_t *capacity = json_pack("{s:s}", "cpu", "10");
+                const char *const written[] = {absurd[i], CPU_5M "0.3" NOTE};
 
-                for (size_t step = 0; step < ARRAY_LEN(written); step++) {
-                        _cleanup_(freep) char *text = xasprintf("%s," NOTE, written[step]);
-                        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", text);
-                        node_table_put(table,
-                                       &(struct node_update){.name = "a",
-                                                             .annotations = annotations,
-                                                             .capacity = capacity},
-                                       NOW);
-                }
+                for (size_t step = 0; step < ARRAY_LEN(written); step++)
+                        put_node(table, &(struct node_words){"a", written[step], NULL, "cpu=10"},
+                                 NOW);
                 estimator_step(node_table_estimator(table), NOW);
                 assert_true(
                         estimator_cluster(node_table_estimator(table))->base_ratio[ESTIMATE_CPU] <
                         0.31);
-                node_table_publish(table, NOW);
-                struct node_snapshot *snapshot = node_table_acquire(table);
-                assert_true(fabs(snapshot->nodes.columns.used[ESTIMATE_CPU][0] - 0.3) < 1e-9);
-                node_snapshot_unref(snapshot);
+                assert_true(fabs(used_ratio(table, NOW, true) - 0.3) < 1e-9);
         }
 }
 
@@ -161,31 +145,23 @@ TEST(expired) {
                 int64_t begins_unix_ms;
                 const char *capacity;
                 double used;
-        } rows[] = {{NOW, "10", 0.5 + 0.1}, {later, "10", 0.1}, {NOW, "", 0}, {later, "", 0}};
+        } rows[] = {{NOW, "cpu=10", 0.5 + 0.1},
+                    {later, "cpu=10", 0.1},
+                    {NOW, "cpu=", 0},
+                    {later, "cpu=", 0}};
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(node_table_freep) struct node_table *table = table_by_cpu("");
-                json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", "0.5," NOTE);
-                json_auto_t *capacity = json_pack("{s:s}", "cpu", rows[i].capacity);
-                node_table_put(table,
-                               &(struct node_update){.name = "a",
-                                                     .annotations = annotations,
-                                                     .capacity = capacity},
-                               rows[i].begins_unix_ms);
-                estimator_bind(node_table_estimator(table),
-                               &(struct estimator_pod){.id = 1,
-                                                       .node = "a",
-                                                       .node_len = 1,
-                                                       .request = {{1, 1}},
-                                                       .runs_unix_ms = later});
-                node_table_publish(table, later);
-                struct node_snapshot *snapshot = node_table_acquire(table);
-                const struct node_columns *columns = &snapshot->nodes.columns;
-                double used = columns->used[ESTIMATE_CPU][0] -
-                              columns->margin_ratio[ESTIMATE_CPU][0];
+                put_node(table,
+                         &(struct node_words){"a", CPU_5M "0.5" NOTE, NULL, rows[i].capacity},
+                         rows[i].begins_unix_ms);
+                bind_pod(table, later);
+                double used = used_ratio(table, later, false);
                 if (fabs(used - rows[i].used) > 1e-6)
                         fail_msg("row %zu: %g", i, used);
-                assert_int_equal(columns->missing[0], rows[i].used > 0.2 ? 0 : 1 << ESTIMATE_CPU);
+                struct node_snapshot *snapshot = node_table_acquire(table);
+                assert_int_equal(snapshot->nodes.columns.missing[0],
+                                 rows[i].used > 0.2 ? 0 : 1 << ESTIMATE_CPU);
                 node_snapshot_unref(snapshot);
         }
 }
@@ -193,14 +169,9 @@ TEST(expired) {
 /* A node that is not read has the base of those that are, from the first list of pods on. */
 TEST(unread) {
         _cleanup_(node_table_freep) struct node_table *table = table_by_cpu("");
-        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", "0.3," NOTE);
-        json_auto_t *capacity = json_pack("{s:s}", "cpu", "10");
 
-        node_table_put(table,
-                       &(struct node_update){
-                               .name = "a", .annotations = annotations, .capacity = capacity},
-                       NOW);
-        node_table_put(table, &(struct node_update){.name = "b", .capacity = capacity}, NOW);
+        put_node(table, &(struct node_words){"a", CPU_5M "0.3" NOTE, NULL, "cpu=10"}, NOW);
+        put_node(table, &(struct node_words){.name = "b", .capacity = "cpu=10"}, NOW);
         estimator_list_ended(node_table_estimator(table), NOW, NOW);
         node_table_publish(table, NOW);
         struct node_snapshot *snapshot = node_table_acquire(table);
@@ -214,24 +185,17 @@ TEST(unread) {
 TEST(reading_alone) {
         _cleanup_(node_table_freep) struct node_table *table = table_by_cpu(
                 "  pools: [{nodeSelector: {idle: yes}, priority: []}]\n");
-        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", "0.5," NOTE);
-        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
-        json_auto_t *labels = json_pack("{s:s}", "idle", "yes");
         static const double used[] = {0.5, 0.5, 0};
 
         estimator_list_ended(node_table_estimator(table), NOW, NOW);
         for (size_t step = 0; step < ARRAY_LEN(used); step++) {
-                node_table_put(table,
-                               &(struct node_update){.name = "a",
-                                                     .annotations = annotations,
-                                                     .labels = step >= 2 ? labels : NULL,
-                                                     .capacity = step >= 1 ? capacity : NULL},
-                               NOW);
-                node_table_publish(table, NOW);
+                put_node(table,
+                         &(struct node_words){"a", CPU_5M "0.5" NOTE, step >= 2 ? "idle=yes" : NULL,
+                                              step >= 1 ? "cpu=10 memory=100Gi" : NULL},
+                         NOW);
+                assert_true(fabs(used_ratio(table, NOW, true) - used[step]) < 1e-9);
                 struct node_snapshot *snapshot = node_table_acquire(table);
                 assert_int_equal(snapshot->nodes.columns.missing[0] & 1, 0);
-                assert_true(fabs(snapshot->nodes.columns.used[ESTIMATE_CPU][0] - used[step]) <
-                            1e-9);
                 node_snapshot_unref(snapshot);
         }
 }
