@@ -309,7 +309,7 @@ TEST(shut_down_twice) {
         controller_shut_down(f.controller);
         api_run(&f.api, api_is_never, NULL);
         assert_in_range(api_passed_ms(&f.api) - begun_ms, SHUTDOWN_MS, SHUTDOWN_MS + 1500);
-        assert_int_equal(api_logged(&f.api, "shutdown timed out, abandoning patches"), 1);
+        assert_int_equal(api_logged(&f.api, "shutdown timed out, abandoning requests"), 1);
         assert_int_equal(controller_exit_code(f.controller), 0);
 }
 
