@@ -230,6 +230,9 @@ TEST(absurd_steps) {
         }
         check(store, &cpu_avg_5m, 307000, 0.25);
         check(store, &mem_avg_5m, 307000, 0.5);
+        struct window_step empty = {.at_mono_ms = 307500, .counters = CPU_BIT};
+        empty.num[METRIC_CPU] = 1;
+        assert_int_equal(window_store_add(store, &empty), 0);
         /* More used than there was is all that there was. */
         struct window_step over = {.at_mono_ms = 308000, .counters = CPU_BIT};
         over.num[METRIC_CPU] = 500;
@@ -317,6 +320,21 @@ TEST(means) {
         step.num[METRIC_CPU] = -1;
         assert_int_equal(window_store_add(store, &step), 0);
         check(store, &cpu_max_1h, 121000, 0.95);
+        window_store_free(store);
+        window_plan_free(plan);
+}
+
+/* Of one channel the means begin again, and all else goes on. */
+TEST(restarted_means) {
+        struct window_plan *plan = plan_all();
+        struct window_store *store = window_store_new(plan);
+
+        run(store, -15000, 10 * MS_PER_MIN, 0.2, 0.4);
+        window_store_restart_means(store, METRIC_MEM);
+        check_status(store, &mem_avg_5m, 10 * MS_PER_MIN, WINDOW_NO_DATA);
+        check(store, &mem_max_1h, 10 * MS_PER_MIN, 0.4);
+        check(store, &cpu_avg_5m, 10 * MS_PER_MIN, 0.2);
+        check(store, &cpu_avg_1h, 10 * MS_PER_MIN, 0.2);
         window_store_free(store);
         window_plan_free(plan);
 }
