@@ -14,7 +14,7 @@
 
 /* Abbreviations of a page's lines: a word, and lines in which $1 is the first word behind it. */
 struct abbreviation {
-        char *word, *lines;
+        const char *word, *lines;
 };
 
 struct fixture {
@@ -171,8 +171,8 @@ TEST(pages) {
                 char **cells = rows.cells;
 
                 if (strcmp(cells[0], "define") == 0) {
-                        f.abbreviations[f.abbreviation_count++] = (struct abbreviation){
-                                xstrdup(cells[1]), xstrdup(cells[2])};
+                        f.abbreviations[f.abbreviation_count++] = (struct abbreviation){cells[1],
+                                                                                        cells[2]};
                         continue;
                 }
                 if (strcmp(cells[0], "wants") == 0) {
@@ -188,10 +188,6 @@ TEST(pages) {
                         fail_msg("%s: %s\n%s", rows.place,
                                  f.outcome.data + (f.outcome.len > 0 ? 2 : 0), f.page.data);
                 check_cut_page(&f);
-        }
-        for (size_t i = 0; i < f.abbreviation_count; i++) {
-                free(f.abbreviations[i].word);
-                free(f.abbreviations[i].lines);
         }
         policy_free(f.policy);
         node_state_done(&f.state);

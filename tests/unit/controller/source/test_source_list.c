@@ -182,18 +182,6 @@ TEST(bad_order) {
         }
 }
 
-TEST(misspelt_order) {
-        struct source_list *list = NULL;
-        struct error err = ERROR_NULL;
-
-        assert_int_equal(source_list_order("kubelet,node_exporter", source_kinds, &list, &err),
-                         -EINVAL);
-        assert_string_equal(err.msg,
-                            "'node_exporter': expected node-exporter, kubelet, prometheus, "
-                            "metrics-server or node-metrics (did you mean "
-                            "node-exporter?)");
-}
-
 /* Every kind says where to look, whatever the reason. */
 TEST(hints) {
         for (const struct source_kind *const *kind = source_kinds; *kind; kind++) {
