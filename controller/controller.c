@@ -388,8 +388,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
 static void on_shutdown_deadline(void *userdata) {
         struct controller *c = userdata;
 
-        if (!writer_is_idle(c->writer))
-                log_warn(MSG("shutdown timed out, abandoning patches in flight"));
+        log_warn(MSG("shutdown timed out, abandoning requests in flight"));
         loop_stop(c->parts.daemon->loop);
 }
 

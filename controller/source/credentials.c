@@ -86,7 +86,7 @@ static void read_header(const struct reader_map *header, const struct reader_map
         if (!value)
                 return;
         for (const char *c = value; *c; c++)
-                if ((unsigned char)*c < ' ') {
+                if ((unsigned char)*c < ' ' || *c == 0x7f) {
                         reader_refuse(item, NULL, "must not contain a control character");
                         return;
                 }

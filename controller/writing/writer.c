@@ -129,21 +129,15 @@ static void on_annotations_done(void *userdata, struct publisher_job *job,
                 node->taken_unix_ms = PLAN_NEVER;
 }
 
-/* Once: the publisher may call repeatedly when it is idle. */
-static void resign(struct writer *writer) {
+/* Once, and after writer_stop(): the publisher calls whenever it is idle. */
+static void resign(void *userdata) {
+        struct writer *writer = userdata;
         lease_released_fn *on_stopped = TAKE_PTR(writer->on_stopped);
 
         if (on_stopped && writer->lease)
                 lease_release(writer->lease, on_stopped, writer->on_stopped_userdata);
         else if (on_stopped)
                 on_stopped(writer->on_stopped_userdata);
-}
-
-static void on_publisher_idle(void *userdata) {
-        struct writer *writer = userdata;
-
-        if (writer->is_stopping && writer_is_idle(writer))
-                resign(writer);
 }
 
 /* Leadership */
@@ -319,7 +313,7 @@ struct writer *writer_new(const struct writer_options *options,
                 &(struct publisher_options){.daemon = options->daemon,
                                             .patches_per_s = options->patches_per_s,
                                             .fence = writer_fence(writer),
-                                            .on_idle = on_publisher_idle,
+                                            .on_idle = resign,
                                             .userdata = writer});
         writer->annotations = publisher_add_kind(
                 writer->publisher,

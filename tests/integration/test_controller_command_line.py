@@ -157,6 +157,7 @@ WRONG = [
     ("--annotation-timezone=Mars/Olympus", "annotation-timezone"),
     ("--policy-config-path=/nowhere/policy.yaml", "/nowhere/policy.yaml"),
     ("--kubeconfig=/nowhere/config", "/nowhere/config"),
+    ("--bind-address=here", "--bind-address: "),
     ("--network-speed=fast", "--network-speed: expected bits per second such as 1G or 25G"),
     ("--network-speed=0", "--network-speed: expected bits per second"),
     ("--network-device-pattern=eth0,", "--network-device-pattern: an empty pattern"),
@@ -167,6 +168,8 @@ WRONG = [
     ("--sources=/nowhere/sources --scrape-interval=3s", "--scrape-interval cannot be combined"),
     ("--sources=/nowhere/sources", "/nowhere/sources: cannot open"),
     ("--sources=/nowhere --metrics-source=kubelet", "--metrics-source cannot be combined with"),
+    ("--sources=/nowhere --prometheus-address=http://h", "--prometheus-address cannot be combined"),
+    ("--sources=/nowhere --kubelet-insecure-skip-verify", "--kubelet-insecure-skip-verify cannot"),
     (
         "--metrics-source=kubelet,node_exporter",
         "--metrics-source: 'node_exporter': expected node-exporter, kubelet, prometheus, metrics-server"

@@ -37,7 +37,7 @@ static void add_round_query(struct prometheus_round *round, const char *name,
                             const struct metric_query *query, int metric) {
         struct buf text = BUF_INIT(PROMQL_MAX_BYTES);
 
-        (void)promql_now(&round->promql, name, query, &text);
+        promql_now(&round->promql, name, query, &text);
         round->queries[round->query_count++] = (struct prometheus_query){
                 .name = xstrdup(name),
                 .promql = buf_take(&text),

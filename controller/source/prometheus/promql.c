@@ -1,5 +1,6 @@
 #include "controller/source/prometheus/promql.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -251,16 +252,14 @@ static void put_selected(const char *query, const char *selector, struct buf *ou
         }
 }
 
-bool promql_now(const struct promql *promql, const char *name, const struct metric_query *query,
+void promql_now(const struct promql *promql, const char *name, const struct metric_query *query,
                 struct buf *out) {
         _cleanup_(buf_done) struct buf whole = BUF_INIT(PROMQL_MAX_BYTES);
 
         put_query(promql, name, query, &whole);
-        if (whole.overflow)
-                return false;
+        assert(!whole.overflow);
         if (promql->selector)
                 put_selected(whole.data, promql->selector, out);
         else
                 buf_append(out, whole.data, whole.len);
-        return !out->overflow;
 }

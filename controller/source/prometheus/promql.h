@@ -74,10 +74,10 @@ bool promql_is_computed(const struct metric_query *query);
  * promql_now() - write the query for the current values of a metric on all nodes
  * @name:  the metric
  * @query: its meaning; NULL for a metric that is only recorded
+ * @out:   with room for PROMQL_MAX_BYTES, which no query exceeds
  *
  * Maxima and quantiles are only read from recorded series. A rule that is evaluated every five
  * minutes, like crane's, may be five minutes late.
- * Return: false if @out is too small
  */
-bool promql_now(const struct promql *promql, const char *name, const struct metric_query *query,
+void promql_now(const struct promql *promql, const char *name, const struct metric_query *query,
                 struct buf *out);

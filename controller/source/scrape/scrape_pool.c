@@ -72,17 +72,16 @@ void scrape_pool_end(struct scrape_pool *pool, struct scrape *scrape) {
         scrape->phase = SCRAPE_IDLE;
 }
 
-bool scrape_pool_append(struct scrape_pool *pool, struct scrape *scrape, const char *data,
+void scrape_pool_append(struct scrape_pool *pool, struct scrape *scrape, const char *data,
                         size_t len) {
         if (scrape->page.cap == 0 && pool->idle_count > 0) {
                 scrape->page = pool->idle[--pool->idle_count];
                 pool->used_bytes += scrape->page.cap;
         }
         size_t before = scrape->page.cap;
-        bool has_room = buf_append(&scrape->page, data, len);
+        (void)buf_append(&scrape->page, data, len);
 
         pool->used_bytes += scrape->page.cap - before;
-        return has_room;
 }
 
 struct scrape *scrape_pool_excess(const struct scrape_pool *pool, struct scrape *scrape) {

@@ -16,7 +16,6 @@
 #include <stddef.h>
 #include <sys/queue.h>
 
-#include "base/attributes.h"
 #include "base/buf.h"
 #include "net/http_client.h"
 
@@ -73,9 +72,10 @@ struct scrape *scrape_pool_next(struct scrape_pool *pool);
  * is discarded */
 void scrape_pool_end(struct scrape_pool *pool, struct scrape *scrape);
 
-/** scrape_pool_append() - add to a page; false when it would exceed max_page_bytes */
-_must_check_ bool scrape_pool_append(struct scrape_pool *pool, struct scrape *scrape,
-                                     const char *data, size_t len);
+/** scrape_pool_append() - add to a page, which may not exceed max_page_bytes: see struct
+ * http_request */
+void scrape_pool_append(struct scrape_pool *pool, struct scrape *scrape, const char *data,
+                        size_t len);
 /** scrape_pool_excess() - the scrape with the largest page if the budget is exceeded, or NULL.
  * Among equals, @scrape is preferred */
 struct scrape *scrape_pool_excess(const struct scrape_pool *pool, struct scrape *scrape);

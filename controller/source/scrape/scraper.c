@@ -128,8 +128,7 @@ static bool on_data(void *userdata, const char *data, size_t len) {
         struct target *target = scrape->owner;
         struct scraper *source = target->source;
 
-        if (!scrape_pool_append(&source->pool, scrape, data, len))
-                return false;
+        scrape_pool_append(&source->pool, scrape, data, len);
         while ((largest = scrape_pool_excess(&source->pool, scrape)) != NULL) {
                 if (largest == scrape) {
                         scrape->is_over_budget = true;
@@ -433,11 +432,10 @@ static void register_scrape_metrics(struct scraper *source) {
  * page may be the one in question. */
 static const struct scrape_state *scraped_state_of(void *userdata, const struct node *node) {
         const struct scraper *source = userdata;
-        const struct target *target = node->slot < source->target_cap ? source->targets[node->slot]
-                                                                      : NULL;
-        bool is_silent = !target ||
-                         (target->failure && target->failure != scrape_reader_other_node &&
-                          target->state.node.cpu_count == 0);
+        const struct target *target =
+                source->targets[node->slot]; /* every node of the set has one */
+        bool is_silent = target->failure && target->failure != scrape_reader_other_node &&
+                         target->state.node.cpu_count == 0;
 
         return is_silent ? NULL : &target->state;
 }

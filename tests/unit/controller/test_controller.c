@@ -5,6 +5,7 @@
 #include "tests/unit/fixture/api_fixture.h"
 
 #include "controller/controller.h"
+#include "controller/source/prometheus/prometheus.h"
 #include "controller/source/scrape/scrape_kinds.h"
 #include "tests/unit/fixture/constant_source.h"
 
@@ -27,7 +28,7 @@ struct fixture {
         const struct source_list *sources; /* NULL: exporters are scraped */
         const struct source_kind *behind;  /* them; NULL: none is */
         struct source_list list;
-        char *url;
+        char *url, *address; /* of the exporters, and of the server */
         bool is_elected;
 };
 
@@ -37,13 +38,15 @@ static void begin(struct fixture *f, struct policy *policy, const char *target, 
 
         api_start(&f->api);
         f->url = xasprintf("http://127.0.0.1:%u/{node}", f->api.rig.server.port);
+        f->address = xasprintf("http://127.0.0.1:%u", f->api.rig.server.port);
         f->list = (struct source_list){
                 .specs = {{.kind = &node_exporter_kind,
                            .name = "node-exporter",
                            .url = f->url,
                            .traits = {.interval_ms = 15000}},
                           {.kind = f->behind,
-                           .name = "constant",
+                           .name = "behind",
+                           .url = f->address,
                            .traits = {.interval_ms = CONSTANT_INTERVAL_MS}}},
                 .count = f->behind ? 2 : 1,
                 .ordered_count = f->behind ? 2 : 1,
@@ -79,6 +82,7 @@ static void end(struct fixture *f) {
         controller_free(f->controller);
         policy_source_free(f->policy);
         free(f->url);
+        free(f->address);
         api_stop(&f->api);
 }
 
@@ -278,6 +282,18 @@ TEST(no_metrics) {
         }
 }
 
+/* While exporters serve all nodes, the Prometheus behind them is asked nothing. */
+TEST(a_source_that_nobody_needs) {
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .behind = &prometheus_kind};
+
+        answer_nodes(&f, "a b");
+        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
+        api_answer_usually(&f.api, 200, "{\"metadata\":{}}", PATCH);
+        begin(&f, policy_of(MEMORY), NULL, false);
+        api_run(&f.api, is_three_minutes_later, &f); /* a query would be no expected request */
+        assert_true(has_status(&f, "\"source\":\"node-exporter\""));
+}
+
 /* Who waits for the Lease writes nothing, and says so. */
 TEST(standby) {
         _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .is_elected = true};
@@ -309,7 +325,7 @@ TEST(shut_down_twice) {
         controller_shut_down(f.controller);
         api_run(&f.api, api_is_never, NULL);
         assert_in_range(api_passed_ms(&f.api) - begun_ms, SHUTDOWN_MS, SHUTDOWN_MS + 1500);
-        assert_int_equal(api_logged(&f.api, "shutdown timed out, abandoning patches"), 1);
+        assert_int_equal(api_logged(&f.api, "shutdown timed out, abandoning requests"), 1);
         assert_int_equal(controller_exit_code(f.controller), 0);
 }
 

@@ -1,7 +1,7 @@
 /* The skim of the exposition format: single lines, hostile pages, numbers. Cut pages, and any
  * number: fuzz_exposition.c. */
 #include "tests/unit/fixture/draw.h"
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,83 +42,83 @@ static void skim_text(const char *page, size_t page_bytes, bool is_complete, str
                         buf_printf(out, " %.*s=%.*s", (int)label->name_len, label->name,
                                    (int)label->value_len, label->value);
                 }
+                int64_t unix_ms = 0;
+                if (exposition_timestamp(&sample, &unix_ms))
+                        buf_printf(out, " @%lld", (long long)unix_ms);
                 buf_puts(out, "; ");
         }
         buf_printf(out, "bad %zu", skim.malformed);
 }
 
-TEST(lines) {
-        static const struct {
-                const char *page;
-                const char *expected;
-        } rows[] = {
-                {"node_load1 0.5\n", "load1 0.5; bad 0"},
-                {"node_load1\t0.5\n", "load1 0.5; bad 0"},
-                {"node_load15 2\nnode_load1 1\n", "load15 2; load1 1; bad 0"},
-                {"node_load1 1\r\nnode_load1 2\r\n", "load1 1; load1 2; bad 0"},
-                {"  node_load1 1\n", "load1 1; bad 0"}, /* the format allows leading blanks */
-                {"node_load1 1 \n", "load1 1; bad 0"},  /* and trailing ones */
-                {"node_load5 1\n", "bad 0"},
-                {"node_load155 1\n", "bad 0"},
-                {"anode_load1 1\n", "bad 0"},
-                {"# TYPE node_load1 gauge\n", "bad 0"},
-                {"\n\n\n", "bad 0"},
-                {"", "bad 0"},
-                {"node_load1", "bad 0"}, /* not even a blank behind the name: another name */
-                {"node_load1 \n", "bad 1"},
-                {"node_load1 \r\n", "bad 1"},
-                {"node_load1 x\n", "bad 1"},
-                {"node_load1 1x\n", "bad 1"},
-                {"node_load1 0x10\n", "bad 1"}, /* strtod() would take it */
-                {"node_load1 1_0\n", "bad 1"},
-                {"node_load1 1,5\n", "bad 1"},
-                {"node_load1 NaN\n", "load1 nan; bad 0"},
-                {"node_load1 +Inf\n", "load1 inf; bad 0"},
-                {"node_load1 -inf\n", "load1 -inf; bad 0"},
-                {"node_load1 -1\n", "load1 -1; bad 0"},
-                {"node_load1 1e400\n", "load1 inf; bad 0"},
-                /* timestamps and exemplars */
-                {"node_load1 1 1700000000000\n", "load1 1; bad 0"},
-                {"node_load1 1 1700000000.123\n", "load1 1; bad 0"},
-                {"node_load1 1 -5 \n", "load1 1; bad 0"},
-                {"node_load1 1 12 13\n", "bad 1"},
-                {"node_load1 1 yesterday\n", "bad 1"},
-                {"node_load1 1 12yesterday\n", "bad 1"},
-                {"node_load1 1 # {trace_id=\"x\"} 0.5\n", "load1 1; bad 0"},
-                {"node_load1 1 12 # {trace_id=\"x\"} 0.5 1\n", "load1 1; bad 0"},
-                {"node_load1 1\n# EOF\n", "load1 1; bad 0"},
-                /* labels */
-                {"node_load1{} 1\n", "load1 1; bad 0"},
-                {"node_load1{a=\"b\"} 1\n", "load1 1 a=b; bad 0"},
-                {"node_load1{a=\"b\"}1\n", "load1 1 a=b; bad 0"},
-                {"node_load1 {a=\"b\"} 1\n", "load1 1 a=b; bad 0"},
-                {"node_load1{ a = \"b\" , c=\"\" , } 1\n", "load1 1 a=b c=; bad 0"},
-                {"node_load1{a=\"} 1\"} 2\n", "load1 2 a=} 1; bad 0"},
-                {"node_load1{a=\"\\\"\\\\\"} 2\n", "load1 2 a=\\\"\\\\; bad 0"},
-                {"node_load1{a=\"b\" 1\n", "bad 1"},
-                {"node_load1{a=\"b\"\n", "bad 1"},
-                {"node_load1{a=\"b} 1\n", "bad 1"},
-                {"node_load1{a=\"b\\\" 1\n", "bad 1"},
-                {"node_load1{a=\"b\\\n", "bad 1"}, /* the escape would reach past the line */
-                {"node_load1{a=b} 1\n", "bad 1"},
-                {"node_load1{=\"b\"} 1\n", "bad 1"},
-                {"node_load1{1a=\"b\"} 1\n", "bad 1"},
-                {"node_load1{a=\"b\"c=\"d\"} 1\n", "bad 1"},
-                {"node_load1{,} 1\n", "bad 1"},
-                {"node_load1{\n", "bad 1"},
-                {"node_load1{a\n", "bad 1"},
-                {"node_load1{a=\n", "bad 1"},
-                /* a bad line costs only itself */
-                {"node_load1 x\nnode_load1 1\n", "load1 1; bad 1"},
-                {"node_load1 1\ngarbage\nnode_load15 2\n", "load1 1; load15 2; bad 0"},
-        };
+static void check_line(const char *page, const char *expected, const char *place) {
         _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 16);
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                skim_text(rows[i].page, strlen(rows[i].page), true, &out);
-                if (strcmp(out.data, rows[i].expected) != 0)
-                        fail_msg("'%s' gave '%s'", rows[i].page, out.data);
+        skim_text(page, strlen(page), true, &out);
+        if (strcmp(out.data, expected) != 0)
+                fail_msg("%s: %s", place, out.data);
+}
+
+static void check_label(const char *escaped, const char *value) {
+        struct exposition_label label = {.value = escaped, .value_len = strlen(escaped)};
+        char text[16];
+
+        assert_true(exposition_label_value(&label, text, sizeof(text)));
+        assert_string_equal(text, value);
+        assert_true(exposition_label_is(&label, value));
+        assert_false(exposition_label_is(&label, "other"));
+        if (value[0] != '\0') {
+                assert_false(exposition_label_value(&label, text, strlen(value)));
+                assert_string_equal(text, "");
         }
+}
+
+static void check_number(const char *text) {
+        double value = 42, expected = strtod(text, NULL);
+
+        if (!exposition_number(text, strlen(text), &value))
+                fail_msg("'%s' is a number", text);
+        if (memcmp(&value, &expected, sizeof(value)) != 0)
+                fail_msg("'%s' gave %a, not %a", text, value, expected);
+}
+
+TEST(table) {
+        struct rows rows = rows_open("exposition.tsv");
+        double value;
+
+        while (rows_next(&rows)) {
+                for (size_t i = 1; i < rows.cell_count; i++)
+                        (void)rows_unescape(rows.cells[i]);
+                if (strcmp(rows.cells[0], "line") == 0)
+                        check_line(rows.cells[1], rows.cells[2], rows.place);
+                else if (strcmp(rows.cells[0], "label") == 0)
+                        check_label(rows.cells[1], rows.cells[2]);
+                else if (strcmp(rows.cells[0], "number") == 0)
+                        check_number(rows.cells[1]);
+                else if (exposition_number(rows.cells[1], strlen(rows.cells[1]), &value))
+                        fail_msg("%s: it is a number", rows.place);
+        }
+}
+
+TEST(odd_numbers) {
+        char text[EXPOSITION_MAX_NUMBER + 2];
+        double value = 42;
+
+        assert_false(exposition_number("1", 2, &value));
+        assert_true(value == 42);
+        assert_true(exposition_number("-Infinity", 9, &value) && value < 0 && isinf(value));
+        assert_true(exposition_number("NAN", 3, &value) && isnan(value));
+
+        memset(text, '1', sizeof(text));
+        assert_true(exposition_number(text, EXPOSITION_MAX_NUMBER, &value));
+        text[EXPOSITION_MAX_NUMBER] = '\0';
+        check_number(text);
+        text[EXPOSITION_MAX_NUMBER] = '1';
+        assert_false(exposition_number(text, EXPOSITION_MAX_NUMBER + 1, &value));
+        _cleanup_(freep) char *page = xasprintf("node_load1 %.*s\n", EXPOSITION_MAX_NUMBER + 1,
+                                                text);
+        _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 10);
+        skim_text(page, strlen(page), true, &out);
+        assert_string_equal(out.data, "bad 1");
 }
 
 TEST(last_line_needs_trust) {
@@ -145,38 +145,6 @@ TEST(nul_bytes) {
         assert_false(exposition_label_value(&sample.labels[0], text, sizeof(text)));
         assert_string_equal(text, "");
         assert_false(exposition_next(&skim, &sample));
-}
-
-TEST(label_values) {
-        static const struct {
-                const char *escaped;
-                const char *value;
-        } rows[] = {
-                {"", ""},
-                {"eth0", "eth0"},
-                {"a\\nb", "a\nb"},
-                {"\\\\n", "\\n"},
-                {"say \\\"x\\\"", "say \"x\""},
-                {"C:\\dir", "C:\\dir"}, /* no escape of the format's: as it stands */
-                {"a\\", "a\\"},         /* of no page: the quote behind it would be escaped */
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct exposition_label label = {
-                        .value = rows[i].escaped,
-                        .value_len = strlen(rows[i].escaped),
-                };
-                char text[16];
-                assert_true(exposition_label_value(&label, text, sizeof(text)));
-                assert_string_equal(text, rows[i].value);
-                assert_true(exposition_label_is(&label, rows[i].value));
-                assert_false(exposition_label_is(&label, "other"));
-                if (rows[i].value[0] != '\0') {
-                        assert_false(exposition_label_value(&label, text, strlen(rows[i].value)));
-                        assert_string_equal(text, "");
-                }
-        }
-        assert_false(exposition_label_is(NULL, ""));
 }
 
 TEST(many_labels) {
@@ -231,118 +199,7 @@ TEST(empty_set) {
         assert_false(exposition_next(&skim, &sample));
         exposition_begin(&skim, &none, NULL, 0, true);
         assert_false(exposition_next(&skim, &sample));
-}
-
-static void check_number(const char *text) {
-        double value = 42, expected = strtod(text, NULL);
-
-        if (!exposition_number(text, strlen(text), &value))
-                fail_msg("'%s' is a number", text);
-        if (memcmp(&value, &expected, sizeof(value)) != 0)
-                fail_msg("'%s' gave %a, not %a", text, value, expected);
-}
-
-TEST(numbers) {
-        static const char *const good[] = {
-                "0",
-                "-0",
-                "+0",
-                "00",
-                "1",
-                ".5",
-                "5.",
-                "-.5e1",
-                "1e5",
-                "1E+5",
-                "1e-5",
-                "9007199254740992",
-                "9007199254740993",
-                "9007199254740993e0", /* 2^53 and 1 more */
-                "123456789012345678",
-                "1234567890123456789",
-                "0.1",
-                "2.7637020000000003",
-                "1e22",
-                "1e23",
-                "1e-22",
-                "1e-23",
-                "9007199254740991e22",
-                "9007199254740993e-22",
-                "1e308",
-                "1e309",
-                "-1e309",
-                "4.9e-324",
-                "1e-400",
-                "1e99999999999999999999",
-                "0e99999999999999999999",
-                "1e-99999999999999999999",
-                "0.000000000000000000000000000000000000000000000000000000000000000000000000001",
-                "100000000000000000000000000000000000000000000000000000000000000000000000000",
-                "179769313486231580793728971405301e276",
-                "2.52765184e+10",
-                "1.7976931348623157e308",
-        };
-        static const char *const bad[] = {
-                "",         "+",    "-",      ".",   "+.",    "e5",   ".e5",  "1e",
-                "1e+",      "1e5x", "1.2.3",  "--1", "0x1p3", "in",   "infx", "infinit",
-                "infinite", "nanx", "nan(1)", " 1",  "1 ",    "1e5 ", "1\0",
-        };
-        char text[EXPOSITION_MAX_NUMBER + 2];
-        double value = 42;
-
-        for (size_t i = 0; i < ARRAY_LEN(good); i++)
-                check_number(good[i]);
-        for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-                if (exposition_number(bad[i], strlen(bad[i]) + (i + 1 == ARRAY_LEN(bad)), &value))
-                        fail_msg("'%s' is no number", bad[i]);
-        }
-        assert_true(value == 42);
-        assert_true(exposition_number("-Infinity", 9, &value) && value < 0 && isinf(value));
-        assert_true(exposition_number("NAN", 3, &value) && isnan(value));
-
-        memset(text, '1', sizeof(text));
-        assert_true(exposition_number(text, EXPOSITION_MAX_NUMBER, &value));
-        text[EXPOSITION_MAX_NUMBER] = '\0';
-        check_number(text);
-        text[EXPOSITION_MAX_NUMBER] = '1';
-        assert_false(exposition_number(text, EXPOSITION_MAX_NUMBER + 1, &value));
-        _cleanup_(freep) char *page = xasprintf("node_load1 %.*s\n", EXPOSITION_MAX_NUMBER + 1,
-                                                text);
-        _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 10);
-        skim_text(page, strlen(page), true, &out);
-        assert_string_equal(out.data, "bad 1");
-}
-
-/* -1: none that can be used. */
-TEST(timestamps) {
-        static const struct {
-                const char *page;
-                int64_t unix_ms;
-        } rows[] = {
-                {"node_load1 1 1795294586458\n", 1795294586458},
-                {"node_load1{} 1\t 1795294586458 \n", 1795294586458},
-                {"node_load1 1 1795294586458 # {} 1\n", 1795294586458},
-                {"node_load1 1 1795294586458\r\n", 1795294586458},
-                {"node_load1 1 0\n", 0},
-                {"node_load1 1\n", -1},
-                {"node_load1 1 # {} 5\n", -1},
-                {"node_load1 1 -5\n", -1},
-                {"node_load1 1 1795294586.458\n", -1}, /* OpenMetrics: seconds */
-                {"node_load1 1 1e3\n", -1},
-                {"node_load1 1 253402300799999\n", 253402300799999},
-                {"node_load1 1 253402300800000\n", -1},
-                {"node_load1 1 99999999999999999999\n", -1},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct exposition_sample sample;
-                struct exposition skim;
-                int64_t unix_ms = -1;
-                exposition_begin(&skim, &set, rows[i].page, strlen(rows[i].page), true);
-                assert_true(exposition_next(&skim, &sample));
-                assert_int_equal(exposition_timestamp(&sample, &unix_ms), rows[i].unix_ms >= 0);
-                assert_int_equal(unix_ms, rows[i].unix_ms);
-        }
+        assert_false(exposition_label_is(NULL, ""));
 }
 
 TEST_GROUP(set_up, NULL)

@@ -26,6 +26,10 @@ TEST(hot) {
         assert_int_equal(bindings_hot(bindings, &policy, "b", now_unix_ms), 0);
         assert_int_equal(bindings_hot(bindings, &policy, "c", now_unix_ms), 0);
         assert_int_equal(bindings_hot(bindings, &policy, "a", now_unix_ms + 2 * MS_PER_MIN), 1);
+        for (int i = 0; i < 2; i++) { /* the node is gone, and again */
+                bindings_forget(bindings, "a");
+                assert_int_equal(bindings_hot(bindings, &policy, "a", now_unix_ms), 0);
+        }
 }
 
 /* An hour later by the old clock, the wall clock is right again: what was is as long ago as before.

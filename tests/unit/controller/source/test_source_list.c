@@ -1,5 +1,5 @@
 /* The file of --sources, --metrics-source, and what a list asks its kinds. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/rows.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -96,100 +96,16 @@ TEST(kubelet) {
 
 #define NODE "sources:\n- kind: node-exporter\n"
 #define OF(fields) NODE "  " fields "\n"
-#define EXPORTER(name) NODE "- {kind: exporter, name: " name ", url: 'http://{address}/'}\n"
-#define PROMETHEUS(more) "sources:\n- {kind: prometheus, url: 'http://p', " more "}\n"
 
 TEST(bad_files) {
-        static const struct {
-                const char *text, *says;
-        } rows[] = {
-                {"", "the document is empty"},
-                {"sources", "line 1: the document: expected a map, got sources"},
-                {"sources: 1", "line 1: sources: expected a list, got 1"},
-                {"sources: []",
-                 "line 1: sources: needs at least one source other than an exporter"},
-                {"{}", "sources: needs at least one source other than an exporter"},
-                {"sources: [{}]",
-                 "line 1: sources[0].kind: expected a kind of source, got nothing"},
-                {"sources: [{kind: statsd}]",
-                 "line 1: sources[0].kind: expected node-exporter, kubelet, prometheus, "
-                 "metrics-server, node-metrics or exporter, got statsd"},
-                {"sources: [{kind: nod-exporter}]",
-                 "node-metrics or exporter (did you mean node-exporter?), got nod-exporter"},
-                {"source: []\n" NODE, "line 1: source: unknown field (did you mean sources?)"},
-                {NODE "- kind: node-exporter\n", "line 3: sources[1].kind: there is one already"},
-                {OF("intervall: 3s"),
-                 "line 3: sources[0].intervall: unknown field (did you mean interval?)"},
-                {OF("interval: 3"),
-                 "line 3: sources[0].interval: expected a duration of 1s to 5m, with a unit, got "
-                 "3"},
-                {OF("interval: 6m"), "interval: expected a duration of 1s to 5m, got 6m"},
-                {OF("url: ftp://{address}/"), "line 3: sources[0].url: URL template: must begin"},
-                {OF("url: http://all/"), "sources[0].url: URL template: needs {node} or {address}"},
-                {OF("url:"), "sources[0].url: expected a URL, got nothing"},
-                {OF("match: a"), "line 3: sources[0].match: unknown field"},
-                {OF("name: a"), "line 3: sources[0].name: unknown field"},
-                {"sources: [{kind: kubelet, url: 'http://{node}'}]", "sources[0].url: unknown"},
-                {"sources: [{kind: metrics-server, tls_config: {}}]",
-                 "sources[0].tls_config: unknown field"},
-                {"sources: [{kind: prometheus}]", "sources[0].url: expected a URL, got nothing"},
-                {"sources: [{kind: prometheus, url: p}]", "sources[0].url: expected http://"},
-                {PROMETHEUS("unit: parts"),
-                 "line 2: sources[0].unit: expected percent or ratio, got parts"},
-                {PROMETHEUS("match: a"), "line 2: sources[0].match: "},
-                {EXPORTER("dcgm") "- {kind: exporter, name: dcgm, url: 'http://{address}/'}",
-                 "line 4: sources[2].name: \"dcgm\" is taken"},
-                {EXPORTER("kubelet"), "line 3: sources[1].name: \"kubelet\" is taken"},
-                {EXPORTER("GPU"), "line 3: sources[1].name: expected at most 32 of a-z"},
-                {EXPORTER("abcdefghijklmnopqrstuvwxyz0123456"),
-                 "sources[1].name: expected at most"},
-                {NODE "- {kind: exporter, name: a}",
-                 "line 3: sources[1].url: expected a URL, got nothing"},
-                {NODE "- {kind: exporter}", "line 3: sources[1].name: expected a name, got "},
-                {"sources: [{kind: exporter, name: a, url: 'http://{node}/'}]",
-                 "line 1: sources: needs at least one source other than an exporter"},
-                {OF("tls_config: {ca_fil: /a}"),
-                 "line 3: sources[0].tls_config.ca_fil: unknown field (did you mean ca_file?)"},
-                {OF("tls_config: {cert_file: /a}"),
-                 "line 3: sources[0].tls_config: cert_file and key_file must be set together"},
-                {OF("tls_config: {insecure_skip_verify: maybe}"),
-                 "tls_config.insecure_skip_verify: expected false or true, got maybe"},
-                {OF("basic_auth: {username: a, password: b}"),
-                 "line 3: sources[0].basic_auth.password_file: expected a file, got nothing "
-                 "(unknown field password: did you mean password_file?)"},
-                {OF("basic_auth: {password_file: /b}"), "basic_auth.username: expected a name"},
-                {OF("basic_auth: {username: 'a:b', password_file: /b}"),
-                 "basic_auth.username: expected a name without a colon, got \"a:b\""},
-                {OF("authorization: {credentials: s3cret}"),
-                 "authorization.credentials_file: expected a file, got nothing"},
-                {OF("authorization: {type: Basic, credentials_file: /a}"),
-                 "authorization.type: set basic_auth instead"},
-                {OF("authorization: {type: 'a b', credentials_file: /a}"),
-                 "authorization.type: expected a word such as Bearer"},
-                {OF("authorization: {credentials_file: /a}\n"
-                    "  basic_auth: {username: a, password_file: /b}"),
-                 "line 3: sources[0].authorization: cannot be set together with basic_auth"},
-                {OF("http_headers: {'a b': {values: [c]}}"),
-                 "sources[0].http_headers.a b: expected a header's name"},
-                {OF("http_headers: {authorization: {values: [c]}}"),
-                 "http_headers.authorization: set authorization or basic_auth instead"},
-                {OF("http_headers: {a: {values: [\"c\\r\\nX: y\"]}}"),
-                 "http_headers.a.values[0]: must not contain a control character"},
-                {OF("http_headers: {a: b}"), "http_headers.a: expected a map, got b"},
-                {OF("http_headers: {a: {values: [[]]}}"),
-                 "http_headers.a.values[0]: expected a text"},
-                {OF("http_headers: {a: {secrets: [b]}}"), "http_headers.a.secrets: unknown field"},
-                {OF("http_headers: {a: {values: [1, 2, 3, 4, 5]}, b: {values: [1, 2, 3, 4]}}"),
-                 "http_headers: more than 8 headers"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (struct rows rows = rows_open("bad-sources.tsv"); rows_next(&rows);) {
+                const char *text = rows_unescape(rows.cells[0]),
+                           *says = rows_unescape(rows.cells[1]);
                 struct source_list *list = NULL;
                 struct error err = ERROR_NULL;
-                int r = source_list_parse(rows[i].text, strlen(rows[i].text), &rules, &list, &err);
-                if (r != -EINVAL || list || !strstr(err.msg, rows[i].says))
-                        fail_msg("row %zu: %d \"%s\", expected \"%s\"", i, r, err.msg,
-                                 rows[i].says);
+                int r = source_list_parse(text, strlen(text), &rules, &list, &err);
+                if (r != -EINVAL || list || !strstr(err.msg, says))
+                        fail_msg("%s: %d \"%s\"", rows.place, r, err.msg);
         }
 }
 
@@ -264,18 +180,6 @@ TEST(bad_order) {
                     !err.msg[0] || list)
                         fail_msg("\"%s\" was taken", rows[i]);
         }
-}
-
-TEST(misspelt_order) {
-        struct source_list *list = NULL;
-        struct error err = ERROR_NULL;
-
-        assert_int_equal(source_list_order("kubelet,node_exporter", source_kinds, &list, &err),
-                         -EINVAL);
-        assert_string_equal(err.msg,
-                            "'node_exporter': expected node-exporter, kubelet, prometheus, "
-                            "metrics-server or node-metrics (did you mean "
-                            "node-exporter?)");
 }
 
 /* Every kind says where to look, whatever the reason. */

@@ -12,7 +12,6 @@ static const struct metric_query avg_5m = {METRIC_CPU, METRIC_AVG, 5 * MS_PER_MI
 static const struct metric_query avg_1h = {METRIC_CPU, METRIC_AVG, MS_PER_HOUR};
 static const struct metric_query max_1m = {METRIC_CPU, METRIC_MAX_AVG, MS_PER_MIN};
 static const struct metric_query max_1h = {METRIC_CPU, METRIC_MAX_AVG, MS_PER_HOUR};
-static const struct metric_query max_1d = {METRIC_CPU, METRIC_MAX_AVG, MS_PER_DAY};
 static const struct metric_query p50_1h = {METRIC_CPU, METRIC_P50, MS_PER_HOUR};
 static const struct metric_query p90_1h = {METRIC_CPU, METRIC_P90, MS_PER_HOUR};
 static const struct metric_query p95_1h = {METRIC_CPU, METRIC_P95, MS_PER_HOUR};
@@ -267,24 +266,16 @@ TEST(peak_and_latest) {
         }
 }
 
-/* A maximum says nothing of shorter windows, and a mean nothing of a minute that has one. */
-TEST(seeds) {
-        struct windows maxima = windows_new(&max_1h, &max_1d);
-        struct windows quantiles = windows_new(&p99_1h, NULL);
+/* A mean says nothing of a minute that has one. */
+TEST(seeds_of_one_minute) {
+        struct windows windows = windows_new(&p99_1h, NULL);
         int64_t now_ms = MS_PER_HOUR;
 
-        assert_true(window_store_seed(maxima.store, &max_1d, 0.9, 10 * MS_PER_MIN, now_ms));
-        assert_true(window_store_seed(maxima.store, &max_1h, 0.5, 20 * MS_PER_MIN, now_ms));
-        assert_true(window_store_seed(quantiles.store, &avg_5m, 0.5, 10 * MS_PER_MIN, now_ms));
-        assert_true(window_store_seed(quantiles.store, &avg_5m, 0.9, 10 * MS_PER_MIN, now_ms));
-        assert_false(window_store_seed(quantiles.store, &max_1h, 0.9, 5 * MS_PER_MIN, now_ms));
-        for (int64_t at_ms = now_ms; at_ms <= now_ms + 15000; at_ms += 15000) {
-                (void)count(&maxima, at_ms, 0, 4);
-                (void)count(&quantiles, at_ms, 0, 4);
-        }
-        check_value(&maxima, &max_1h, now_ms + 15000, 0.5);
-        check_value(&maxima, &max_1d, now_ms + 15000, 0.9);
-        check_value(&quantiles, &p99_1h, now_ms + 15000, 0.5);
-        windows_done(&maxima);
-        windows_done(&quantiles);
+        assert_true(window_store_seed(windows.store, &avg_5m, 0.5, 10 * MS_PER_MIN, now_ms));
+        assert_true(window_store_seed(windows.store, &avg_5m, 0.9, 10 * MS_PER_MIN, now_ms));
+        assert_false(window_store_seed(windows.store, &max_1h, 0.9, 5 * MS_PER_MIN, now_ms));
+        (void)count(&windows, now_ms, 0, 4);
+        (void)count(&windows, now_ms + 15000, 0, 4);
+        check_value(&windows, &p99_1h, now_ms + 15000, 0.5);
+        windows_done(&windows);
 }

@@ -134,3 +134,22 @@ TEST(new_channel) {
                 window_plan_free(plan);
         }
 }
+
+/* Even an empty store can change its plan, and keeps its seeds. */
+TEST(seeds) {
+        static const struct metric_query queries[] = {
+                {METRIC_CPU, METRIC_MAX, MS_PER_DAY},
+                {METRIC_MEM, METRIC_AVG, MS_PER_HOUR},
+        };
+        struct window_plan *plan = window_plan_new(queries, 2, 15 * MS_PER_S);
+        struct window_store *store = window_store_new(plan);
+
+        assert_true(window_store_seed(store, &queries[0], 0.5, MS_PER_MIN, 0));
+        store = replan(store, &plan, queries, 1);
+        count(store, 0, 0, 0);
+        count(store, 15000, 0, 0);
+        check(store, &queries[0], 15000, 0.5);
+        assert_int_equal(window_read(store, &queries[1], 15000).status, WINDOW_NOT_PLANNED);
+        window_store_free(store);
+        window_plan_free(plan);
+}

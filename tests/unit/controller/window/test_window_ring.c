@@ -137,39 +137,6 @@ static void check_sums(struct window_sums sums, struct window_sums expected) {
                          sums.covered_ms, expected.num, expected.den, expected.covered_ms);
 }
 
-/* Of three cells that end at 50, 70 and 100. */
-TEST(between) {
-        static const struct {
-                int64_t begin_ms, end_ms;
-                struct window_sums sums;
-        } rows[] = {
-                {40, 100, {140, 560, 48}}, {-INT32_MAX, INT32_MAX, {140, 560, 48}},
-                {39, 40, {0, 0, 0}},       {39, 41, {1, 4, 0.8}},
-                {40, 50, {10, 40, 8}},     {50, 70, {40, 160, 10}},
-                {49, 71, {44, 176, 11.8}}, {69, 70, {2, 8, 0.5}},
-                {60, 60, {0, 0, 0}},       {95, 300, {15, 60, 5}},
-                {100, 300, {0, 0, 0}},
-        };
-        struct one_ring of = ring_new(WINDOW_CELLS, 55, 10, 6);
-
-        of.store->last_mono_ms = 40;
-        add(&of, 10, (struct window_cell){10, 40, 8});
-        add(&of, 20, (struct window_cell){40, 160, 10});
-        add(&of, 30, (struct window_cell){90, 360, 30});
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct window_sums sums = rows[i].sums;
-                check_sums(window_ring_between(of.store, of.ring, FIRST, rows[i].begin_ms,
-                                               rows[i].end_ms),
-                           sums);
-                sums = (struct window_sums){2 * sums.num, 2 * sums.den, 2 * sums.covered_ms};
-                check_sums(window_ring_between(of.store, of.ring, SECOND, rows[i].begin_ms,
-                                               rows[i].end_ms),
-                           sums);
-        }
-        check_sums(window_ring_sum(of.store, of.ring, FIRST), (struct window_sums){135, 540, 44});
-        ring_done(&of);
-}
-
 /* All that was added, in cells as window.h describes them; the newest last. */
 struct cell_model {
         size_t count;
@@ -280,53 +247,6 @@ TEST(no_mean) {
         ring_done(&of);
 }
 
-/* Two means: what is left of the first, and of the second. */
-TEST(put) {
-        static const struct {
-                enum window_ring_kind kind;
-                int first_ms;
-                float first;
-                int second_ms;
-                float second;
-                float in_first, in_second; /* their buckets, as read from outside */
-        } rows[] = {
-                {WINDOW_PEAKS, 20, 0.5F, 29, 0.25F, 0.5F, 0.5F}, /* one bucket: the larger */
-                {WINDOW_PEAKS, 20, 0.25F, 29, 0.5F, 0.5F, 0.5F},
-                {WINDOW_PEAKS, 29, 0.25F, 20, 0.5F, 0.5F, 0.5F},
-                {WINDOW_MEANS, 20, 0.5F, 29, 0.25F, 0.25F, 0.25F}, /* the later */
-                {WINDOW_MEANS, 20, 0.5F, 29, 0, 0, 0},
-                {WINDOW_PEAKS, 20, 0, 29, 0, 0, 0},
-                {WINDOW_PEAKS, 20, 0.5F, 30, 0.25F, 0.5F, 0.25F}, /* on the edge */
-                {WINDOW_PEAKS, 20, 0.5F, 19, 0.25F, 0.5F, 0.25F},
-                {WINDOW_PEAKS, 0, 0.5F, -1, 0.25F, 0.5F, 0.25F}, /* before the machine's start */
-                {WINDOW_PEAKS, -10, 0.5F, -1, 0.25F, 0.5F, 0.5F},
-                {WINDOW_PEAKS, -10, 0.5F, -11, 0.25F, 0.5F, 0.25F},
-                /* The ring's oldest bucket, and the one before, which it no longer has. */
-                {WINDOW_PEAKS, 20, 0.5F, -20, 0.25F, 0.5F, 0.25F},
-                {WINDOW_PEAKS, 20, 0.5F, -21, 0.75F, 0.5F, WINDOW_EMPTY},
-                {WINDOW_MEANS, 20, 0.5F, -1000, 0.75F, 0.5F, WINDOW_EMPTY},
-                {WINDOW_PEAKS, 20, 0.5F, 69, 0.25F, 0.5F, 0.25F},
-                {WINDOW_PEAKS, 20, 0.5F, 70, 0.25F, WINDOW_EMPTY, 0.25F},
-                {WINDOW_PEAKS, 20, 0.5F, 71000, 0.25F, WINDOW_EMPTY, 0.25F},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct one_ring of = ring_new(rows[i].kind, 40, RESOLUTION_MS, CAPACITY);
-                const int64_t at_ms[] = {rows[i].first_ms, rows[i].second_ms};
-                const float left[] = {rows[i].in_first, rows[i].in_second};
-                window_ring_put(of.store, of.ring, FIRST, at_ms[0], rows[i].first);
-                window_ring_put(of.store, of.ring, FIRST, at_ms[1], rows[i].second);
-                assert_int_equal(window_ring_state(of.store, of.ring)->count, 1);
-                for (size_t k = 0; k < ARRAY_LEN(left); k++) {
-                        struct window_peak peak = window_ring_peak(of.store, of.ring, FIRST,
-                                                                   at_ms[k], at_ms[k] + 1);
-                        assert_true(peak.ratio == left[k]);
-                        assert_int_equal(peak.buckets, left[k] != WINDOW_EMPTY);
-                }
-                ring_done(&of);
-        }
-}
-
 /* A bucket's last moment, but not after the newest step unless the bucket is. */
 TEST(latest) {
         static const struct {
@@ -341,38 +261,6 @@ TEST(latest) {
                 of.store->last_mono_ms = rows[i].last_ms;
                 assert_int_equal(window_ring_latest_ms(of.store, of.ring, rows[i].number),
                                  rows[i].latest_ms);
-        }
-        ring_done(&of);
-}
-
-/* Of equal peaks the latest counts, and a bucket across the window's old edge in full. */
-TEST(peak) {
-        static const struct {
-                int64_t now_ms;
-                float ratio;
-                int64_t at_ms;
-                size_t buckets;
-        } rows[] = {
-                {40, 0.75F, 9, 4}, {49, 0.75F, 9, 4},        {50, 0.5F, 39, 3},
-                {79, 0.5F, 39, 1}, {80, WINDOW_EMPTY, 0, 0},
-        };
-        struct one_ring of = ring_new(WINDOW_PEAKS, 40, RESOLUTION_MS, CAPACITY);
-
-        window_ring_put(of.store, of.ring, FIRST, 1, 0.75F);
-        window_ring_put(of.store, of.ring, FIRST, 11, 0.5F);
-        window_ring_put(of.store, of.ring, FIRST, 21, 0);
-        window_ring_put(of.store, of.ring, FIRST, 31, 0.5F);
-        of.store->last_mono_ms = 45;
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct window_peak peak = peak_at(&of, rows[i].now_ms);
-                float values[CAPACITY];
-                assert_true(peak.ratio == rows[i].ratio);
-                assert_int_equal(peak.buckets, rows[i].buckets);
-                if (peak.buckets > 0)
-                        assert_int_equal(peak.at_mono_ms, rows[i].at_ms);
-                assert_int_equal(
-                        window_ring_collect(of.store, of.ring, FIRST, rows[i].now_ms, values),
-                        rows[i].buckets);
         }
         ring_done(&of);
 }

@@ -89,7 +89,8 @@ static bool is_denied(void *userdata) {
 TEST(denied) {
         _cleanup_(end) struct fixture f = {0};
 
-        answer(&f, DENIED_IN_A_ROW, 403, OF_NODE);
+        answer(&f, 2, 401, OF_NODE); /* the credentials are read again */
+        answer(&f, DENIED_IN_A_ROW - 1, 403, OF_NODE);
         answer(&f, 1, 200, OF_NODE);
         begin(&f);
         api_run(&f.api, is_denied, &f);

@@ -127,7 +127,7 @@ TEST(rounds) {
         add_item(&list, "b", MEMORY("2G"));
         add_item(&list, "empty", "{}");
         add_item(&list, "unsized", CPU("1"));
-        for (int round = 0; round < 3; round++)
+        for (int round = 0; round < 4; round++)
                 answer_list(&f, &list);
         begin(&f);
         for (size_t i = 0; i < ARRAY_LEN(nodes); i++)
@@ -160,6 +160,10 @@ TEST(rounds) {
         is_unneeded = false;
         wait_ms(&f, INTERVAL_MS);
         assert_int_equal(said(&f, ";"), 3);
+
+        /* The server answers, and has measured nothing for minutes. */
+        wait_ms(&f, 3 * MS_PER_MIN);
+        assert_int_equal(said(&f, "-b stale;"), 1);
         buf_done(&list);
         end(&f);
 }

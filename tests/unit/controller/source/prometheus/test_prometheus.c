@@ -44,12 +44,15 @@ static void on_failure(const struct source_sink *sink, struct node *node,
         (void)buf_printf(&f->log, "-%s %s;", node->name, failure->reason);
 }
 
+static bool is_ratio; /* what rules record */
+
 static struct source *prometheus_source(struct fixture *f, bool is_once) {
         static struct source_spec spec;
 
         spec = (struct source_spec){.kind = &prometheus_kind,
                                     .name = "prometheus",
                                     .url = f->address,
+                                    .is_ratio = is_ratio,
                                     .traits = {.interval_ms = INTERVAL_MS}};
         return spec.kind->new (&(struct source){.spec = &spec,
                                                 .loop = f->rig.loop,
@@ -99,6 +102,24 @@ TEST(first_round) {
         run_until_asked(&f, "ok", 1);
         check_log(&f, "+a 0.5;+b 0.25;");
         end(&f, source);
+}
+
+/* Recorded ratios, where the operator says that they are none of percent. */
+TEST(recorded_ratios) {
+        struct policy policy = {0};
+        struct fixture f = {0};
+
+        add_metric(&policy, "cpu_usage_avg_5m");
+        expect(&f, 200, "POST /api/v1/query ", "cpu_usage_avg_5m",
+               VECTOR(VALUE("\"__name__\":\"cpu_usage_avg_5m\",\"instance\":\"a:9100\"", "0.5")));
+        is_ratio = true;
+        struct source *source = begin(&f, &policy, false);
+        source->spec->kind->add_node(source, &a);
+        pass(&f, 300);
+        run_until_asked(&f, "ok", 1);
+        check_log(&f, "+a 0.5;");
+        end(&f, source);
+        is_ratio = false;
 }
 
 /* A machine that stood still has missed rounds, and does not make up for them. */

@@ -1,5 +1,5 @@
 /* Answers of Prometheus, good, bad and strange. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/rows.h"
 
 #include <errno.h>
 #include <math.h>
@@ -36,97 +36,13 @@ static char *show(const char *text, int *ret_r) {
 #define SUCCESS(type, result)                                                                      \
         "{\"status\":\"success\",\"data\":{\"resultType\":\"" type "\",\"result\":" result "}}"
 
-TEST(series) {
-        static const struct {
-                const char *text, *expected;
-        } rows[] = {
-                {SUCCESS("vector", "[]"), ""},
-                {SUCCESS("vector",
-                         "[{\"metric\":{\"__name__\":\"m\",\"instance\":\"a:1\",\"job\":\"x\"},"
-                         "\"value\":[12.5,\"0.25\"]},"
-                         "{\"metric\":{\"node\":\"b\"},\"value\":[12.5,\"1e-3\"]}]"),
-                 "m|a:1|: 0.25; ||b: 0.001; "},
-                /* Any order, any space, the last of a repeated key. */
-                {" { \"data\" : { \"result\" : [ { \"value\" : [ 1 , \"2\" ] , \"metric\" : { "
-                 "\"node\" "
-                 ": \"x\" } , \"metric\" : { \"instance\" : \"a\" } } ] , \"resultType\" : "
-                 "\"vector\" } "
-                 ", \"status\" : \"error\", \"status\" : \"success\" } \n",
-                 "|a|: 2; "},
-                /* Values that are no number stay what they are: the reader decides. */
-                {SUCCESS("vector",
-                         "[{\"metric\":{},\"value\":[1,\"NaN\"]},{\"metric\":{},\"value\":[1,"
-                         "\"+Inf\"]},{\"metric\":{},\"value\":[1,\"-Inf\"]}]"),
-                 "||: nan; ||: inf; ||: -inf; "},
-                /* Malformed values, a histogram, things that are no series. */
-                {SUCCESS("vector",
-                         "[{\"metric\":{},\"value\":[1,2]},{\"metric\":{},\"value\":\"x\"},"
-                         "{\"metric\":{},\"histogram\":[1,{}]},7,[],null,{},"
-                         "{\"metric\":[],\"value\":[1,\"0x10\"]},{\"metric\":{\"node\":1},"
-                         "\"value\":[1,\"3\"]},{\"metric\":{},\"value\":[1,\"2\",3]},"
-                         "{\"metric\":{},\"value\":[1]},{\"metric\":{},\"value\":[]}]"),
-                 "||:; ||:; ||:; ||:; ||:; ||: 3; ||:; ||:; ||:; "},
-                /* Escapes; a NUL makes a label that names nobody. */
-                {SUCCESS("vector", "[{\"metric\":{\"é\":\"è\",\"\\u0069nstance\":"
-                                   "\"\\u00e9\\ud83d\\ude00\\n\","
-                                   "\"node\":\"a\\u0000b\"},\"value\":[1,\"2\"]}]"),
-                 "|\xc3\xa9\xf0\x9f\x98\x80\n|: 2; "},
-                /* Half a pair stands for nothing. */
-                {SUCCESS("vector", "[{\"metric\":{\"node\":\"\\ud800\"},\"value\":[1,\"2\"]}]"),
-                 "||: 2; "},
-                /* The last code point that is written with four digits. */
-                {SUCCESS("vector", "[{\"metric\":{\"node\":\"\\uffff\"},\"value\":[1,\"2\"]}]"),
-                 "||\xef\xbf\xbf: 2; "},
-                {"{\"status\":\"success\",\"a_key_that_is_longer_than_those_we_know\":[\"i\"],"
-                 "\"data\":{\"resultType\":\"vector\","
-                 "\"result\":[],\"stats\":{\"a\":[1,{\"b\":-1.5e+3}]}}}",
-                 ""},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                int r;
-                _cleanup_(freep) char *got = show(rows[i].text, &r);
-                assert_string_equal(got, rows[i].expected);
-                assert_int_equal(r, 0);
-        }
-}
-
-#define EIGHT(text) text text text text text text text text
-
-TEST(failures) {
-        static const struct {
-                const char *text;
-                int r;
-                const char *complaint; /* part of the message */
-        } rows[] = {
-                {"{\"status\":\"error\",\"errorType\":\"execution\",\"error\":\"too many "
-                 "samples\"}",
-                 -EREMOTEIO, "execution: too many samples"},
-                {"", -EBADMSG, "at byte 0 of 0"},
-                {"<html>login</html>", -EBADMSG, "not a Prometheus API"},
-                {"{}", -EBADMSG, "not a Prometheus API"},
-                {"[]", -EBADMSG, "not a Prometheus API"},
-                {SUCCESS("scalar", "[1,\"2\"]"), -EBADMSG, "resultType \"scalar\""},
-                {SUCCESS("matrix", "[]"), -EBADMSG, "resultType \"matrix\""},
-                {SUCCESS("vector", "{}"), -EBADMSG, "not a Prometheus API"},
-                {SUCCESS("vector", "[]") "x", -EBADMSG, "not a Prometheus API"},
-                {"{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[{"
-                 "\"metric\":",
-                 -EBADMSG, "not a Prometheus API"},
-                {SUCCESS("vector", "[01]"), -EBADMSG, "not a Prometheus API"},
-                {SUCCESS("vector", "[1,]"), -EBADMSG, "not a Prometheus API"},
-                {SUCCESS("vector", "[\"\\ux\"]"), -EBADMSG, "not a Prometheus API"},
-                {SUCCESS("vector", "[\"\n\"]"), -EBADMSG, "not a Prometheus API"},
-                /* Nobody nests so deep who means well. */
-                {SUCCESS("vector", EIGHT(EIGHT("[")) "[]" EIGHT(EIGHT("]"))), -EBADMSG,
-                 "not a Prometheus API"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                int r;
-                _cleanup_(freep) char *got = show(rows[i].text, &r);
-                if (r != rows[i].r || !strstr(got, rows[i].complaint))
-                        fail_msg("%s: %d %s", rows[i].text, r, got);
+TEST(table) {
+        for (struct rows rows = rows_open("prometheus-replies.tsv"); rows_next(&rows);) {
+                const char *kind = rows.cells[0], *expected = rows_unescape(rows.cells[2]);
+                int r, wanted = *kind == 's' ? 0 : *kind == 'e' ? -EREMOTEIO : -EBADMSG;
+                _cleanup_(freep) char *got = show(rows_unescape(rows.cells[1]), &r);
+                if (r != wanted || (r < 0 ? !strstr(got, expected) : strcmp(got, expected) != 0))
+                        fail_msg("%s: %d %s", rows.place, r, got);
         }
 }
 
@@ -151,35 +67,6 @@ TEST(cut_off) {
                         if ((r == -EBADMSG) != (len < whole))
                                 fail_msg("%.*s gave %d", (int)len, texts[i], r);
                 }
-        }
-}
-
-TEST(bytes_that_are_no_json) {
-        static const char *const results[] = {
-                "[1.]",
-                "[-]",
-                "[1e]",
-                "[1e+]",
-                "[+1]",
-                "[.5]",
-                "[\"\\q\"]",
-                "[\"\\u00\"]",
-                "[\"\\u00:0\"]",
-                "[\"\\u00g0\"]",
-                "[\"\\u00G0\"]",
-                "[\"\\u00@0\"]",
-                "[{1:2}]",
-                "[{\"a\" 1}]",
-                "[tru]",
-                "[fals]",
-                "[{\"metric\":{\"a\":}}]",
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(results); i++) {
-                _cleanup_(freep) char *text = xasprintf(SUCCESS("vector", "%s"), results[i]);
-                struct prometheus_reply reply;
-                if (prometheus_reply_open(text, strlen(text), &reply, NULL) != -EBADMSG)
-                        fail_msg("%s", text);
         }
 }
 

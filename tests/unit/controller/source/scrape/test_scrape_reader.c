@@ -216,6 +216,25 @@ TEST(pages_of_other_programs) {
         }
 }
 
+/* Of an exporter only its own gauges are wanted: that they are missing is all that can be said. */
+TEST(an_exporter_without_its_gauges) {
+        static const struct policy gauges = {.metrics = {{.name = "gpu_busy"}}, .metric_count = 1};
+        const struct source_scope scope = {0};
+        struct buf page = BUF_INIT(4096);
+        struct scraped s;
+
+        begin(&s);
+        s.reader.profile = &scrape_exporter;
+        scrape_reader_set_policy(&s.reader, &gauges, &scope, NULL);
+        buf_puts(&page, "x 1\nwindows_cpu_time_total 1\n");
+        scrape_reader_take(&s.reader, &s.state, s.node, &page,
+                           &(struct kubelet_clocks){.now_mono_ms = s.now_mono_ms}, &s.result);
+        assert_string_equal(s.result.failure, "no_metrics");
+        assert_string_equal(s.result.detail, "the page has no series that the policy needs");
+        buf_done(&page);
+        end(&s);
+}
+
 /* Machines made from one image, of which one Node was given that name. */
 TEST(hosts_that_share_a_name) {
         struct scraped s;
@@ -283,6 +302,18 @@ static void begin_kubelet(struct scraped *s, struct idle_pods *pods) {
         s->reader.kind = &kubelet_kind;
         s->reader.profile = &scrape_kubelet;
         idle_pods_events.pod(pods, &job, true);
+}
+
+/* A pod that the kubelet does not list yet uses nothing. */
+TEST(idle_pods_that_are_not_listed) {
+        _cleanup_(idle_pods_freep) struct idle_pods *pods = idle_pods_new();
+        struct scraped s;
+
+        begin_kubelet(&s, pods);
+        ask_kubelet(&s, &(struct kubelet_page){1000, -1, NULL});
+        ask_kubelet(&s, &(struct kubelet_page){1096, -1, NULL});
+        assert_used(&s, 0.8, 0);
+        end(&s);
 }
 
 TEST(idle_pods) {

@@ -222,10 +222,11 @@ TEST(second_address) {
         static const struct {
                 const char *first, *second;
                 size_t requests, failures; /* of two scrapes */
+                const char *reason;
         } rows[] = {
-                {REFUSES, "127.0.0.1", 2, 0}, {"127.0.0.1", REFUSES, 2, 0},
-                {REFUSES, "127.0.0.3", 0, 2}, {REFUSES, NULL, 0, 2},
-                {NULL, NULL, 0, 2},
+                {REFUSES, "127.0.0.1", 2, 0, NULL},      {"127.0.0.1", REFUSES, 2, 0, NULL},
+                {REFUSES, "127.0.0.3", 0, 2, "connect"}, {REFUSES, NULL, 0, 2, "connect"},
+                {NULL, NULL, 0, 2, "no_address"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -251,9 +252,32 @@ TEST(second_address) {
                 }
                 assert_int_equal(f.failed, rows[i].failures);
                 if (f.failed > 0)
-                        assert_string_equal(f.reason, rows[i].first ? "connect" : "no_address");
+                        assert_string_equal(f.reason, rows[i].reason);
                 free(f.nodes[0].address);
                 free(f.nodes[0].second_address);
                 end(&f);
         }
+}
+
+#define WHOLE_PAGE_OF(name)                                                                        \
+        "node_uname_info{nodename=\"" name "\"} 1\n"                                               \
+        "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 1\n"
+
+/* Exporters with a collector disabled are asked for their whole page; the first of them is logged.
+ */
+TEST(collectors_that_are_refused) {
+        static const char fallbacks[] = "plimsoll_scrape_fallbacks_total";
+        struct fixture f = {.asked = 2};
+
+        api_answer_usually(&f.api, 400, "", "collect");
+        api_answer_usually(&f.api, 200, WHOLE_PAGE_OF("n0"), "GET /n0 ");
+        api_answer_usually(&f.api, 200, WHOLE_PAGE_OF("n1"), "GET /n1 ");
+        begin(&f);
+        for (size_t i = 0; i < f.asked; i++)
+                f.source->spec->kind->add_node(f.source, &f.nodes[i]);
+        api_run(&f.api, is_read, &f);
+        assert_int_equal(f.failed, 0);
+        assert_int_equal(api_logged(&f.api, "scraping its whole page instead"), 1);
+        assert_true(metrics_value(metrics_counter(f.api.rig.metrics, fallbacks, "", NULL)) == 2);
+        end(&f);
 }
