@@ -236,6 +236,7 @@ def test_refused_words(plimsoll, cluster, tmp_path):
         "workloads --limit=-1": "--limit: '-1': expected ",
         "doctor --plimsoll-namespace=A": "--plimsoll-namespace: 'A' is not ",
         "simulate": "--filename: expected the policy to simulate",
+        "simulate policy.yaml": "'policy.yaml': expected nothing but flags",
         "completion csh": "expected one of bash, zsh, fish",
     }.items():
         verb = words.split()[0]

@@ -47,12 +47,13 @@ static json_t *nodes_of(size_t count, const char *cpu) {
 static void simulate(struct simulated *ret, json_t *nodes, const char *before, const char *after) {
         const struct node_table_options options = {.annotation_prefix = ""};
         json_auto_t *root = json_pack("{s:o}", "items", nodes);
+        struct explained_pod nobody = {0};
         struct error err = ERROR_NULL;
 
         ret->before = node_table_new(&options, policy_of(before), AT_UNIX_MS);
         ret->after = node_table_new(&options, policy_of(after), AT_UNIX_MS);
-        if (explain_put(ret->before, &ret->listed, root, NULL, AT_UNIX_MS, NULL, &err) < 0 ||
-            explain_put(ret->after, &ret->listed, root, NULL, AT_UNIX_MS, NULL, &err) < 0)
+        if (explain_put(ret->before, &ret->listed, root, NULL, AT_UNIX_MS, &nobody, &err) < 0 ||
+            explain_put(ret->after, &ret->listed, root, NULL, AT_UNIX_MS, &nobody, &err) < 0)
                 fail_msg("%s", err.msg);
         explanation_init(&ret->explained_before, ret->before, &ret->listed, NULL, AT_UNIX_MS);
         explanation_init(&ret->explained_after, ret->after, &ret->listed, NULL, AT_UNIX_MS);
