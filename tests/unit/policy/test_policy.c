@@ -204,4 +204,5 @@ TEST(own_resources) {
         assert_string_equal(policy_resource_name(policy, METRIC_RESOURCE_COUNT + 1), "gpu");
         assert_true(policy_query_parse(policy, "gpu_usage_max_7d", &query));
         assert_false(policy_query_parse(policy, "gpu_usage_max_7", &query));
+        assert_round_trip(policy);
 }

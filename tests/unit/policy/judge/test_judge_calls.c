@@ -173,3 +173,23 @@ TEST(last_by) {
         assert_int_equal(judge_last_by(&judge, 1), -1);
         end();
 }
+
+/* When all that pass are last, none is behind others: one that is rejected is none of them. */
+TEST(rejected_is_not_before_the_last) {
+        static const struct judged_node nodes[] = {{"over", "cpu=0.7 mem=0.1"},
+                                                   {"full", "cpu=0.1 mem=0.95"},
+                                                   {"idle", "cpu=0.1 mem=0.1"},
+                                                   {0}};
+
+        publish(SYNCED "  predicate: [{name: mem_usage_avg_5m, maxLimitPecent: 0.9}, {name: "
+                       "cpu_usage_avg_5m, maxLimitPecent: 0.65, overLimit: last}]\n" BY_CPU(""),
+                nodes);
+        for (size_t count = 2; count <= 3; count++) {
+                begin(count, JUDGED_NOW);
+                judge_filter(&judge);
+                assert_int_equal(judge.filtered.rejected_by[1], 0);
+                judge_find_last(&judge);
+                assert_int_equal(judge.scored.has_last, count == 3);
+        }
+        end();
+}

@@ -83,7 +83,7 @@ TEST(random) {
         char got[CANDIDATES_MAX + 1], expected[CANDIDATES_MAX + 1];
 
         for (int round = 0, n = full_size(100000, 3000); round < n; round++) {
-                size_t count = draw_below(draw_below(4) ? 40 : CANDIDATES_MAX) + 1,
+                size_t count = draw_below(draw_below(4) ? 40 : CANDIDATES_MAX),
                        places = draw_below(60) + 1;
                 unsigned zones = zone_ranges[draw_below(ARRAY_LEN(zone_ranges))];
                 unsigned levels = level_ranges[draw_below(ARRAY_LEN(level_ranges))];
