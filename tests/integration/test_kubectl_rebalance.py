@@ -523,8 +523,3 @@ def test_a_plan_again_and_again(cluster, watch):
     cluster.objects["/api/v1/nodes"] = cluster.objects["/api/v1/nodes"][1:]
     wait_until(lambda: "No node is above" in process.text(), what="another plan")
     assert not cluster.evicted and LEASE not in cluster.objects
-
-
-def test_no_document_again_and_again(shop, plimsoll):
-    said = plimsoll("rebalance", "--watch", "-ojson", status=2)
-    assert "--watch: expected with -o table or wide" in said
