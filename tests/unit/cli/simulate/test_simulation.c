@@ -130,14 +130,15 @@ TEST(few_pass) {
 /* The scheduler asks about it by neither policy. */
 TEST(closed) {
         _cleanup_(simulated_done) struct simulated simulated = {0};
-        json_t *nodes = nodes_of(3, "0.7");
+        json_t *nodes = nodes_of(4, "0.7");
 
-        json_object_set_new(json_array_get(nodes, 1), "spec",
-                            json_pack("{s:b}", "unschedulable", 1));
+        for (size_t i = 1; i <= 2; i++)
+                json_object_set_new(json_array_get(nodes, i), "spec",
+                                    json_pack("{s:b}", "unschedulable", 1));
         simulate(&simulated, nodes, LAX, STRICT);
         _cleanup_(freep) char *text = print(&simulated, false);
         assert_non_null(strstr(text, "verdicts: 2 pass in force, 0 simulated; 2 newly rejected, 0 "
-                                     "newly pass; 1 takes no pods\n"));
+                                     "newly pass; 2 take no pods\n"));
         assert_null(strstr(text, "node-01    passes"));
         json_auto_t *root = simulation_json(&simulated.simulation);
         const json_t *row = json_array_get(json_at(root, "nodes", NULL), 1);
