@@ -127,23 +127,29 @@ TEST(few_pass) {
         }
 }
 
-/* The scheduler asks about it by neither policy. */
+/* The scheduler asks about them by neither policy. */
 TEST(closed) {
-        _cleanup_(simulated_done) struct simulated simulated = {0};
-        json_t *nodes = nodes_of(4, "0.7");
+        static const char verdicts[] =
+                "verdicts: 2 pass in force, 0 simulated; 2 newly rejected, 0 "
+                "newly pass; %s no pods\n";
+        static const char *const takes[] = {"1 takes", "2 take"};
 
-        for (size_t i = 1; i <= 2; i++)
-                json_object_set_new(json_array_get(nodes, i), "spec",
-                                    json_pack("{s:b}", "unschedulable", 1));
-        simulate(&simulated, nodes, LAX, STRICT);
-        _cleanup_(freep) char *text = print(&simulated, false);
-        assert_non_null(strstr(text, "verdicts: 2 pass in force, 0 simulated; 2 newly rejected, 0 "
-                                     "newly pass; 2 take no pods\n"));
-        assert_null(strstr(text, "node-01    passes"));
-        json_auto_t *root = simulation_json(&simulated.simulation);
-        const json_t *row = json_array_get(json_at(root, "nodes", NULL), 1);
-        assert_string_equal(json_string_at(row, "closedBy", NULL), "cordoned");
-        assert_true(json_is_null(json_at(row, "before", "rank", NULL)));
+        for (size_t i = 0; i < ARRAY_LEN(takes); i++) {
+                _cleanup_(simulated_done) struct simulated simulated = {0};
+                _cleanup_(freep) char *said = xasprintf(verdicts, takes[i]);
+                json_t *nodes = nodes_of(3 + i, "0.7");
+                for (size_t node = 1; node <= i + 1; node++)
+                        json_object_set_new(json_array_get(nodes, node), "spec",
+                                            json_pack("{s:b}", "unschedulable", 1));
+                simulate(&simulated, nodes, LAX, STRICT);
+                _cleanup_(freep) char *text = print(&simulated, false);
+                assert_non_null(strstr(text, said));
+                assert_null(strstr(text, "node-01    passes"));
+                json_auto_t *root = simulation_json(&simulated.simulation);
+                const json_t *row = json_array_get(json_at(root, "nodes", NULL), 1);
+                assert_string_equal(json_string_at(row, "closedBy", NULL), "cordoned");
+                assert_true(json_is_null(json_at(row, "before", "rank", NULL)));
+        }
 }
 
 TEST(no_nodes) {
