@@ -28,10 +28,9 @@ static const int64_t timeout_max_ms = 10 * 365 * 24 * (MS_PER_MIN * 60);
 
 struct cluster {
         struct loop *loop;
-        const struct kubectl_flags *flags; /* NULL: without kubectl */
+        const struct kubectl_flags *flags; /* of kubectl */
         struct kubectl *kubectl;           /* NULL: without it */
         struct kube_access *access;
-        char *namespace; /* NULL: not asked for yet */
         struct http_client *client;
         struct metrics *metrics; /* watches need it; nobody reads it */
         struct kube_api *api;
@@ -93,7 +92,7 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
         *ret = cluster_new(access);
         (*ret)->timeout_ms = timeout_ms;
         (*ret)->kubectl = kubectl;
-        (*ret)->flags = kubectl ? flags : NULL;
+        (*ret)->flags = flags;
         return 0;
 }
 
@@ -101,10 +100,10 @@ int cluster_check(struct cluster *cluster, struct error *err) {
         return cluster->kubectl ? kubectl_check(cluster->kubectl, err) : 0;
 }
 
-const char *cluster_namespace(struct cluster *cluster) {
-        if (!cluster->namespace && cluster->flags)
-                cluster->namespace = kubectl_namespace(cluster->flags);
-        return cluster->namespace ? cluster->namespace : kube_access_namespace(cluster->access);
+char *cluster_namespace(const struct cluster *cluster) {
+        char *namespace = cluster->kubectl ? kubectl_namespace(cluster->flags) : NULL;
+
+        return namespace ? namespace : xstrdup(kube_access_namespace(cluster->access));
 }
 
 struct loop *cluster_loop(const struct cluster *cluster) {
@@ -128,7 +127,6 @@ void cluster_free(struct cluster *cluster) {
         kube_access_free(cluster->access);
         loop_free(cluster->loop);
         kubectl_free(cluster->kubectl);
-        free(cluster->namespace);
         free(cluster);
 }
 

@@ -45,8 +45,8 @@ _must_check_ int cluster_open(const struct cluster_options *options, struct clus
 struct cluster *cluster_new(struct kube_access *access);
 /** cluster_check() - can calls still succeed? Return: 0; -EPIPE if kubectl has ended */
 _must_check_ int cluster_check(struct cluster *cluster, struct error *err);
-/** cluster_namespace() - the context's namespace, or "default" */
-const char *cluster_namespace(struct cluster *cluster);
+/** cluster_namespace() - the context's namespace, or "default"; owned by the caller */
+char *cluster_namespace(const struct cluster *cluster);
 /** cluster_loop(), cluster_api(), cluster_metrics() - for watches. They run while a call or
  * cluster_pause() waits */
 struct loop *cluster_loop(const struct cluster *cluster);

@@ -275,7 +275,7 @@ void kubectl_free(struct kubectl *kubectl) {
 char *kubectl_namespace(const struct kubectl_flags *flags) {
         _cleanup_(command_done) struct command command = {0};
         char text[OUTPUT_MAX_BYTES];
-        int output[2], status = 0;
+        int output[2], status = -1;
 
         add_program(&command);
         add_word(&command, xstrdup("config"));
@@ -293,6 +293,6 @@ char *kubectl_namespace(const struct kubectl_flags *flags) {
         (void)close(output[1]);
         read_output(output[0], NULL, text);
         (void)close(output[0]);
-        bool is_read = waitpid(pid, &status, 0) > 0 && status == 0 && text[0];
-        return is_read ? xstrdup(text) : NULL;
+        (void)waitpid(pid, &status, 0);
+        return status == 0 && text[0] ? xstrdup(text) : NULL;
 }

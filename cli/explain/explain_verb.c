@@ -144,11 +144,16 @@ static int fill_table(struct cluster *cluster, const struct subject *subject,
 
 /* ---- A pod. */
 
-static char *full_name_of(struct cluster *cluster, const char *pod) {
-        const char *namespace = settings.pod_namespace ? settings.pod_namespace
-                                                       : cluster_namespace(cluster);
+static char *namespace_of(const struct cluster *cluster) {
+        return settings.pod_namespace ? xstrdup(settings.pod_namespace)
+                                      : cluster_namespace(cluster);
+}
 
-        return strchr(pod, '/') ? xstrdup(pod) : xasprintf("%s/%s", namespace, pod);
+static char *full_name_of(const struct cluster *cluster, const char *pod) {
+        if (strchr(pod, '/'))
+                return xstrdup(pod);
+        _cleanup_(freep) char *namespace = namespace_of(cluster);
+        return xasprintf("%s/%s", namespace, pod);
 }
 
 /* "namespace/name" with valid names, which can be part of a path and a query. */
@@ -305,10 +310,7 @@ static int run_explain(int count, char **words, struct error *err) {
 static void offer_pods(struct cluster *cluster, const char *typed, FILE *out) {
         size_t len = strcspn(typed, "/");
         bool is_full = typed[len] == '/';
-        _cleanup_(freep) char *namespace = is_full ? xmemdup0(typed, len)
-                                                   : xstrdup(settings.pod_namespace
-                                                                     ? settings.pod_namespace
-                                                                     : cluster_namespace(cluster));
+        _cleanup_(freep) char *namespace = is_full ? xmemdup0(typed, len) : namespace_of(cluster);
         _cleanup_(freep) char *before = is_full ? xmemdup0(typed, len + 1) : xstrdup("");
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, namespace, "pods", NULL, "");
 

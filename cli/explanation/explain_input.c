@@ -121,10 +121,10 @@ int explain_put(struct node_table *table, struct listed_nodes *listed, const jso
         if (!estimator || !has_pods)
                 return 0;
         /* The input has all pods, and the readings of a node include the pod to place. */
-        if (ret_pod && ret_pod->name)
+        if (ret_pod->name)
                 explain_pod_bind(table, &ret_pod->facts);
         estimator_list_ended(estimator, now_unix_ms, now_unix_ms);
-        if (ret_pod && ret_pod->name)
+        if (ret_pod->name)
                 explain_pod_leave_out(table, ret_pod, now_unix_ms);
         return 0;
 }

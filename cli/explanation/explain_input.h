@@ -39,7 +39,7 @@ void explain_pod_bind(struct node_table *table, const struct pod_facts *facts);
  * explain_put() - put a NodeList, kubectl's List with nodes and pods, or one Node into @table
  * @listed:    also gets the nodes
  * @full_name: "namespace/name" of the pod to place, or NULL
- * @ret_pod:   zeroed by the caller; set if the input has that pod; NULL without @full_name
+ * @ret_pod:   zeroed by the caller; set if the input has that pod
  * Return: 0; -EINVAL with the item in @err
  */
 _must_check_ int explain_put(struct node_table *table, struct listed_nodes *listed,

@@ -59,16 +59,12 @@ void listed_nodes_count_pods(struct listed_nodes *nodes, const json_t *page) {
 
         json_array_foreach (json_at(page, "nodes", NULL), i, object) {
                 const char *name = json_string_at(object, "node", NULL);
-                struct listed_node *listed = name ? strmap_get(&nodes->by_name, name, strlen(name))
-                                                  : NULL;
+                struct listed_node *listed = strmap_get(&nodes->by_name, name, strlen(name));
                 if (listed)
                         listed->pods = json_int_at(-1, object, "pods", NULL);
         }
 }
 
 const struct listed_node *listed_nodes_get(const struct listed_nodes *nodes, const char *name) {
-        static const struct listed_node unknown = {.pods = -1};
-        const struct listed_node *listed = strmap_get(&nodes->by_name, name, strlen(name));
-
-        return listed ? listed : &unknown;
+        return strmap_get(&nodes->by_name, name, strlen(name));
 }

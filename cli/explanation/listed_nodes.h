@@ -26,7 +26,8 @@ void listed_nodes_done(struct listed_nodes *nodes);
 /** listed_nodes_put() - add a Node here and to @table. Return: false: it has no name */
 _must_check_ bool listed_nodes_put(struct listed_nodes *nodes, struct node_table *table,
                                    const json_t *node, int64_t now_unix_ms);
-/** listed_nodes_count_pods() - read the numbers of pods from an extender's page /estimate */
+/** listed_nodes_count_pods() - read the numbers of pods from an extender's page /estimate, which
+ * estimate_import_page() has accepted */
 void listed_nodes_count_pods(struct listed_nodes *nodes, const json_t *page);
-/** listed_nodes_get() - borrowed; for an unknown node, a node without details */
+/** listed_nodes_get() - borrowed; @name: of a node that listed_nodes_put() has added */
 const struct listed_node *listed_nodes_get(const struct listed_nodes *nodes, const char *name);

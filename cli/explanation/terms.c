@@ -201,8 +201,6 @@ static void print_load(const json_t *usage, bool is_memory, FILE *out) {
                 (void)fprintf(out, " (%s of %s %s)",
                               terms_amount(usage, "inFlightLoad", 1 / unit).text, capacity.text,
                               is_memory ? "GiB" : cpus_word(capacity));
-        else if (json_at(usage, "capacity", NULL))
-                (void)fputs(" (no capacity known)", out);
 }
 
 static void print_usage(const json_t *estimate, const char *resource, const struct style *style,

@@ -193,13 +193,14 @@ int node_list_update(struct node_list *list, int64_t now_unix_ms, struct error *
 int node_list_read_all(struct node_list *const lists[], size_t count, const char *path,
                        const char *estimate_path, int64_t now_unix_ms, struct error *err) {
         json_auto_t *root = NULL, *page = NULL;
+        struct explained_pod nobody = {0};
 
         int r = explain_read_json(path, &root, err);
         if (r == 0 && estimate_path)
                 r = explain_read_json(estimate_path, &page, err);
         for (size_t i = 0; r == 0 && i < count; i++) {
-                r = explain_put(lists[i]->table, &lists[i]->listed, root, NULL, now_unix_ms, NULL,
-                                err);
+                r = explain_put(lists[i]->table, &lists[i]->listed, root, NULL, now_unix_ms,
+                                &nobody, err);
                 if (r < 0)
                         return error_wrap(err, r, "%s", file_input_name(path));
                 if (page && estimates(lists[i]))

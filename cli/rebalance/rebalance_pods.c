@@ -208,7 +208,7 @@ bool rebalance_pods_read(void *userdata, size_t pod, struct pod_facts *ret) {
         if (cluster_get(pods->cluster, path, &object, &err) == KUBE_OK)
                 why = pod_check(pods, name, object);
         name->text = json_dumps(object, JSON_COMPACT);
-        if (!why && !(name->text && pod_facts_skim(ret, name->text, strlen(name->text))))
+        if (!why && !pod_facts_skim(ret, name->text, strlen(name->text)))
                 why = "it cannot be read";
         if (!why && pods->asks_api && rebalance_pods_evict(pods, pod, true, 0, &err) != KUBE_OK)
                 why = err.msg;

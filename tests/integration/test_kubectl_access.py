@@ -218,6 +218,14 @@ def test_kubectl_ends_with_it(watching, tmp_path, number):
     wait_until(lambda: not list((tmp_path / "temporary").iterdir()), what="its socket to be gone")
 
 
+def test_it_ends_with_kubectl(watching):
+    process, kubectl = watching
+    os.kill(kubectl, signal.SIGKILL)
+    assert process.wait(30) == 2
+    said = process.stderr.read().splitlines()
+    assert said[-1] == "kubectl plimsoll top: kubectl proxy ended with status 137"
+
+
 # -- Logging in, by a credential plugin of the kubeconfig. -----------------------------------------
 
 CREDENTIAL = {

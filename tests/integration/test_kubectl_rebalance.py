@@ -304,8 +304,8 @@ def test_usage_is_measured(cluster, shop, plimsoll):
 @pytest.mark.parametrize(
     "answer",
     [
-        metrics_list(measured("4", seconds_ago=600)),
-        metrics_list(measured("4", seconds_ago=-600)),
+        metrics_list(measured("4", seconds_ago=3600)),
+        metrics_list(measured("4", seconds_ago=-3600)),
         metrics_list(measured("4", timestamp="now")),
         metrics_list(measured("4", metadata={"name": "web-0"})),
         metrics_list(measured("4", metadata={"name": "web-0", "namespace": "other"})),
@@ -399,7 +399,7 @@ def test_evictions_per_hour(cluster, apply):
     "value",
     [
         json.dumps([ago(3700)] * 10),
-        json.dumps([ago(-90)] * 10),
+        json.dumps([ago(-3600)] * 10),  # a run of all tests takes minutes
         json.dumps(["now", None, 3, [], ""] * 10),
         '{"a": "b"}',
         "[",
@@ -523,8 +523,3 @@ def test_a_plan_again_and_again(cluster, watch):
     cluster.objects["/api/v1/nodes"] = cluster.objects["/api/v1/nodes"][1:]
     wait_until(lambda: "No node is above" in process.text(), what="another plan")
     assert not cluster.evicted and LEASE not in cluster.objects
-
-
-def test_no_document_again_and_again(shop, plimsoll):
-    said = plimsoll("rebalance", "--watch", "-ojson", status=2)
-    assert "--watch: expected with -o table or wide" in said

@@ -165,7 +165,6 @@ def test_a_saved_estimate(cluster, plimsoll, start_standin, start_extender, tmp_
 
 
 def test_bad_policies(cluster, plimsoll, tmp_path):
-    assert "--filename: expected" in plimsoll("simulate", status=2)
     assert "none.yaml" in plimsoll("simulate", "-f", "none.yaml", status=2)
     bad = copy.deepcopy(STRICT)
     bad["spec"]["priority"][0]["weight"] = -1

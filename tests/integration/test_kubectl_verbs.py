@@ -234,10 +234,13 @@ def test_refused_words(plimsoll, cluster, tmp_path):
         "top --annotation-timezone=x": "--annotation-timezone: ",
         "explain": "expected `node NAME`, ",
         "explain node a --now=then": "--now: expected with `-`",
+        "explain nodes --pod=shop/web": "--pod: expected with `-`",
         "explain - --now=then": "--now: 'then': expected ",
         "workloads --limit=-1": "--limit: '-1': expected ",
         "doctor --plimsoll-namespace=A": "--plimsoll-namespace: 'A' is not ",
         "simulate": "--filename: expected the policy to simulate",
+        "simulate policy.yaml": "'policy.yaml': expected nothing but flags",
+        "rebalance --watch -o json": "--watch: expected with -o table or wide",
         "completion csh": "expected one of bash, zsh, fish",
     }.items():
         verb = words.split()[0]

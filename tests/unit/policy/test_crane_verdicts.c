@@ -4,13 +4,8 @@
  */
 #include "tests/unit/fixture/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "base/mem.h"
-#include "base/timestamp.h"
-#include "codec/json.h"
 #include "one_node.h"
+#include "recorded.h"
 
 enum { CASES = 120, NODES = 1920 };
 
@@ -53,31 +48,16 @@ static void replay_node(const struct policy *policy, json_t *recorded, int64_t n
                          score100, expected_by, (long long)expected);
 }
 
+static size_t replay_case(json_t *recorded, int64_t now_unix_ms, const char *place) {
+        _cleanup_(policy_freep) struct policy *policy = policy_of(recorded);
+        json_t *list = json_at(recorded, "nodes", NULL);
+
+        for (size_t i = 0; i < json_array_size(list); i++)
+                replay_node(policy, json_array_get(list, i), now_unix_ms, place);
+        return json_array_size(list);
+}
+
 TEST(replay) {
-        FILE *file = fopen(TEST_DATA "/crane-verdicts.jsonl", "re");
-        char *line = NULL;
-        size_t line_bytes = 0, cases = 0, nodes = 0;
-
-        assert_non_null(file);
-        for (ssize_t len; (len = getline(&line, &line_bytes, file)) > 0; cases++) {
-                json_auto_t *recorded = NULL;
-                struct error err = ERROR_NULL;
-                if (json_parse(line, (size_t)len, &recorded, &err) < 0)
-                        fail_msg("line %zu: %s", cases + 1, err.msg);
-                const char *now = json_string_at(recorded, "now", NULL);
-                int64_t now_unix_ms = 0;
-                assert_true(timestamp_parse(now, strlen(now), &now_unix_ms));
-
-                _cleanup_(policy_freep) struct policy *policy = policy_of(recorded);
-                json_t *list = json_at(recorded, "nodes", NULL);
-                for (size_t i = 0; i < json_array_size(list); i++, nodes++) {
-                        char place[64];
-                        (void)snprintf(place, sizeof(place), "line %zu, node %zu", cases + 1, i);
-                        replay_node(policy, json_array_get(list, i), now_unix_ms, place);
-                }
-        }
-        free(line);
-        (void)fclose(file);
-        assert_int_equal(cases, CASES);
-        assert_int_equal(nodes, NODES);
+        assert_int_equal(recorded_replay(TEST_DATA "/crane-verdicts.jsonl", CASES, replay_case),
+                         NODES);
 }

@@ -1,4 +1,4 @@
-/* The ring of bindings and the hot value, by example and against brute force. */
+/* The ring of bindings and the hot value, against brute force and at its edges. */
 #include "tests/unit/fixture/test.h"
 
 #include <stdlib.h>
@@ -9,9 +9,6 @@
 
 #define NOW_UNIX_MS INT64_C(1784805954000)
 
-/* crane's default: 5 in 5 minutes, and 2 in one, cost a point each. */
-static const struct policy_hot_value crane_hot_values[] = {{5 * MS_PER_MIN, 5}, {MS_PER_MIN, 2}};
-
 static struct policy *policy_with(const struct policy_hot_value *hot_values, size_t count) {
         struct policy *policy = xcalloc(1, sizeof(*policy));
 
@@ -20,43 +17,9 @@ static struct policy *policy_with(const struct policy_hot_value *hot_values, siz
         return policy;
 }
 
-TEST(examples) {
-        static const struct {
-                int recent, older; /* bindings within the last minute, and 2 minutes ago */
-                int64_t hot;
-        } rows[] = {
-                {0, 0, 0},
-                {1, 0, 0},
-                {2, 0, 1},
-                {3, 0, 1},
-                {4, 0, 2},
-                {5, 0, 3},
-                {1, 4, 1},
-                {0, 9, 1},
-                {2, 8, 3},
-                {100, 0, 70},
-                {0, 10000, BINDING_RING_MAX / 5}, /* saturated */
-        };
-        _cleanup_(freep) struct policy *policy = policy_with(crane_hot_values,
-                                                             ARRAY_LEN(crane_hot_values));
-
-        assert_true(hot_value_keep_ms(policy) == 5 * MS_PER_MIN);
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(binding_ring_done) struct binding_ring ring = {0};
-                for (int b = 0; b < rows[i].older; b++)
-                        binding_ring_add(&ring, NOW_UNIX_MS - 2 * MS_PER_MIN, 5 * MS_PER_MIN);
-                for (int b = 0; b < rows[i].recent; b++)
-                        binding_ring_add(&ring, NOW_UNIX_MS - b, 5 * MS_PER_MIN);
-                int64_t hot = hot_value(policy, &ring, NOW_UNIX_MS);
-                if (hot != rows[i].hot)
-                        fail_msg("%d + %d bindings gave %lld", rows[i].recent, rows[i].older,
-                                 (long long)hot);
-        }
-}
-
 TEST(edges) {
         static const struct policy_hot_value each = {MS_PER_MIN, 1};
-        _cleanup_(freep) struct policy *none = policy_with(crane_hot_values, 0);
+        _cleanup_(freep) struct policy *none = policy_with(&each, 0);
         _cleanup_(freep) struct policy *one = policy_with(&each, 1);
         struct binding_ring ring = {0}, last = {0};
 

@@ -95,8 +95,6 @@ static const struct {
           {POLICY, "'priority': [], 'p': [{'name': 'cpu_usage_avg_5m', 'maxLimitPecent': 0.8}], ",
            ""},
           {CONFIG, "filterVerb: filter", ""}}},
-        {"annotations in percent",
-         {PAPER_SET(PAPER_EXTENDER_FLAGS, "annotation-unit=percent"), {NODES, "0.25000", "25.0"}}},
         {"policies in files",
          {PAPER_SET("*/flagz", "policy-config-path=/a"), {POLICY, NULL, NULL}}},
         {"TLS", {{EXTENDER, "{'port'", "{'scheme': 'HTTPS', 'port'"}, {CONFIG, "http:", "https:"}}},

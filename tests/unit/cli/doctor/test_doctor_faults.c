@@ -474,7 +474,10 @@ static const struct paper_fault scheduler_faults[] = {
          .changes = {{CONFIG, "  weight",
                       "  managedResources: [{name: telemetry/scheduling, ignoredByScheduler: true}"
                       ", {name: b}]\\n  weight"}}},
+        {"scheduler-resources", DOCTOR_WARNING, "only for pods that request b",
+         .changes = {{CONFIG, "  weight", "  managedResources: [{name: b}]\\n  weight"}}},
         {.changes = {{CONFIG, "  weight", "  managedResources: []\\n  weight"}}},
+        {.changes = {{CONFIG, "  weight", "  managedResources: {}\\n  weight"}}},
         /* Since 1.30, kube-scheduler ignores a refused bind of an extender that is ignorable. */
         {"scheduler-bind", DOCTOR_WARNING, "has bindVerb, but the extender runs without --bind",
          .changes = {BINDS}},

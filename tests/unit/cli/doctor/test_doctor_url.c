@@ -79,6 +79,7 @@ static const struct {
         {FILE_OF_HOST, "http://10.96.0.10:8011/v1",
          "has port 8011, but the Service plimsoll-extender has 8010"},
         {FILE_OF_HOST, "http://10.96.0.10/v1", "has port 80, but the Service"},
+        {FILE_OF_HOST, "http://10.96.0.10:x/v1", "has port 80, but the Service"},
         {FILE_OF_HOST, "http://10.96.0.10:8011/v1", NULL, .changes = {{SERVICE, "'ports'", "'p'"}}},
         {FILE_OF_HOST, "http://203.0.113.9:8010/v1", NULL,
          .changes = {{SERVICE, "'clusterIPs'", "'externalIPs': ['203.0.113.9'], 'clusterIPs'"}}},
@@ -95,6 +96,7 @@ static const struct {
         /* The loopback. */
         {FILE_OF_HOST, "http://127.0.0.1:8010/v1",
          "has 127.0.0.1, but the extender is not in the network"},
+        {FILE_OF_HOST, "http://[::1]:8010/v1", "has ::1, but the extender is not in the network"},
         {FILE_OF_HOST, "http://127.0.0.1:8010/v1", NULL, .changes = {HOST_NETWORK}},
         {FILE_OF_HOST, "http://127.0.0.1:8010/v1",
          "has 127.0.0.1, but the extender is not in the network",

@@ -88,6 +88,8 @@ TEST_BETWEEN(order, set_up, tear_down) {
                 {"name", {"bare", "calm", "hot"}},
                 {"score", {"calm", "bare", "hot"}},
                 {"recent", {"hot", "bare", "calm"}},
+                {"pods", {"bare", "calm", "hot"}},
+                {"expected", {"hot", "bare", "calm"}},
                 {"age", {"calm", "hot", "bare"}},
                 {"pods", {"bare", "calm", "hot"}}, /* not known: by name */
                 {"expected", {"bare", "calm", "hot"}},
@@ -96,6 +98,8 @@ TEST_BETWEEN(order, set_up, tear_down) {
         };
         struct error err = ERROR_NULL;
 
+        here.view.nodes[1].pods = 7;
+        here.view.nodes[2].expected_ratio = 0.9;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 assert_int_equal(top_view_sort(&here.view, cases[i].key, &err), 0);
                 for (size_t j = 0; j < 3; j++)

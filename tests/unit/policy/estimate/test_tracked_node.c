@@ -112,35 +112,6 @@ TEST(integral) {
         }
 }
 
-/* What no pod uses is the base's: pods that come next to it are not taken for larger ones. */
-TEST(base) {
-        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
-        int64_t now = 1000000;
-
-        for (int i = 0; i < 20; i++, now += SYNC_MS)
-                read_cores(&fixture, 6, now);
-        assert_float_equal(base_cores(&fixture), 6, 0.1);
-        bind_pod(&fixture, 1, NULL, 1, now);
-        assert_float_equal(used_cores(&fixture), 7, 0.1);
-}
-
-/* What a pod uses beyond what was expected leaves with it. */
-TEST(pod_beyond_its_request) {
-        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
-        int64_t now = 1000000;
-
-        for (int i = 0; i < 10; i++, now += SYNC_MS)
-                read_cores(&fixture, 4, now);
-        bind_pod(&fixture, 1, NULL, 1, now);
-        for (int i = 0; i < 6; i++) {
-                now += SYNC_MS;
-                read_cores(&fixture, i == 0 ? 4 + 5.0 * SYNC_MS / WINDOW_MS : 9, now);
-        }
-        assert_float_equal(used_cores(&fixture), 9, 0.5);
-        end_pod(&fixture, 1, 1, now);
-        assert_float_equal(used_cores(&fixture), 4, 2);
-}
-
 /* A pod that pulls its image counts whole, takes nothing from a reading, and teaches nothing. */
 TEST(pod_that_waits) {
         _cleanup_(end_fixture) struct fixture fixture = begin_fixture();

@@ -310,75 +310,33 @@ TEST(all_over) {
 
 /* overLimit: last: a node over the limit is behind all others, and never rejected. */
 TEST(last) {
-        static const char *const policies[] = {
-                LAST_POLICY("scoring: absolute"),
-                LAST_POLICY("scoring: spread"),
-                LAST_POLICY("scoring: estimate"),
-        };
         static const struct {
-                const char *names;
+                const char *names, *scores;
                 size_t rejected;
-                const char *scores[ARRAY_LEN(policies)];
         } rows[] = {
                 /* A node that is worth nothing is still before those that are last. */
-                {"\"idle\",\"over\",\"fuller\"", 0, {"8 0 0", "10 0 0", "10 0 0"}},
-                {"\"idle\",\"over\",\"unknown\"", 0, {"8 0 1", "10 0 1", "10 0 1"}},
-                {"\"over\",\"unknown\"", 0, {"0 1", "0 10", "0 1"}},
-                {"\"over\",\"busy\",\"over\"", 0, {"0 3 0", "0 10 0", "0 10 0"}},
+                {"\"idle\",\"over\",\"fuller\"", "10 0 0", 0},
+                {"\"idle\",\"over\",\"unknown\"", "10 0 1", 0},
+                {"\"over\",\"unknown\"", "0 1", 0},
+                {"\"over\",\"busy\",\"over\"", "0 10 0", 0},
                 /* All are: ranked as before, the coolest first. */
-                {"\"over\",\"fuller\"", 0, {"4 2", "10 0", "10 1"}},
-                {"\"over\"", 0, {"4", "10", "10"}},
+                {"\"over\",\"fuller\"", "10 1", 0},
+                {"\"over\"", "10", 0},
                 /* One that another predicate rejects is none of the others. */
-                {"\"over\",\"mem\"", 1, {"0 3", "0 10", "0 10"}},
+                {"\"over\",\"mem\"", "0 10", 1},
         };
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(
+                LAST_POLICY("scoring: estimate"));
 
-        for (size_t p = 0; p < ARRAY_LEN(policies); p++) {
-                _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(policies[p]);
-                put(fixture->table, "idle", 0.20, 0.20, 0);
-                put(fixture->table, "busy", 0.64, 0.85, 0);
-                put(fixture->table, "over", 0.66, 0.50, 0);
-                put(fixture->table, "fuller", 0.85, 0.70, 0);
-                put(fixture->table, "mem", 0.60, 0.95, 0);
-                for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                        publish(fixture);
-                        assert_int_equal(rejected(fixture, rows[i].names), rows[i].rejected);
-                        const char *scores = score(fixture, "null", rows[i].names, 0);
-                        if (strcmp(scores, rows[i].scores[p]) != 0)
-                                fail_msg("policy %zu, row %zu gave %s", p, i, scores);
-                }
-        }
-}
-
-/* A shortlist tells of those that are last only when there are places left. */
-TEST(last_on_a_shortlist) {
-        static const char *const policies[] = {
-                LAST_POLICY("shortlist: 2, scoring: absolute"),
-                LAST_POLICY("shortlist: 2, scoring: estimate"),
-        };
-        static const struct {
-                const char *names;
-                bool is_left_out[3];
-        } rows[] = {
-                {"\"over\",\"busy\",\"full\"", {true, false, false}},
-                {"\"full\",\"over\",\"hot\"", {false, false, true}},
-                {"\"hot\",\"over\",\"hotter\"", {false, false, true}},
-        };
-
-        for (size_t p = 0; p < ARRAY_LEN(policies); p++) {
-                _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(policies[p]);
-                put(fixture->table, "over", 0.66, 0.10, 0);
-                put(fixture->table, "busy", 0.64, 0.85, 0);
-                put(fixture->table, "full", 0.65, 0.90, 0);
-                put(fixture->table, "hot", 0.70, 0.10, 0);
-                put(fixture->table, "hotter", 0.90, 0.10, 0);
-                for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                        assert_int_equal(rejected(fixture, rows[i].names), 0);
-                        answer_shortlist(&fixture->answer, 0);
-                        assert_int_equal(fixture->answer.list, JUDGE_LIST_SHORT);
-                        for (size_t n = 0; n < 3; n++)
-                                assert_int_equal(!fixture->answer.judge.filtered.is_listed[n],
-                                                 rows[i].is_left_out[n]);
-                }
+        put(fixture->table, "idle", 0.20, 0.20, 0);
+        put(fixture->table, "busy", 0.64, 0.85, 0);
+        put(fixture->table, "over", 0.66, 0.50, 0);
+        put(fixture->table, "fuller", 0.85, 0.70, 0);
+        put(fixture->table, "mem", 0.60, 0.95, 0);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                publish(fixture);
+                assert_int_equal(rejected(fixture, rows[i].names), rows[i].rejected);
+                assert_string_equal(score(fixture, "null", rows[i].names, 0), rows[i].scores);
         }
 }
 
@@ -407,65 +365,6 @@ TEST(last_beside_what_is_no_ratio) {
         put(fixture->table, "over", 0.66, 0, 0.5);
         put(fixture->table, "absurd", 0.1, 0, 1e9);
         assert_string_equal(score(fixture, "null", "\"over\",\"absurd\"", 0), "0 10");
-}
-
-#define RULED                                                                                      \
-        "{\"metadata\":{\"namespace\":\"%s\",\"uid\":\"u\",\"labels\":{%s},\"ownerReferences\":["  \
-        "{\"kind\":\"%s\",\"name\":\"o\",\"controller\":true}]},\"spec\":{%s}}"
-
-/* The first rule that matches the pod: exempt, or more limits. */
-TEST(rules) {
-        static const char policy[] =
-                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, "
-                "period: 3m}]\n"
-                "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65}]\n"
-                "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
-                "  rules:\n"
-                "  - {match: {namespaces: [kube-system, ops-*]}, exempt: true}\n"
-                "  - match: {labels: {tier: batch}, priorityBelow: 100}\n"
-                "    limits: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.4}]\n"
-                "  - match: {priorityClass: soft}\n"
-                "    limits: [{name: mem_usage_avg_5m, maxLimitPecent: 0.4, overLimit: last}]\n";
-        static const struct {
-                const char *namespace, *labels, *spec;
-                size_t rejected;    /* of idle, half and full; of a DaemonSet's pod none is */
-                const char *scores; /* of all three */
-        } rows[] = {
-                {"default", "", "", 1, "9 5 2"},
-                {"kube-system", "", "", 0, "9 5 2"},
-                {"kube-system2", "", "", 1, "9 5 2"},
-                {"ops-1", "\"tier\":\"batch\"", "", 0, "9 5 2"},
-                {"default", "\"tier\":\"batch\"", "", 2, "9 5 2"},
-                {"default", "\"tier\":\"batch\"", "\"priority\":99", 2, "9 5 2"},
-                {"default", "\"tier\":\"batch\"", "\"priority\":100", 1, "9 5 2"},
-                {"default", "\"tier\":\"batch \"", "", 1, "9 5 2"},
-                {"default", "\"x\":{\"tier\":\"batch\"}", "", 1, "9 5 2"},
-                {"default", "\"x\":[1],\"tier\":\"batch\",\"y\":\"z\"", "", 2, "9 5 2"},
-                {"default", "", "\"priorityClassName\":\"soft\"", 1, "9 0 2"},
-                {"default", "", "\"priorityClassName\":\"softer\"", 1, "9 5 2"},
-        };
-        static const char names[] = "\"idle\",\"half\",\"full\"";
-        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(policy);
-
-        put(fixture->table, "idle", 0.10, 0.10, 0);
-        put(fixture->table, "half", 0.50, 0.50, 0);
-        put(fixture->table, "full", 0.80, 0.30, 0);
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                for (int is_daemonset = 0; is_daemonset < 2; is_daemonset++) {
-                        const char *owner = is_daemonset ? "DaemonSet" : "ReplicaSet";
-                        size_t expected = is_daemonset ? 0 : rows[i].rejected;
-                        _cleanup_(freep) char *pod = xasprintf(RULED, rows[i].namespace,
-                                                               rows[i].labels, owner, rows[i].spec);
-                        const char *scores = score(fixture, pod, names, 0);
-                        if (strcmp(scores, is_daemonset ? "9 5 2" : rows[i].scores) != 0)
-                                fail_msg("row %zu scored %s for a %s", i, scores, owner);
-                        parse(fixture, pod, names);
-                        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
-                        if (fixture->answer.judge.filtered.rejected_count != expected)
-                                fail_msg("row %zu rejected %zu for a %s", i,
-                                         fixture->answer.judge.filtered.rejected_count, owner);
-                }
-        }
 }
 
 /* A reading that has expired is used until there is another, and counted. */

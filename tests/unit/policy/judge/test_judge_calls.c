@@ -154,43 +154,6 @@ TEST(verdict_after_its_time) {
         end();
 }
 
-/* scale: relative: as a share of the busiest candidate of this call. */
-TEST(relative) {
-        static const struct judged_node nodes[] = {
-                {"a", "cpu=0.2"}, {"b", "cpu=0.4"}, {"c", "cpu=0.8"}, {0}};
-
-        publish(SYNCED BY_CPU(", scale: relative") "  extender: {scoring: absolute}\n", nodes);
-        begin(3, JUDGED_NOW);
-        judge_score(&judge);
-        assert_int_equal(judge.scored.points[0], 8); /* of 7.5 */
-        assert_int_equal(judge.scored.points[1], 5);
-        assert_int_equal(judge.scored.points[2], 0);
-        begin(3, JUDGED_NOW);
-        judge.question.rows[2] = JUDGE_UNKNOWN;
-        judge_score(&judge);
-        assert_int_equal(judge.scored.points[0], 5);
-        assert_int_equal(judge.scored.points[1], 0);
-        assert_int_equal(judge.scored.points[2], 0);
-        end();
-}
-
-/* The first limit of all may be a rule's. */
-TEST(limit_of_a_rule_alone) {
-        static const struct judged_node nodes[] = {
-                {"a", "cpu=0.5"}, {"b", "cpu=0.2"}, {"c", "cpu=0.5"}, {0}};
-
-        publish(SYNCED BY_CPU("") "  rules: [{match: {namespaces: [d]}, limits: [{name: "
-                                  "cpu_usage_avg_5m, maxLimitPecent: 0.4}]}]\n",
-                nodes);
-        begin(3, JUDGED_NOW);
-        judge_filter(&judge);
-        assert_int_equal(judge.filtered.rejected_by[0], 0);
-        assert_int_equal(judge.filtered.rejected_by[1], JUDGE_PASSES);
-        assert_int_equal(judge.filtered.rejected_by[2], 0);
-        assert_int_equal(judge.filtered.rejected_count, 2);
-        end();
-}
-
 /* Limits that reject are before those that put last, whether they are the nodes' or the rule's. */
 TEST(last_by) {
         static const struct judged_node nodes[] = {{"idle", "cpu=0.1 mem=0.1"},

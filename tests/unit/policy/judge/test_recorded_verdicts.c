@@ -5,14 +5,10 @@
  */
 #include "tests/unit/fixture/policy.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/mem.h"
-#include "base/timestamp.h"
-#include "codec/json.h"
 #include "extender/answer/answer.h"
 #include "extender/table/node_table.h"
+#include "tests/unit/policy/recorded.h"
 
 enum { CASES = 100, NODES = 1000 };
 
@@ -77,38 +73,26 @@ static void replay_call(struct answer *answer, const struct node_snapshot *snaps
                         check(&answer->judge, call, i, by[i]);
 }
 
-TEST(replay) {
-        FILE *file = fopen(TEST_DATA "/policy-verdicts.jsonl", "re");
-        struct answer answer = ANSWER_NULL;
-        char *line = NULL;
-        size_t line_bytes = 0, cases = 0, nodes = 0;
+static struct answer answer;
 
-        assert_non_null(file);
-        for (ssize_t len; (len = getline(&line, &line_bytes, file)) > 0; cases++) {
-                json_auto_t *recorded = NULL;
-                struct error err = ERROR_NULL;
-                if (json_parse(line, (size_t)len, &recorded, &err) < 0)
-                        fail_msg("line %zu: %s", cases + 1, err.msg);
-                const char *now = json_string_at(recorded, "now", NULL);
-                int64_t now_unix_ms = 0;
-                assert_true(timestamp_parse(now, strlen(now), &now_unix_ms));
+static size_t replay_case(json_t *recorded, int64_t now_unix_ms, const char *place) {
+        struct node_table *table = table_of(recorded, now_unix_ms);
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        json_t *calls = json_at(recorded, "calls", NULL);
 
-                struct node_table *table = table_of(recorded, now_unix_ms);
-                struct node_snapshot *snapshot = node_table_acquire(table);
-                json_t *calls = json_at(recorded, "calls", NULL);
-                for (size_t i = 0; i < json_array_size(calls); i++) {
-                        json_t *call = json_array_get(calls, i);
-                        /* The scheduler always has a pod; without one the call is for explain. */
-                        if (!json_is_null(json_at(call, "pod", NULL)))
-                                replay_call(&answer, snapshot, call, now_unix_ms);
-                }
-                nodes += json_object_size(json_at(recorded, "nodes", NULL));
-                node_snapshot_unref(snapshot);
-                node_table_free(table);
+        for (size_t i = 0; i < json_array_size(calls); i++) {
+                json_t *call = json_array_get(calls, i);
+                /* The scheduler always has a pod; without one the call is for explain. */
+                if (!json_is_null(json_at(call, "pod", NULL)))
+                        replay_call(&answer, snapshot, call, now_unix_ms);
         }
+        node_snapshot_unref(snapshot);
+        node_table_free(table);
+        return json_object_size(json_at(recorded, "nodes", NULL));
+}
+
+TEST(replay) {
+        assert_int_equal(recorded_replay(TEST_DATA "/policy-verdicts.jsonl", CASES, replay_case),
+                         NODES);
         answer_done(&answer);
-        free(line);
-        (void)fclose(file);
-        assert_int_equal(cases, CASES);
-        assert_int_equal(nodes, NODES);
 }

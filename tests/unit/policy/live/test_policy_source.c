@@ -78,10 +78,6 @@ static bool is_not_told(void *userdata) {
         return !is_told(userdata);
 }
 
-static bool is_settled(void *userdata) {
-        return policy_source_is_settled(((struct fixture *)userdata)->source);
-}
-
 static bool is_asked(void *userdata) {
         return atomic_load(&((struct fixture *)userdata)->api.rig.server.served) > 0;
 }
@@ -273,38 +269,14 @@ TEST(object_that_is_too_deep) {
         assert_int_equal(f.policies, 0);
 }
 
-/* The built-in policy counts when there is no object; until that is known, or if there is one that
- * cannot be loaded, it only stands in. */
-TEST(settled) {
-        static const struct {
-                int status;
-                const char *list, *told;
-                bool is_settled;
-        } cases[] = {
-                {403, "{}", "the object is not watched: list: 403", false},
-                {200, OBJECTS(OBJECT("", "1")), "cannot load the latest policy", false},
-                {200, OBJECTS(""), "the built-in policy", true},
-                {200, OBJECTS(OBJECT("", SYNC("3m"))), "1 metric, generation 2", true},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                _cleanup_(end) struct fixture f = {.told = cases[i].told};
-
-                api_answer_usually(&f.api, 200, "", WATCH);
-                api_answer_usually(&f.api, cases[i].status, cases[i].list, LIST);
-                begin(&f);
-                assert_false(policy_source_is_settled(f.source));
-                api_run(&f.api, cases[i].is_settled ? is_settled : is_told, &f);
-                assert_true(is_told(&f));
-                assert_int_equal(policy_source_is_settled(f.source), cases[i].is_settled);
-        }
-}
-
-/* A new program is not ready until the object can no longer come, or 20 s have passed. */
+/* A new program is not ready until the object can no longer come, or 20 s have passed. The built-in
+ * policy counts when there is no object; until that is known, or if there is one that cannot be
+ * loaded, it only stands in. */
 TEST(waits_for_the_object) {
         static const struct {
                 int status; /* 0: no answer */
                 const char *list, *waiting, *told;
+                bool is_settled;
         } cases[] = {
                 {0, "", "[-] policy: DynamicSchedulerPolicy default is not known yet: list: not ",
                  "[+] policy: the built-in policy, 5 metrics, generation 1; the object is not "
@@ -315,8 +287,9 @@ TEST(waits_for_the_object) {
                  "watched: list: 500"},
                 {403, "{}", NULL, "[+] policy: the built-in policy"},
                 {404, "{}", NULL, "[+] policy: the built-in policy"},
-                {200, OBJECTS(""), NULL, "[+] policy: the built-in policy"},
-                {200, OBJECTS(OBJECT("", SYNC("3m"))), NULL, "[+] policy: DynamicSchedulerPolicy"},
+                {200, OBJECTS(""), NULL, "[+] policy: the built-in policy", true},
+                {200, OBJECTS(OBJECT("", "1")), NULL, "cannot load the latest policy"},
+                {200, OBJECTS(OBJECT("", SYNC("3m"))), NULL, "1 metric, generation 2", true},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -333,7 +306,7 @@ TEST(waits_for_the_object) {
                                                                : xstrdup(""),
                                            .holds = cases[i].status == 0});
                 begin(&f);
-                assert_true(is_told(&f));
+                assert_true(is_told(&f) && !policy_source_is_settled(f.source));
                 if (cases[i].waiting) {
                         f.told = cases[i].waiting;
                         api_run(&f.api, is_told, &f);
@@ -345,6 +318,7 @@ TEST(waits_for_the_object) {
                 f.told = cases[i].told;
                 api_run(&f.api, is_told, &f);
                 assert_true(f.is_known);
+                assert_int_equal(policy_source_is_settled(f.source), cases[i].is_settled);
                 f.is_known = false;
                 end(&f);
                 assert_false(f.is_known); /* who is told may be gone already */
