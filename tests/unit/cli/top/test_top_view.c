@@ -91,8 +91,6 @@ TEST_BETWEEN(order, set_up, tear_down) {
                 {"pods", {"bare", "calm", "hot"}},
                 {"expected", {"hot", "bare", "calm"}},
                 {"age", {"calm", "hot", "bare"}},
-                {"pods", {"bare", "calm", "hot"}}, /* not known: by name */
-                {"expected", {"bare", "calm", "hot"}},
                 {"cpu", {"hot", "calm", "bare"}},
                 {"mem_usage_p95_1h", {"calm", "bare", "hot"}}, /* what has expired is no value */
         };
