@@ -133,12 +133,12 @@ static int each_proto_item(const struct kube_proto *envelope, const struct proto
 
 /* ---- Both. */
 
-/* Copies @text; false: it is longer than @max_bytes, or cannot be decoded. */
+/* Copies @text; false: it is longer than @max_bytes, cannot be decoded, or begins with a NUL. */
 static bool copy_list_text(const struct skim_string *text, size_t max_bytes, char **ret) {
         size_t cap = size_min(text->len, max_bytes) + 1;
 
         *ret = xmalloc(cap);
-        return skim_decode(text, *ret, cap);
+        return skim_decode(text, *ret, cap) && **ret;
 }
 
 static int judge_list(const struct list *list, struct list_page *page, struct error *err) {
