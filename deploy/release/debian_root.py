@@ -30,7 +30,7 @@ FOREIGN = "arm64"
 # written to the root afterwards.
 HOOKS = (
     'sed -n "s/^deb /deb-src /p" "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/sources.list"',
-    'chroot "$1" sh -c "cd /usr/src && apt-get -qq source --download-only curl" && mkdir "$1/work"',
+    'chroot "$1" sh -c "cd /usr/src && apt-get -qq source --download-only curl" && mkdir -p "$1/work"',
 )
 ENTER = """
 mount --bind "$root" "$root"
