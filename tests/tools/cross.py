@@ -38,8 +38,10 @@ NOT_UNDER_QEMU = {
     "http_client": "an answer has to begin within a tenth of a second, and by qemu it does not",
     "http_server_limits": "it expects memory to be free when a reply is there, and by qemu that may take a moment",
     "json": "it reads stderr, into which qemu writes",
+    "kubectl": "what it starts is found in /proc/thread-self/children, which is qemu's",
     "mem": "it reads stderr, into which qemu writes",
     "metrics": "it reads /proc, which is qemu's",
+    "program_options": "qemu knows no terminals of one's own",
     "server_tls": "qemu knows no TCP_INFO, by which a failed handshake differs from a probe",
     "style": "qemu knows no terminals of one's own",
 }
