@@ -8,7 +8,7 @@ The build is gcc's, with -Db_coverage=true and without optimization; the tests h
 that is killed, or aborts, leaves no counts. What is left out, since no test could count it:
 
   - assertions: a branch that is taken there is a fault, and ends the program
-  - mem_exhausted(), give_up() and abort(), and the branches that lead there: they end the program, so no
+  - mem_exhausted() and abort(), and the branches that lead there: they end the program, so no
     counts are left; tests/integration/test_both_allocation_faults.py makes allocations fail
   - of a switch without a default the way past all cases: the compiler has checked that each value
     of the enum has a case
@@ -27,7 +27,7 @@ import sys
 TOP = pathlib.Path(__file__).resolve().parents[2]
 FILE = TOP / "tests" / "tools" / "coverage.txt"
 FOLDERS = ("common", "policy", "controller", "extender", "cli")
-END_OF_PROGRAM = r"\s*(mem_exhausted\(\)|abort\(\)|give_up\(.*\));"
+END_OF_PROGRAM = r"\s*(mem_exhausted\(\)|abort\(\));"
 ASSERTION_OR_FOREACH = r"\s*(assert|json_(object|array)_foreach) ?\("
 # Two runs do not race in the same way: so many branches or lines of a library may be missed once.
 TOLERANCE_PERCENT = 0.1
