@@ -117,8 +117,9 @@ def test_they_run_under_systemd(debian, scene, tmp_path):
     """As docs/install.md has it: a kubeconfig, flags as variables. The controller writes what exporters show,
     the extender filters by it; a removal stops both."""
     copy = debian.copy(tmp_path / "booted")
+    target = f"http://{{address}}:{scene.port}/metrics"
     flags = {
-        "controller": {"NODE_EXPORTER_PORT": scene.port, "SCRAPE_INTERVAL": "1s", "HEALTH_PORT": 0},
+        "controller": {"TARGET_URL_TEMPLATE": target, "SCRAPE_INTERVAL": "1s", "HEALTH_PORT": 0},
         "extender": {"PORT": 0},
     }
     for short, given in flags.items():
