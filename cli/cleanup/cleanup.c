@@ -140,6 +140,8 @@ static void on_begin(void *userdata) {
         struct cleanup *cleanup = userdata;
 
         cleanup->nodes = 0;
+        if (!settings.is_applied)
+                cleanup->dirty = 0;
 }
 
 static void on_node(void *userdata, const char *text, size_t len) {
@@ -181,7 +183,7 @@ static bool is_held(const json_t *lease) {
         json_int_t duration_s = json_int_at(0, lease, "spec", "leaseDurationSeconds", NULL);
         int64_t renewed_unix_ms;
 
-        return holder && *holder && renewed && duration_s < INT32_MAX &&
+        return holder && *holder && renewed && duration_s >= 0 && duration_s <= INT32_MAX &&
                timestamp_parse(renewed, strlen(renewed), &renewed_unix_ms) &&
                clock_wall_unix_ms() < renewed_unix_ms + duration_s * MS_PER_S + LEASE_SKEW_MS;
 }
