@@ -9,10 +9,18 @@ import pytest
 
 from harness import NIGHTLY
 from paper_cluster import POLICY_PATH, REQUESTS_PATH, SYSTEM, node, request
+from policies import ago
 
+LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller"
 ROUNDS = 200 if NIGHTLY else 6
 ODD = (None, 7, -1.5, "", "odd \x1b[2J\u00e9", [], {}, [None], [{}], {"a": 1}, True)
-VERBS = (("doctor", "-ojson"), ("top", "--requests"), ("top", "-ojson"), ("explain", "node-0"))
+VERBS = (
+    ("doctor", "-ojson"),
+    ("top", "--requests"),
+    ("top", "-ojson"),
+    ("explain", "node-0"),
+    ("cleanup",),
+)
 
 
 def bend(draw, value, share):
@@ -52,6 +60,20 @@ def test_odd_objects(cluster, plimsoll, seed):
             assert done.stderr.startswith("kubectl plimsoll "), (verb, done.stderr)
         elif "-ojson" in verb:
             json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("duration_s", [-(2**62), 2**62, 0, "15"])
+def test_a_lease_out_of_range(cluster, plimsoll, duration_s):
+    """Nobody holds it."""
+    cluster.nodes().clear()
+    cluster.objects[LEASE_PATH] = {
+        "spec": {
+            "holderIdentity": "a",
+            "renewTime": ago(60),
+            "leaseDurationSeconds": duration_s,
+        }
+    }
+    assert plimsoll("cleanup", "--apply") == "cleaned 0 of 0 nodes\n"
 
 
 def test_objects_that_cannot_be_told_apart(cluster, plimsoll):
