@@ -16,6 +16,7 @@
 #include "kube/kube_proto.h"
 #include "policy/node_taints.h"
 #include "program/program_options.h"
+#include "program/style.h"
 
 #define LEASE "plimsoll-controller"
 #define MERGE_PATCH "application/merge-patch+json"
@@ -70,9 +71,11 @@ static void print_dirty(const struct dirty_node *node) {
         const char *key, *between = "";
         json_t *value;
 
-        (void)printf("%s ", node->name);
+        (void)style_text(node->name, SIZE_MAX, stdout);
+        (void)putchar(' ');
         json_object_foreach (node->nulls, key, value) {
-                (void)printf("%s%s", between, key);
+                (void)fputs(between, stdout);
+                (void)style_text(key, SIZE_MAX, stdout);
                 between = ",";
         }
         for (unsigned i = 1; i <= POLICY_MAX_LEVELS; i++)

@@ -62,6 +62,21 @@ def test_odd_objects(cluster, plimsoll, seed):
             json.loads(done.stdout)
 
 
+def test_cleanup_prints_no_escapes(cluster, plimsoll):
+    first, second = cluster.nodes()[:2]
+    first["metadata"].update(name="odd \x1b[2J", uid="0")
+    second["metadata"]["uid"] = "1"
+    owned = second["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"]["f:annotations"]
+    owned["f:odd\x1b[2J"] = {}
+    second["metadata"]["annotations"]["odd\x1b[2J"] = ""
+    lines = plimsoll("cleanup").splitlines()
+    assert lines[0].startswith("odd ?[2J cpu_usage_avg_5m") and "odd?[2J" in lines[1]
+    cluster.objects[LEASE_PATH] = {
+        "spec": {"holderIdentity": "\x1b[2J", "renewTime": ago(0), "leaseDurationSeconds": 15}
+    }
+    assert " is held by ?[2J, " in plimsoll("cleanup", "--apply", status=2)
+
+
 @pytest.mark.parametrize("duration_s", [-(2**62), 2**62, 0, "15"])
 def test_a_lease_out_of_range(cluster, plimsoll, duration_s):
     """Nobody holds it."""
