@@ -270,9 +270,10 @@ bool skim_decode(const struct skim_string *string, char *ret_text, size_t cap) {
         ret_text[0] = '\0';
         while (at < end) {
                 char escaped[4];
-                const char *escape = memchr(at, '\\', (size_t)(end - at));
+                const char *escape = string->is_escaped ? memchr(at, '\\', (size_t)(end - at))
+                                                        : NULL;
                 size_t plain = (size_t)((escape ? escape : end) - at);
-                size_t kept = size_min(plain, cap - 1 - len);
+                size_t kept = size_min(strnlen(at, plain), cap - 1 - len);
                 memcpy(ret_text + len, at, kept);
                 len += kept;
                 ret_text[len] = '\0';

@@ -61,7 +61,8 @@ _must_check_ enum skim_step skim_element(struct skim *skim);
 /** skim_string() - read the string at the cursor; it is checked to be JSON in UTF-8 */
 _must_check_ bool skim_string(struct skim *skim, struct skim_string *ret);
 /**
- * skim_decode() - the text of a string of skim_string(), without escapes
+ * skim_decode() - the text of a string of skim_string(), without escapes; of one with is_escaped
+ * unset, its bytes as they are
  * @ret_text: room for @cap > 0 bytes
  * Return: false if @ret_text has only the beginning: it has no room for more, or a NUL or half a
  *         surrogate pair follows

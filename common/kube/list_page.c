@@ -85,6 +85,7 @@ static int read_json_list(struct list *list, const char *text, size_t len, struc
 
 /* ---- Protobuf. */
 
+/* Its backslashes are bytes like others. */
 static struct skim_string text_of_field(const struct proto_field *field) {
         return (struct skim_string){field->bytes, field->len, false};
 }
@@ -133,12 +134,12 @@ static int each_proto_item(const struct kube_proto *envelope, const struct proto
 
 /* ---- Both. */
 
-/* Copies @text; false: it is longer than @max_bytes, cannot be decoded, or begins with a NUL. */
+/* Copies @text; false: it is longer than @max_bytes, or cannot be decoded. */
 static bool copy_list_text(const struct skim_string *text, size_t max_bytes, char **ret) {
         size_t cap = size_min(text->len, max_bytes) + 1;
 
         *ret = xmalloc(cap);
-        return skim_decode(text, *ret, cap) && **ret;
+        return skim_decode(text, *ret, cap);
 }
 
 static int judge_list(const struct list *list, struct list_page *page, struct error *err) {
