@@ -48,12 +48,20 @@ static struct text *text_ref(struct text *text) {
         return text;
 }
 
-/* A reference to the text; NULL: there is none, or it was too old and has been dropped. */
+/* Whether there is room for a text in its place. */
+static bool can_replace(const struct shared_page *page, struct text *text) {
+        return atomic_load(&page->text_count) < SHARED_PAGE_MAX_TEXTS ||
+               atomic_load(&text->refs) == 1;
+}
+
+/* A reference to the text; NULL: there is none, or it was too old and has been dropped. Then there
+ * is room for another one. */
 static struct text *find_text(struct shared_page *page) {
         struct text *old = NULL;
 
         (void)pthread_mutex_lock(&page->lock);
-        if (page->text && page->text->expires_mono_ms <= clock_mono_ms())
+        if (page->text && page->text->expires_mono_ms <= clock_mono_ms() &&
+            can_replace(page, page->text))
                 old = TAKE_PTR(page->text);
         struct text *text = text_ref(page->text);
         (void)pthread_mutex_unlock(&page->lock);
@@ -67,8 +75,8 @@ static void look_at_age(void *userdata) {
         struct text *text = find_text(page);
 
         if (text)
-                loop_timer_arm(page->options.loop, &page->age, text->expires_mono_ms, look_at_age,
-                               page);
+                loop_timer_arm(page->options.loop, &page->age,
+                               clock_mono_ms() + SHARED_PAGE_KEEP_MS, look_at_age, page);
         text_unref(text);
 }
 
@@ -95,13 +103,11 @@ static struct text *render_text(struct shared_page *page) {
         return text;
 }
 
-/* A reference; NULL: there are too many texts. One thread at a time. */
+/* A reference. One thread at a time. */
 static struct text *find_or_render(struct shared_page *page) {
         struct text *text = find_text(page);
 
-        if (!text && atomic_load(&page->text_count) < SHARED_PAGE_MAX_TEXTS)
-                text = render_text(page);
-        return text;
+        return text ? text : render_text(page);
 }
 
 /* An http_exchange's release. */

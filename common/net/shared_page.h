@@ -6,8 +6,9 @@
  *              older texts    references: each reply that is still being sent
  *
  * Texts are immutable and reference-counted. The page drops its reference after a second. Clients
- * that read slowly keep old texts. While SHARED_PAGE_MAX_TEXTS exist, no text is rendered, and
- * requests get 503: clients that never read use a limited amount of memory, however many there are.
+ * that read slowly keep old texts. While they keep SHARED_PAGE_MAX_TEXTS, no text is rendered, and
+ * requests get the newest one: clients that never read use a limited amount of memory, however many
+ * there are, and other clients are answered.
  *
  * The thread that renders depends on the data:
  * - Data of the loop's thread: the server suspends requests, and the loop renders the text and
