@@ -14,10 +14,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-enum {
-        HEALTH_PAGE_MAX_BYTES = 64 * 1024,
-        METRICS_PAGE_MAX_BYTES = 16 * 1024 * 1024,
-};
+enum { HEALTH_PAGE_MAX_BYTES = 64 * 1024 };
 
 static const char plain_text[] = "text/plain; charset=utf-8";
 
@@ -139,7 +136,7 @@ static void write_metrics(void *userdata, struct buf *out) {
 struct shared_page *daemon_metrics_page(struct loop *loop, struct metrics *metrics) {
         return shared_page_new(&(struct shared_page_options){
                 .loop = loop,
-                .max_bytes = METRICS_PAGE_MAX_BYTES,
+                .max_bytes = METRICS_MAX_BYTES,
                 .content_type = "text/plain; version=0.0.4; charset=utf-8",
                 .write = write_metrics,
                 .userdata = metrics,

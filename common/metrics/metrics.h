@@ -17,8 +17,11 @@
 struct metrics;
 struct metrics_series;
 
-/* Series per family. More share one series whose label values are all "other". */
-enum { METRICS_MAX_SERIES = 200 };
+enum {
+        /* Series per family. More share one series whose label values are all "other". */
+        METRICS_MAX_SERIES = 200,
+        METRICS_MAX_BYTES = 128 << 20, /* of the page: 100,000 nodes with long names */
+};
 
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *metrics);

@@ -206,6 +206,32 @@ TEST(nodes_and_policies_change) {
         expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n");
 }
 
+/* By the built-in policy, each in a pool and with a long name. */
+TEST(a_hundred_thousand_nodes) {
+        enum { NODES = 100000, SAMPLE = 100 };
+        _cleanup_(policy_freep) struct policy *policy = policy_default();
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
+        struct plan_values values = {.has_hot = true, .pool = 1};
+        _cleanup_(buf_done) struct buf page = BUF_INIT(PAGE_MAX);
+        _cleanup_(freep) struct series_row *row = NULL;
+
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                values.usable |= UINT64_C(1) << i;
+                values.ratio[i] = 0.012345;
+        }
+        node_series_set_policy(nodes, policy);
+        node_series_keep(nodes, &row, &values);
+        node_series_begin(nodes, SAMPLE);
+        for (size_t i = 0; i < SAMPLE; i++)
+                node_series_add(nodes, "ip-10-100-100-100.ap-southeast-2.compute.internal", false,
+                                row);
+        node_series_publish(nodes);
+        metrics_render(metrics, &page);
+        assert_non_null(strstr(page.data, "0.012345"));
+        assert_true(page.len < METRICS_MAX_BYTES / (NODES / SAMPLE));
+}
+
 /* The rest of the page is served all the same. */
 TEST(a_page_that_is_full) {
         _cleanup_(policy_freep) struct policy *policy = parse("");
