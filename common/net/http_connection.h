@@ -16,6 +16,7 @@
 #include "net/handshake_watch.h"
 #include "net/http_server.h"
 #include "net/server_tls.h"
+#include "net/turns.h"
 
 /* A thread with its connections. */
 struct http_worker {
@@ -32,6 +33,7 @@ struct http_server {
         void *userdata;
         size_t max_body_bytes;
         struct body_pool bodies;
+        struct turns turns;
         struct connection_watch *watch;
         struct handshake_watch *handshakes;
         uint16_t port;
@@ -44,6 +46,10 @@ struct http_server {
         struct server_tls *tls; /* for new connections; NULL: plain HTTP */
         size_t requests_under_way;
 };
+
+/* Callbacks of struct turns. */
+void http_connection_suspend(struct turn *turn);
+void http_connection_resume(struct turn *turn);
 
 /* Callbacks of MHD_start_daemon(), on the worker's thread; @userdata is the worker. */
 

@@ -185,21 +185,27 @@ TEST_BETWEEN(busy_ones_stay, set_up_crowd, tear_down_crowd) {
                 close(late[i]);
 }
 
-/* A worker that is in a handler gets no client that another worker could serve. */
+/* A worker that is in a handler gets no client that another worker could serve. A second request of
+ * the same address waits, and occupies no worker. */
 TEST_BETWEEN(busy_workers_get_no_client, set_up_crowd, tear_down_crowd) {
-        int busy = dial(), fds[CEILING / 2];
+        int busy = dial(), same = dial(), fds[CEILING / 2];
+        char c = 0;
 
         atomic_store(&is_waiting, false);
         atomic_store(&must_wait, true);
         say(busy, "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n");
         while (!atomic_load(&is_waiting))
                 usleep(1000);
+        say(same, get);
         for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
-                fds[i] = dial();
+                fds[i] = raw_dial_from(INADDR_LOOPBACK + 1, http_server_port(server));
                 assert_answered(fds[i]);
         }
+        assert_int_equal(recv(same, &c, 1, MSG_DONTWAIT), -1);
         atomic_store(&must_wait, false);
         assert_true(hear(busy));
+        assert_true(hear(same));
+        close(same);
         for (size_t i = 0; i < ARRAY_LEN(fds); i++)
                 close(fds[i]);
         close(busy);

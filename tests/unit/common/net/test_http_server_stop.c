@@ -49,6 +49,26 @@ TEST(stop_does_not_wait_for_ever) {
         close(idle_fd);
 }
 
+/* Nor does a request that waits for its address' turn. */
+TEST(stop_with_a_request_that_waits) {
+        pthread_t thread;
+
+        (void)set_up(state);
+        atomic_store(&must_wait, true);
+        atomic_store(&is_waiting, false);
+        int fd = dial(), waiting_fd = dial();
+        say(fd, "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n");
+        while (!atomic_load(&is_waiting))
+                usleep(1000);
+        say(waiting_fd, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+        usleep(20000);
+        assert_int_equal(pthread_create(&thread, NULL, let_go, NULL), 0);
+        http_server_stop(server, 10);
+        pthread_join(thread, NULL);
+        close(fd);
+        close(waiting_fd);
+}
+
 TEST_BETWEEN(quiesce, set_up, tear_down) {
         static const char get[] = "GET /q HTTP/1.1\r\nHost: h\r\n\r\n";
         struct sockaddr_in name = {.sin_family = AF_INET,
