@@ -25,6 +25,7 @@ enum {
         /* The limit for all larger replies in progress; further ones get 503. */
         SENDING_MAX_BYTES = 32 << 20,
         REFUSALS_PER_MIN = 1, /* logged */
+        MORE_NODES = 1000,    /* in a request than most_nodes() counts */
 };
 
 /* The working memory of one request. */
@@ -54,7 +55,7 @@ enum { VERB_COUNT = 4 };
 /* A verb. Its name is the last segment of the path. */
 struct verb {
         const char *name;
-        int (*parse)(struct request *request, const char *body, size_t body_bytes,
+        int (*parse)(struct request *request, const char *body, size_t body_bytes, size_t max_nodes,
                      struct error *err);
         /* Judges the candidates and fills the reply; false if the reply is too large. NULL: the
          * binder answers, if there is one. */
@@ -433,13 +434,24 @@ static void judge_request(struct handlers *handlers, const struct verb *verb, st
                 log_request(job, verb);
 }
 
+/* A scheduler may know nodes before we do, but not as many again. Of a list that has not arrived,
+ * nothing is known. */
+static size_t most_nodes(struct handlers *handlers) {
+        struct node_snapshot *snapshot = node_table_acquire(handlers->options.table);
+        size_t count = snapshot->nodes.count;
+
+        node_snapshot_unref(snapshot);
+        return count > 0 ? size_min(2 * count + MORE_NODES, REQUEST_MAX_NODES) : REQUEST_MAX_NODES;
+}
+
 static void answer_verb(struct handlers *handlers, const struct verb *verb,
                         struct http_exchange *exchange) {
         int64_t begin_ns = clock_mono_ns();
         struct job *job = job_take(handlers);
         struct error err = ERROR_NULL;
 
-        int r = verb->parse(&job->request, exchange->body, exchange->body_bytes, &err);
+        int r = verb->parse(&job->request, exchange->body, exchange->body_bytes,
+                            most_nodes(handlers), &err);
         if (r < 0)
                 refuse(handlers, verb, exchange, r, &err);
         else

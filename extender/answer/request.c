@@ -19,7 +19,7 @@ void request_done(struct request *request) {
 /* Add the candidate whose JSON begins at @json and ends at the cursor. Return: false: too many */
 static bool add_node(struct request *request, const struct skim *skim,
                      const struct skim_string *name, const char *json) {
-        if (request->count >= REQUEST_MAX_NODES)
+        if (request->count >= request->max_count)
                 return false;
         mem_grow(&request->nodes, request->count, &request->cap);
         request->nodes[request->count++] = (struct request_node){
@@ -199,23 +199,25 @@ static bool read_victims_by_node(struct skim *skim, void *ret) {
 /* ---- Documents. */
 
 static int read_request(struct request *request, const struct skim_field *fields, const char *what,
-                        const char *text, size_t len, struct error *err) {
+                        const char *text, size_t len, size_t max_nodes, struct error *err) {
         struct skim skim;
 
         request_reset(request);
+        request->max_count = max_nodes;
         skim_init(&skim, text, len);
         if (skim_peek(&skim) == '{' && skim_fields_any_case(&skim, fields, request) &&
             skim_at_end(&skim))
                 return 0;
-        bool is_full = request->count >= REQUEST_MAX_NODES;
+        bool is_full = request->count >= max_nodes;
         request_reset(request);
         if (is_full)
-                return error_set(err, E2BIG, "more than %d nodes", REQUEST_MAX_NODES);
+                return error_set(err, E2BIG, "more than %zu nodes", max_nodes);
         return error_set(err, EINVAL, "byte %td of %zu: expected the JSON of %s", skim.at - text,
                          len, what);
 }
 
-int request_parse(struct request *request, const char *text, size_t len, struct error *err) {
+int request_parse(struct request *request, const char *text, size_t len, size_t max_nodes,
+                  struct error *err) {
         static const struct skim_field fields[] = {
                 SKIM_VALUE("Pod", struct request, pod, read_request_pod),
                 {SKIM_ONLY("NodeNames", struct request), .read = read_node_names},
@@ -223,11 +225,11 @@ int request_parse(struct request *request, const char *text, size_t len, struct 
                 {0},
         };
 
-        return read_request(request, fields, "an ExtenderArgs object", text, len, err);
+        return read_request(request, fields, "an ExtenderArgs object", text, len, max_nodes, err);
 }
 
 int request_parse_preemption(struct request *request, const char *text, size_t len,
-                             struct error *err) {
+                             size_t max_nodes, struct error *err) {
         static const struct skim_field fields[] = {
                 SKIM_VALUE("Pod", struct request, pod, read_request_pod),
                 {SKIM_ONLY("NodeNameToMetaVictims", struct request), .read = read_victims_by_node},
@@ -235,7 +237,8 @@ int request_parse_preemption(struct request *request, const char *text, size_t l
                 {0},
         };
 
-        int r = read_request(request, fields, "an ExtenderPreemptionArgs object", text, len, err);
+        int r = read_request(request, fields, "an ExtenderPreemptionArgs object", text, len,
+                             max_nodes, err);
         if (r == 0 && !request->has_names) {
                 request_reset(request);
                 r = error_set(err, EINVAL, "no NodeNameToMetaVictims and no NodeNameToVictims");

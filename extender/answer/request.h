@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "policy/pods/pod_facts.h"
 
-/* Candidates in one request: more than the node table has. */
+/* Candidates in one request, at most: more than the node table has. */
 enum { REQUEST_MAX_NODES = 1 << 17 };
 
 struct request_node {
@@ -39,6 +39,7 @@ struct request {
          * by a comma and blanks, so a run of them can be echoed in one piece. */
         struct request_node *nodes;
         size_t count, cap;
+        size_t max_count; /* of the document that is being read */
 };
 
 #define REQUEST_NULL ((struct request){0})
@@ -50,16 +51,17 @@ void request_reset(struct request *request);
 
 /**
  * request_parse() - read an ExtenderArgs document
- * @request: empty (REQUEST_NULL or reset); afterwards it borrows from @text
+ * @request:   empty (REQUEST_NULL or reset); afterwards it borrows from @text
+ * @max_nodes: candidates that it may have, up to REQUEST_MAX_NODES; reading ends there
  * Return: 0; -EINVAL: not such a document; -E2BIG: too many candidates. After an error @request is
  * empty
  */
 _must_check_ int request_parse(struct request *request, const char *text, size_t len,
-                               struct error *err);
+                               size_t max_nodes, struct error *err);
 /** request_parse_preemption() - like request_parse(), for an ExtenderPreemptionArgs document with
  * victims as UIDs (nodeCacheCapable: true) or as whole pods */
 _must_check_ int request_parse_preemption(struct request *request, const char *text, size_t len,
-                                          struct error *err);
+                                          size_t max_nodes, struct error *err);
 
 /* @uid: still escaped, without quotes */
 typedef void request_victim_fn(void *userdata, const struct skim_string *uid);

@@ -85,7 +85,7 @@ static void prepare_skim(void) {
 static void prepare_judge(void) {
         make_table();
         make_request();
-        if (request_parse(&request, body.data, body.len, NULL) < 0)
+        if (request_parse(&request, body.data, body.len, REQUEST_MAX_NODES, NULL) < 0)
                 abort();
 }
 
@@ -122,7 +122,9 @@ static void prepare_nothing(void) {
 static size_t skim(int64_t turn) {
         (void)turn;
         request_reset(&request);
-        return request_parse(&request, body.data, body.len, NULL) == 0 ? request.count : 0;
+        return request_parse(&request, body.data, body.len, REQUEST_MAX_NODES, NULL) == 0
+                       ? request.count
+                       : 0;
 }
 
 /* A pod's two calls. */

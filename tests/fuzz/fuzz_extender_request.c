@@ -103,13 +103,13 @@ static void check_answer(const char *text, size_t len) {
         if (!snapshot)
                 snapshot = snapshot_new(now_unix_ms);
         reply_init(&reply);
-        if (request_parse(&request, text, len, NULL) == 0) {
+        if (request_parse(&request, text, len, REQUEST_MAX_NODES, NULL) == 0) {
                 (void)answer_property_check(&answer, &reply, snapshot, &request, PLACES,
                                             now_unix_ms);
                 check_decision(&answer, &reply, snapshot, &request, now_unix_ms);
         }
         request_reset(&request);
-        if (request_parse_preemption(&request, text, len, NULL) == 0) {
+        if (request_parse_preemption(&request, text, len, REQUEST_MAX_NODES, NULL) == 0) {
                 answer_filter(&answer, snapshot, &request, now_unix_ms);
                 PROPERTY(reply_preempt(&reply, &answer));
                 check_victims(&reply, request.count);

@@ -31,11 +31,14 @@ void __wrap_log_fields(enum log_level level, const struct log_field *fields, siz
         (void)buf_puts(&log_lines, "\n");
 }
 
-int __real_request_parse(struct request *request, const char *text, size_t len, struct error *err);
-int __wrap_request_parse(struct request *request, const char *text, size_t len, struct error *err);
+int __real_request_parse(struct request *request, const char *text, size_t len, size_t max_nodes,
+                         struct error *err);
+int __wrap_request_parse(struct request *request, const char *text, size_t len, size_t max_nodes,
+                         struct error *err);
 
-int __wrap_request_parse(struct request *request, const char *text, size_t len, struct error *err) {
-        int r = __real_request_parse(request, text, len, err);
+int __wrap_request_parse(struct request *request, const char *text, size_t len, size_t max_nodes,
+                         struct error *err) {
+        int r = __real_request_parse(request, text, len, max_nodes, err);
 
         if (on_read)
                 on_read();
@@ -276,11 +279,11 @@ TEST(scored) {
 }
 
 /* With the padding that a body has. */
-static struct buf request_of_many(void) {
+static struct buf request_of(int count) {
         struct buf request = BUF_INIT(1 << 23);
 
         (void)buf_puts(&request, "{" POD ",\"NodeNames\":[\"busy\"");
-        for (int i = 1; i < MANY; i++)
+        for (int i = 1; i < count; i++)
                 (void)buf_printf(&request, ",\"n%d\"", i);
         (void)buf_puts(&request, "]}");
         assert_true(buf_reserve(&request, PADDING_BYTES));
@@ -288,12 +291,24 @@ static struct buf request_of_many(void) {
         return request;
 }
 
+/* So many nodes that a scheduler may know MANY. */
+static void put_many(struct fixture *f) {
+        char name[16];
+
+        for (int i = 0; i < MANY / 2; i++) {
+                (void)snprintf(name, sizeof(name), "m%d", i);
+                put(f, name, "");
+        }
+        node_table_publish(f->table, standing_ms);
+}
+
 /* More candidates than memory is kept for are answered as others are, and so is who comes next. */
 TEST(many_candidates) {
         struct fixture f = {0};
-        struct buf request = request_of_many();
+        struct buf request = request_of(MANY);
 
         start(&f);
+        put_many(&f);
         call(&f, "/filter", request.data);
         assert_int_equal(f.status, 200);
         assert_true(counter(&f, "plimsoll_extender_unknown_nodes_total", NULL) == MANY - 1);
@@ -301,6 +316,30 @@ TEST(many_candidates) {
         assert_non_null(strstr(f.reply.data, "\"NodeNames\":[\"idle\"]"));
         buf_done(&request);
         stop(&f);
+}
+
+/* A stranger's list of names costs no more than a scheduler's. Before the nodes are known, any list
+ * may be a scheduler's. */
+TEST(more_candidates_than_nodes) {
+        static const struct {
+                bool has_nodes;
+                int candidates, status;
+        } rows[] = {{true, 1004, 200}, {true, 1005, 413}, {false, 1005, 200}};
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct buf request = request_of(rows[i].candidates);
+                struct fixture f = {0};
+                start(&f);
+                if (!rows[i].has_nodes) {
+                        node_table_remove(f.table, "idle");
+                        node_table_remove(f.table, "busy");
+                        node_table_publish(f.table, standing_ms);
+                }
+                call(&f, "/filter", request.data);
+                assert_int_equal(f.status, rows[i].status);
+                buf_done(&request);
+                stop(&f);
+        }
 }
 
 /* As many requests at a time as there may be workers: each has memory of its own. */
@@ -338,7 +377,7 @@ TEST(many_at_a_time) {
 TEST(unread_replies) {
         enum { TRIES = 40 };
         struct fixture f = {0};
-        struct buf request = request_of_many();
+        struct buf request = request_of(MANY);
         struct http_exchange *exchanges = xcalloc(TRIES, sizeof(*exchanges));
         size_t count = 0;
 
@@ -346,7 +385,7 @@ TEST(unread_replies) {
         /* Without a difference between the candidates, each has the best score. */
         node_table_set_policy(f.table, policy_of("  extender: {scoring: spread}\n"), standing_ms);
         node_table_remove(f.table, "busy");
-        node_table_publish(f.table, standing_ms);
+        put_many(&f);
         do {
                 assert_true(count < TRIES);
                 exchanges[count] = (struct http_exchange){

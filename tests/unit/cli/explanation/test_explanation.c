@@ -251,7 +251,9 @@ static void parse(struct asked *asked, const struct cluster *cluster, const int 
         free(asked->body);
         asked->body = buf_take(&body);
         request_reset(&asked->request);
-        assert_int_equal(request_parse(&asked->request, asked->body, strlen(asked->body), NULL), 0);
+        assert_int_equal(request_parse(&asked->request, asked->body, strlen(asked->body),
+                                       REQUEST_MAX_NODES, NULL),
+                         0);
 }
 
 static void check(const struct cluster *cluster, const struct explanation *explanation,

@@ -103,7 +103,7 @@ static inline enum request_property request_property_check(const void *data, siz
 
         if (len > 0)
                 memcpy(text, data, len);
-        bool is_read = request_parse(&request, text, len, NULL) == 0;
+        bool is_read = request_parse(&request, text, len, REQUEST_MAX_NODES, NULL) == 0;
         bool is_json = pod_is_json(text, len, &root);
         json_t *unique = json_loadb(text, len, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, NULL);
         const json_t *pod = request_field(root, "Pod", &pods);

@@ -51,7 +51,9 @@ static const char *joined(struct fixture *fixture) {
 }
 
 static const char *filter(struct fixture *fixture, const char *request) {
-        assert_int_equal(request_parse(&fixture->request, request, strlen(request), NULL), 0);
+        assert_int_equal(
+                request_parse(&fixture->request, request, strlen(request), REQUEST_MAX_NODES, NULL),
+                0);
         answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         assert_true(reply_filter(&fixture->reply, &fixture->answer));
         return joined(fixture);
@@ -60,7 +62,8 @@ static const char *filter(struct fixture *fixture, const char *request) {
 static const char *preempt(struct fixture *fixture, const char *request) {
         struct error err = ERROR_NULL;
 
-        if (request_parse_preemption(&fixture->request, request, strlen(request), &err) < 0)
+        if (request_parse_preemption(&fixture->request, request, strlen(request), REQUEST_MAX_NODES,
+                                     &err) < 0)
                 fail_msg("%s: %s", request, err.msg);
         answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         assert_true(reply_preempt(&fixture->reply, &fixture->answer));
@@ -68,7 +71,9 @@ static const char *preempt(struct fixture *fixture, const char *request) {
 }
 
 static const char *prioritize(struct fixture *fixture, const char *request) {
-        assert_int_equal(request_parse(&fixture->request, request, strlen(request), NULL), 0);
+        assert_int_equal(
+                request_parse(&fixture->request, request, strlen(request), REQUEST_MAX_NODES, NULL),
+                0);
         answer_score(&fixture->answer, fixture->snapshot, &fixture->request, NOW, 0);
         assert_true(reply_prioritize(&fixture->reply, &fixture->answer));
         return joined(fixture);
@@ -92,10 +97,10 @@ TEST(replies) {
                 } else if (strcmp(verb, "preempt") == 0) {
                         reply = preempt(plain, request);
                 } else if (strcmp(verb, "refused") == 0) {
-                        assert_int_equal(request_parse_preemption(&plain->request, request,
-                                                                  strlen(request),
-                                                                  &(struct error){0}),
-                                         -EINVAL);
+                        assert_int_equal(
+                                request_parse_preemption(&plain->request, request, strlen(request),
+                                                         REQUEST_MAX_NODES, &(struct error){0}),
+                                -EINVAL);
                 } else {
                         reply = prioritize(strcmp(verb, "spread") == 0 ? spreading : plain,
                                            request);
@@ -190,7 +195,8 @@ TEST(large_victims) {
         (void)buf_puts(&expected, "}}");
         assert_false(text.overflow || expected.overflow);
         assert_true(text.len > 15 << 20);
-        if (request_parse_preemption(&fixture->request, text.data, text.len, &err) < 0)
+        if (request_parse_preemption(&fixture->request, text.data, text.len, REQUEST_MAX_NODES,
+                                     &err) < 0)
                 fail_msg("%s", err.msg);
         answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         assert_true(reply_preempt(&fixture->reply, &fixture->answer));
@@ -212,7 +218,8 @@ TEST(pieces) {
                 (void)buf_printf(&text, "%s{\"metadata\":{\"name\":\"%s\"},\"x\":\"%05000d\"}",
                                  i ? "," : "", names[i], 0);
         (void)buf_puts(&text, "]}}");
-        assert_int_equal(request_parse(&fixture->request, text.data, text.len, NULL), 0);
+        assert_int_equal(
+                request_parse(&fixture->request, text.data, text.len, REQUEST_MAX_NODES, NULL), 0);
         answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         assert_true(reply_filter(&fixture->reply, &fixture->answer));
         /* head, idle and half, comma, stale and x, tail */
@@ -235,7 +242,8 @@ TEST(many_pieces) {
                         &text, ",{\"metadata\":{\"name\":\"n%d\"},\"x\":\"%05000d\"}," NODE("busy"),
                         i, 0);
         (void)buf_puts(&text, "]}}");
-        assert_int_equal(request_parse(&fixture->request, text.data, text.len, NULL), 0);
+        assert_int_equal(
+                request_parse(&fixture->request, text.data, text.len, REQUEST_MAX_NODES, NULL), 0);
         answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         assert_true(reply_filter(&fixture->reply, &fixture->answer));
         assert_int_equal(fixture->reply.count, 2 * PIECES + 1);

@@ -26,7 +26,7 @@ TEST(documents) {
                 struct error err = ERROR_NULL;
                 if (request_property_check(text, strlen(text)) != way)
                         fail_msg("%s went another way", rows.place);
-                int r = request_parse(&request, text, strlen(text), &err);
+                int r = request_parse(&request, text, strlen(text), REQUEST_MAX_NODES, &err);
                 assert_int_equal(r, way == REQUEST_REFUSED ? -EINVAL : 0);
                 assert_int_equal(err.code, r);
                 (void)buf_puts(&names, "");
@@ -73,7 +73,7 @@ TEST(slices) {
         };
         struct request request = REQUEST_NULL;
 
-        assert_int_equal(request_parse(&request, text, strlen(text), NULL), 0);
+        assert_int_equal(request_parse(&request, text, strlen(text), REQUEST_MAX_NODES, NULL), 0);
         assert_false(request.has_names);
         assert_int_equal(request.count, 2);
         for (size_t i = 0; i < request.count; i++) {
@@ -150,7 +150,7 @@ TEST(bottomless) {
 TEST(ceilings) {
         static const struct {
                 int (*parse)(struct request *request, const char *text, size_t len,
-                             struct error *err);
+                             size_t max_nodes, struct error *err);
                 const char *before, *item, *after;
         } rows[] = {
                 {request_parse, "{\"NodeNames\":[", "\"\"", "]}"},
@@ -167,11 +167,14 @@ TEST(ceilings) {
                         (void)buf_printf(&text, "%s%s", n > 0 ? "," : "", rows[i].item);
                 size_t len = text.len;
                 (void)buf_puts(&text, rows[i].after);
-                assert_int_equal(rows[i].parse(&request, text.data, text.len, &err), 0);
+                assert_int_equal(
+                        rows[i].parse(&request, text.data, text.len, REQUEST_MAX_NODES, &err), 0);
                 assert_int_equal(request.count, REQUEST_MAX_NODES);
                 text.len = len;
                 (void)buf_printf(&text, ",%s%s", rows[i].item, rows[i].after);
-                assert_int_equal(rows[i].parse(&request, text.data, text.len, &err), -E2BIG);
+                assert_int_equal(
+                        rows[i].parse(&request, text.data, text.len, REQUEST_MAX_NODES, &err),
+                        -E2BIG);
                 assert_int_equal(request.count, 0);
                 request_done(&request);
         }
@@ -183,7 +186,8 @@ TEST(refusal) {
         struct request request = REQUEST_NULL;
         struct error err = ERROR_NULL;
 
-        assert_int_equal(request_parse(&request, text, strlen(text), &err), -EINVAL);
+        assert_int_equal(request_parse(&request, text, strlen(text), REQUEST_MAX_NODES, &err),
+                         -EINVAL);
         assert_string_equal(err.msg, "byte 18 of 26: expected the JSON of an ExtenderArgs object");
         request_done(&request);
 }

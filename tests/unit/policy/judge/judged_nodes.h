@@ -108,7 +108,8 @@ static inline void judged_ask(struct judged *judged, const struct judged_node *n
         node_table_publish(judged->table, JUDGED_NOW);
         judged->snapshot = node_table_acquire(judged->table);
         request_reset(&judged->request);
-        assert_int_equal(request_parse(&judged->request, body->data, body->len, NULL), 0);
+        assert_int_equal(
+                request_parse(&judged->request, body->data, body->len, REQUEST_MAX_NODES, NULL), 0);
 }
 
 /* Points are the judge's after that. */

@@ -62,7 +62,7 @@ static void replay_call(struct answer *answer, const struct node_snapshot *snaps
         _cleanup_(request_done) struct request request = REQUEST_NULL;
         const char *by[32];
 
-        assert_int_equal(request_parse(&request, body, strlen(body), NULL), 0);
+        assert_int_equal(request_parse(&request, body, strlen(body), REQUEST_MAX_NODES, NULL), 0);
         assert_true(request.count <= ARRAY_LEN(by));
         answer_filter(answer, snapshot, &request, now_unix_ms);
         for (size_t i = 0; i < request.count; i++)
