@@ -393,9 +393,9 @@ def test_the_schema_refuses(render, values):
     [
         ({}, "1.30.0", ""),
         ({}, "1.29.9", "nodeGuard.enabled needs Kubernetes 1.30"),
-        ({"nodeGuard": {"enabled": False}}, "1.28.0", ""),
-        ({"nodeGuard": {"enabled": False}}, "v1.28.15-eks-1234567", ""),
-        ({"nodeGuard": {"enabled": False}}, "1.27.9", "incompatible with Kubernetes v1.27.9"),
+        ({"nodeGuard": {"enabled": False}}, "1.29.0", ""),
+        ({"nodeGuard": {"enabled": False}}, "v1.29.15-eks-1234567", ""),
+        ({"nodeGuard": {"enabled": False}}, "1.28.9", "incompatible with Kubernetes v1.28.9"),
     ],
 )
 def test_the_kubernetes_that_it_needs(render, values, version, said):
