@@ -70,9 +70,19 @@ static int misuse(const char *what, const char *word, const char *nearest) {
         return VERB_EXIT_FAILURE;
 }
 
+/* Whatever the verb: a variable may be for another one. */
+static void warn_of_variables(void) {
+        struct option_table tables[ARRAY_LEN(verbs)];
+
+        for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+                tables[i] = (struct option_table){verbs[i]->rows, verbs[i]->row_count};
+        program_warn_variables("kubectl plimsoll", tables, ARRAY_LEN(tables));
+}
+
 static int run_verb(const char *name, int argc, char **argv) {
         struct nearest nearest = NEAREST_TO(name);
 
+        warn_of_variables();
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
                 if (strcmp(name, verbs[i]->name) == 0)
                         return verb_main(verbs[i], argc, argv);

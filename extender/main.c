@@ -286,7 +286,7 @@ static int extender_run(struct extender *extender, struct error *err) {
         return 0;
 }
 
-static int check_config(struct error *err) {
+static int check_files(struct error *err) {
         _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
         _cleanup_(server_tls_unrefp) struct server_tls *tls = NULL;
         const struct http_server_tls *files = &settings.tls;
@@ -296,6 +296,15 @@ static int check_config(struct error *err) {
                 r = server_tls_load(files, &tls, err);
         return r < 0 ? r
                      : policy_options_check(PROGRAM, &settings.shared, rows, ARRAY_LEN(rows), err);
+}
+
+static int check_config(void) {
+        struct error err = ERROR_NULL;
+
+        if (check_files(&err) == 0)
+                return 0;
+        (void)fprintf(stderr, PROGRAM ": %s\n", err.msg);
+        return PROGRAM_EXIT_CONFIG;
 }
 
 static void extender_help(void) {
@@ -316,7 +325,6 @@ static int serve(void) {
         struct extender extender = {0};
         struct error err = ERROR_NULL;
 
-        program_log_set(&settings.shared);
         int status = extender_run(&extender, &err);
         if (status != 0)
                 program_refuse_start(PROGRAM, &err);
@@ -350,11 +358,9 @@ int main(int argc, char **argv) {
                 extender_help();
         } else if (outcome == OPTIONS_VERSION) {
                 (void)puts(PROGRAM " " PLIMSOLL_VERSION);
-        } else if (!settings.shared.is_check_config) {
-                status = serve();
-        } else if (check_config(&err) < 0) {
-                (void)fprintf(stderr, PROGRAM ": %s\n", err.msg);
-                status = PROGRAM_EXIT_CONFIG;
+        } else {
+                program_begin(PROGRAM, &settings.shared, rows, ARRAY_LEN(rows));
+                status = settings.shared.is_check_config ? check_config() : serve();
         }
         options_done(rows, ARRAY_LEN(rows));
         return program_end(PROGRAM, status);

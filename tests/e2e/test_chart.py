@@ -11,7 +11,7 @@ import yaml
 from cluster.nodes import Fleet
 from cluster.pages import environment, follow, owners_overlay
 from cluster.plimsoll import fast_policy
-from harness import wait_until
+from harness import clean_environment, wait_until
 from pages import TOP, block
 from programs import complete
 from test_install_and_leave import objects
@@ -549,7 +549,7 @@ def play_kubelet(plane, binary, name, *flags):
     (command,) = container["command"]
     done = subprocess.run(
         [binary(command.rpartition("/")[2]), *container["args"], *flags],
-        env={**os.environ, **env, "KUBECONFIG": plane.write_kubeconfig(account, token_file=token)},
+        env={**clean_environment(env), "KUBECONFIG": plane.write_kubeconfig(account, token_file=token)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     phase = "Failed" if done.returncode else "Succeeded"

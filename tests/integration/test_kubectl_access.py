@@ -11,7 +11,7 @@ from threading import Thread
 
 import pytest
 
-from harness import wait_until
+from harness import clean_environment, wait_until
 from paper_cluster import CLUSTER_IP, POLICY_PATH, SYSTEM, Answering, PaperCluster
 from programs import children, complete, piped, stop_reading
 from tls_kit import Authority
@@ -80,7 +80,7 @@ def test_a_policy_of_a_pipe_is_kept(cluster, binary, run, tmp_path):
     flags = ("--watch", "--interval=1s", "-f", pipe, "-s", cluster.url)
     process = run(
         piped([binary("kubectl-plimsoll"), "top", *flags]),
-        env={**os.environ, **NO_CONFIG},
+        env=NO_CONFIG,
         clean_exit=False,
     )
     policy = json.dumps(cluster.objects[POLICY_PATH])
@@ -152,7 +152,7 @@ def test_nobody_is_asked_during_completion(secure, binary):
         "node",
         "",
     ]
-    pid, terminal = on_terminal(argv, {**os.environ, **NO_CONFIG})
+    pid, terminal = on_terminal(argv, clean_environment(NO_CONFIG))
     read_until(terminal, b":4\r\n")
     assert os.waitpid(pid, 0)[1] == 0
     os.close(terminal)
@@ -197,7 +197,7 @@ def watching(cluster, binary, tmp_path):
     argv = ["env", "--default-signal=INT,HUP", binary("kubectl-plimsoll")]
     argv += ["top", "--watch", "--interval=1s", "-s", cluster.url]
     pipe = subprocess.PIPE
-    env = {**os.environ, **NO_CONFIG, "TMPDIR": str(temporary)}
+    env = clean_environment({**NO_CONFIG, "TMPDIR": str(temporary)})
     with subprocess.Popen(argv, env=env, stdout=pipe, stderr=pipe, text=True) as process:
         assert any("4 nodes" in line for line in iter(process.stdout.readline, ""))
         ((keeper, _),) = children(process.pid)
@@ -255,7 +255,7 @@ def login(secure, tmp_path):
             "users": [{"name": "u", "user": user}],
         }
         (tmp_path / "config").write_text(json.dumps(config))
-        return {**os.environ, "HOME": "/proc/none", "KUBECONFIG": str(tmp_path / "config")}
+        return clean_environment({"HOME": "/proc/none", "KUBECONFIG": str(tmp_path / "config")})
 
     return configure
 
