@@ -103,6 +103,27 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
+/* What the API server refuses is said again and again; commas too many are the usual slip. */
+static int check_node_selector(struct error *err) {
+        const char *text = parsed.controller.node_selector;
+        bool is_empty = true, is_wrong = false;
+        int depth = 0;
+
+        for (const char *c = text ? text : ""; *c; c++) {
+                depth += (*c == '(') - (*c == ')');
+                is_wrong |= depth < 0 || (*c == ',' && depth == 0 && is_empty);
+                is_empty = depth == 0 && (*c == ',' || (*c == ' ' && is_empty));
+        }
+        if (!text || !*text || (!is_wrong && !is_empty && depth == 0))
+                return 0;
+        (void)error_set(
+                err, EINVAL,
+                "expected requirements between commas, such as pool=web,!gpu,zone in (a,b), "
+                "got '%.128s'",
+                text);
+        return options_wrap(err, -EINVAL, &parsed.controller.node_selector);
+}
+
 /* Checks that need several options. */
 static int check_together(struct error *err) {
         if (parsed.controller.targets.count > 0 && !parsed.controller.is_dry_run) {
@@ -117,7 +138,10 @@ static int check_together(struct error *err) {
                 if (r < 0)
                         return options_wrap(err, r, &parsed.controller.targets);
         }
-        int r = lease_timing_check(&parsed.controller.lease.timing, err);
+        int r = check_node_selector(err);
+        if (r < 0)
+                return r;
+        r = lease_timing_check(&parsed.controller.lease.timing, err);
         if (r < 0)
                 return error_wrap(err, r,
                                   "--leader-elect-lease-duration, --leader-elect-renew-deadline, "

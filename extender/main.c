@@ -200,11 +200,9 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
         return r;
 }
 
-static void prepare_to_bind(struct extender *extender) {
-        if (!settings.is_binding)
-                return;
-        extender->binder = binder_new(&extender->daemon);
-        if (!settings.tls.client_ca_file && !is_loopback(settings.bind_address))
+static void warn_of_binding(void) {
+        if (settings.is_binding && !settings.tls.client_ca_file &&
+            !is_loopback(settings.bind_address))
                 log_warn(MSG("every client that reaches this port can bind pods; set "
                              "--client-ca-file"),
                          STR("address", settings.bind_address));
@@ -268,7 +266,8 @@ static int extender_run(struct extender *extender, struct error *err) {
                 .health = daemon->health,
                 .awaits_policy = policy_source_is_awaited(extender->policy_source),
         });
-        prepare_to_bind(extender);
+        if (settings.is_binding)
+                extender->binder = binder_new(daemon);
         if (settings.shared.has_status_page) {
                 extender->decisions = decisions_new();
                 extender->decisions_list = decisions_page_list(daemon->loop, extender->decisions);
@@ -284,6 +283,13 @@ static int extender_run(struct extender *extender, struct error *err) {
                  STR("version", PLIMSOLL_VERSION));
         loop_run(daemon->loop);
         return 0;
+}
+
+static int check_serving(struct error *err) {
+        int r = http_server_check(settings.bind_address, &(struct http_server_tls){0}, err);
+
+        return r < 0 ? options_wrap(err, r, &settings.bind_address)
+                     : http_server_check(settings.bind_address, &settings.tls, err);
 }
 
 static int check_files(struct error *err) {
@@ -350,7 +356,7 @@ int main(int argc, char **argv) {
         if (r == 0 && outcome == OPTIONS_RUN && first < argc)
                 r = error_set(&err, EINVAL, "'%.64s': expected a flag", argv[first]);
         else if (r == 0 && outcome == OPTIONS_RUN)
-                r = http_server_check(settings.bind_address, &settings.tls, &err);
+                r = check_serving(&err);
         if (r < 0) {
                 program_refuse_usage(PROGRAM, &err);
                 status = PROGRAM_EXIT_CONFIG;
@@ -360,6 +366,7 @@ int main(int argc, char **argv) {
                 (void)puts(PROGRAM " " PLIMSOLL_VERSION);
         } else {
                 program_begin(PROGRAM, &settings.shared, rows, ARRAY_LEN(rows));
+                warn_of_binding();
                 status = settings.shared.is_check_config ? check_config() : serve();
         }
         options_done(rows, ARRAY_LEN(rows));

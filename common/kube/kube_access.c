@@ -147,7 +147,7 @@ static int load_source(const struct kube_access_options *options, struct kube_ac
                 return 0; /* a server without authentication, such as kubectl proxy */
         return error_set(err, ENOENT,
                          "%s, $KUBECONFIG is not set and there is no ~/.kube/config: "
-                         "use --kubeconfig",
+                         "set --kubeconfig=FILE",
                          in_cluster.msg);
 }
 

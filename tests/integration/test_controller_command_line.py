@@ -158,8 +158,12 @@ WRONG = [
     ("--policy-config-path=/nowhere/policy.yaml", "/nowhere/policy.yaml"),
     ("--kubeconfig=/nowhere/config", "/nowhere/config"),
     ("--bind-address=here", "--bind-address: "),
-    ("--network-speed=fast", "--network-speed: expected bits per second such as 1G or 25G"),
-    ("--network-speed=0", "--network-speed: expected bits per second"),
+    ("--network-speed=fast", "--network-speed: expected at least 1M bits per second, such as 1G"),
+    ("--network-speed=10", "--network-speed: expected at least 1M bits per second"),
+    *(
+        (f"--node-selector={text}", "--node-selector: expected requirements between commas")
+        for text in ("a=b,,", ",", ",a", "a,,b", "a(b,c", "a)", "a)(")
+    ),
     ("--network-device-pattern=eth0,", "--network-device-pattern: an empty pattern"),
     (
         "--leader-elect-resource-name=a/b",
@@ -196,6 +200,11 @@ WRONG = [
     # Kubelets.
     ("--metrics-source=kubelet --dry-run --target=a=http://h/", "kubelet cannot read the page of"),
 ]
+
+
+@pytest.mark.parametrize("text", ["", "pool=web", "zone in (a,b), !gpu,x notin (c)"])
+def test_node_selectors(text):
+    complete("plimsoll-controller", "--check-config", f"--node-selector={text}")
 
 
 @pytest.mark.parametrize("flags, complaint", WRONG, ids=[flags for flags, _ in WRONG])
