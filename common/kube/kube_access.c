@@ -195,7 +195,7 @@ int kube_access_load_in_pod(struct kube_access **ret, struct error *err) {
         _cleanup_(freep) char *paths = usual_kubeconfigs();
 
         if (paths)
-                return error_set(err, ENOENT, "there is a kubeconfig: %s", paths);
+                return error_set(err, EEXIST, "there is a kubeconfig: %s", paths);
         return kube_access_load(&(struct kube_access_options){0}, ret, err);
 }
 

@@ -42,6 +42,12 @@ def test_errors_are_kubectls(cluster, plimsoll):
     assert said.endswith(f"{refused}; are the API server's host and port right?\n")
 
 
+def test_no_kubeconfig():
+    """kubectl then asks 127.0.0.1:8080, where nobody is."""
+    said = complete("kubectl-plimsoll", "top", status=2, env=NO_CONFIG).stderr
+    assert said.endswith("; there is no kubeconfig: set KUBECONFIG, or --kubeconfig\n")
+
+
 def test_request_timeout(cluster, plimsoll):
     """As kubectl's: a duration, or seconds; 0 is none."""
     for timeout in ("0", "0s", "30", "1m30s", "99999999999999"):
@@ -168,10 +174,10 @@ def test_the_context_s_namespace(cluster, plimsoll, tmp_path):
         "clusters": [{"name": "k", "cluster": {"server": cluster.url}}],
     }
     (tmp_path / "config").write_text(json.dumps(config))
-    assert "/namespaces/shop/pods/web" in plimsoll("explain", "pod", "web", status=2)
+    assert "no pod shop/web, " in plimsoll("explain", "pod", "web", status=2)
     said = plimsoll("explain", "pod", "web", "--context=other", status=2)
-    assert "/namespaces/default/pods/web" in said
-    assert "/namespaces/x/pods/web" in plimsoll("explain", "pod", "web", "-n", "x", status=2)
+    assert "no pod default/web, " in said
+    assert "no pod x/web, " in plimsoll("explain", "pod", "web", "-n", "x", status=2)
 
 
 # -- How it ends. ----------------------------------------------------------------------------------

@@ -301,7 +301,7 @@ TEST_BETWEEN(nothing_found, set_up, remove_directory) {
         assert_string_equal(kube_access_credentials(config, 0).bearer, "pod");
         assert_true(kube_access_is_in_cluster(config));
         kube_access_free(config);
-        assert_int_equal(kube_access_load_in_pod(&config, &err), -ENOENT);
+        assert_int_equal(kube_access_load_in_pod(&config, &err), -EEXIST);
         assert_non_null(strstr(err.msg, ".kube/config"));
         _cleanup_(freep) char *path = path_of(".kube/config");
         assert_int_equal(unlink(path), 0);
