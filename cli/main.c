@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "cli/cleanup/cleanup.h"
@@ -61,25 +62,45 @@ static int find_verb(int argc, char **argv) {
         return at;
 }
 
-static int misuse(const char *what, const char *word, const char *nearest) {
+/* @more: after the word */
+static int misuse(const char *what, const char *word, const char *more) {
         struct error err = ERROR_NULL;
 
-        (void)error_set(&err, EINVAL, "%s%.64s%s%s%s", what, word, nearest ? "; did you mean " : "",
-                        nearest ? nearest : "", nearest ? "?" : "");
+        (void)error_set(&err, EINVAL, "%s%.64s%s", what, word, more);
         program_usage_error("kubectl plimsoll", &err);
         return VERB_EXIT_FAILURE;
+}
+
+static int misuse_verb(const char *name, const char *nearest) {
+        _cleanup_(buf_done) struct buf more = BUF_INIT(1024);
+
+        if (nearest)
+                buf_printf(&more, "; did you mean %s?", nearest);
+        for (size_t i = 0; !nearest && i < ARRAY_LEN(verbs); i++)
+                buf_printf(&more, "%s%s", i > 0 ? ", " : "; expected ", verbs[i]->name);
+        return misuse("unknown verb ", name, more.data);
+}
+
+/* Whatever the verb: a variable may be for another one. */
+static void warn_of_variables(void) {
+        struct option_table tables[ARRAY_LEN(verbs)];
+
+        for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+                tables[i] = (struct option_table){verbs[i]->rows, verbs[i]->row_count};
+        program_warn_variables("kubectl plimsoll", tables, ARRAY_LEN(tables));
 }
 
 static int run_verb(const char *name, int argc, char **argv) {
         struct nearest nearest = NEAREST_TO(name);
 
+        warn_of_variables();
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
                 if (strcmp(name, verbs[i]->name) == 0)
                         return verb_main(verbs[i], argc, argv);
                 nearest_offer(&nearest, verbs[i]->name);
         }
-        return name[0] == '-' ? misuse("unknown flag ", name, NULL)
-                              : misuse("unknown verb ", name, nearest.candidate);
+        return name[0] == '-' ? misuse("unknown flag ", name, "")
+                              : misuse_verb(name, nearest.candidate);
 }
 
 int main(int argc, char **argv) {
@@ -91,7 +112,7 @@ int main(int argc, char **argv) {
                 print_help(stderr);
                 status = VERB_EXIT_FAILURE;
         } else if (at >= argc) {
-                status = misuse("expected a verb", "", NULL);
+                status = misuse("expected a verb", "", "");
         } else if (strcmp(argv[1], "__complete") == 0) {
                 /* Nobody can log in while a shell completes a word. */
                 (void)!freopen("/dev/null", "re", stdin);

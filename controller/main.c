@@ -227,7 +227,7 @@ static int run_command_line(int argc, char **argv) {
                 (void)printf(PROGRAM " " PLIMSOLL_VERSION "\n");
                 return 0;
         }
-        program_log_set(&settings.shared);
+        settings_begin();
         int code;
         if (settings.shared.is_check_config) {
                 code = settings_check(&err) < 0 ? PROGRAM_EXIT_CONFIG : 0;

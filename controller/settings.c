@@ -103,29 +103,56 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
+/* What the API server refuses is said again and again; commas too many are the usual slip. */
+static int check_node_selector(struct error *err) {
+        const char *text = parsed.controller.node_selector;
+        bool is_empty = true, is_wrong = false;
+        int depth = 0;
+
+        for (const char *c = text ? text : ""; *c; c++) {
+                depth += (*c == '(') - (*c == ')');
+                is_wrong |= depth < 0 || (*c == ',' && depth == 0 && is_empty);
+                is_empty = depth == 0 && (*c == ',' || (*c == ' ' && is_empty));
+        }
+        if (!text || !*text || (!is_wrong && !is_empty && depth == 0))
+                return 0;
+        (void)error_set(
+                err, EINVAL,
+                "expected requirements between commas, such as pool=web,!gpu,zone in (a,b), "
+                "got '%.128s'",
+                text);
+        return options_wrap(err, -EINVAL, &parsed.controller.node_selector);
+}
+
 /* Checks that need several options. */
 static int check_together(struct error *err) {
-        if (parsed.controller.targets.count > 0 && !parsed.controller.is_dry_run)
-                return error_set(err, EINVAL,
-                                 "--target needs --dry-run: only nodes of the API server can be "
-                                 "written");
+        if (parsed.controller.targets.count > 0 && !parsed.controller.is_dry_run) {
+                (void)error_set(err, EINVAL,
+                                "needs --dry-run: only nodes of the API server can be written");
+                return options_wrap(err, -EINVAL, &parsed.controller.targets);
+        }
         for (size_t i = 0; i < parsed.controller.targets.count; i++) {
                 _cleanup_(freep) char *name = NULL;
                 const char *url;
                 int r = node_set_read_target(parsed.controller.targets.items[i], &name, &url, err);
                 if (r < 0)
-                        return error_wrap(err, r, "--target");
+                        return options_wrap(err, r, &parsed.controller.targets);
         }
-        int r = lease_timing_check(&parsed.controller.lease.timing, err);
+        int r = check_node_selector(err);
+        if (r < 0)
+                return r;
+        r = lease_timing_check(&parsed.controller.lease.timing, err);
         if (r < 0)
                 return error_wrap(err, r,
                                   "--leader-elect-lease-duration, --leader-elect-renew-deadline, "
                                   "--leader-elect-retry-period");
-        if (!parsed.controller.lease.name[0] || strchr(parsed.controller.lease.name, '/'))
-                return error_set(err, EINVAL, "--leader-elect-resource-name: not a name");
+        if (!parsed.controller.lease.name[0] || strchr(parsed.controller.lease.name, '/')) {
+                (void)error_set(err, EINVAL, "expected the name of a Lease");
+                return options_wrap(err, -EINVAL, &parsed.controller.lease.name);
+        }
         r = http_server_check(parsed.bind_address, &(struct http_server_tls){0}, err);
         if (r < 0)
-                return error_wrap(err, r, "--bind-address");
+                return options_wrap(err, r, &parsed.bind_address);
         return 0;
 }
 
@@ -135,17 +162,17 @@ static int read_network(struct node_network_options *ret, struct error *err) {
         if (raw.network_devices)
                 r = glob_list_parse(raw.network_devices, &ret->devices, err);
         if (r < 0)
-                return error_wrap(err, r, "--network-device-pattern");
+                return options_wrap(err, r, &raw.network_devices);
         if (raw.network_speed)
                 r = node_network_speed_parse(raw.network_speed, &ret->speed_bytes, err);
-        return r < 0 ? error_wrap(err, r, "--network-speed") : 0;
+        return r < 0 ? options_wrap(err, r, &raw.network_speed) : 0;
 }
 
-/* The flag that sets the field of a source. */
-static const char *flag_of(const struct source_spec *spec, const char *field) {
+/* The option that sets the field of a source. */
+static const void *option_of(const struct source_spec *spec, const char *field) {
         if (strcmp(field, "kind") == 0)
-                return "--metrics-source";
-        return spec->kind == &prometheus_kind ? "--prometheus-address" : "--target-url-template";
+                return &raw.metrics_source;
+        return spec->kind == &prometheus_kind ? &raw.prometheus_address : &raw.url_template;
 }
 
 static int read_source_flags(struct error *err) {
@@ -156,7 +183,7 @@ static int read_source_flags(struct error *err) {
         int r = source_list_order(raw.metrics_source ? raw.metrics_source : "node-exporter",
                                   source_kinds, &parsed.sources, err);
         if (r < 0)
-                return error_wrap(err, r, "--metrics-source");
+                return options_wrap(err, r, &raw.metrics_source);
         for (size_t i = 0; i < parsed.sources->count; i++) {
                 struct source_spec *spec = &parsed.sources->specs[i];
                 if (raw.scrape_interval_ms > 0)
@@ -169,31 +196,33 @@ static int read_source_flags(struct error *err) {
                         spec->credentials.is_insecure = raw.is_kubelet_insecure;
                 has_prometheus |= spec->kind == &prometheus_kind;
         }
-        if (raw.prometheus_address && !has_prometheus)
-                return error_set(err, EINVAL,
-                                 "--prometheus-address needs prometheus in --metrics-source");
+        if (raw.prometheus_address && !has_prometheus) {
+                (void)error_set(err, EINVAL, "needs prometheus in --metrics-source");
+                return options_wrap(err, -EINVAL, &raw.prometheus_address);
+        }
         r = source_list_check(parsed.sources, &parsed.source_rules, &wrong, &field, err);
-        return r < 0 ? error_wrap(err, r, "%s", flag_of(wrong, field)) : 0;
+        return r < 0 ? options_wrap(err, r, option_of(wrong, field)) : 0;
 }
 
 static int refuse_source_flags(struct error *err) {
         const struct {
                 bool is_set;
-                const char *name;
-        } flags[] = {
-                {raw.metrics_source, "--metrics-source"},
-                {raw.scrape_interval_ms > 0, "--scrape-interval"},
-                {raw.url_template, "--target-url-template"},
-                {raw.prometheus_address, "--prometheus-address"},
-                {raw.is_kubelet_insecure, "--kubelet-insecure-skip-verify"},
+                const void *value;
+        } options[] = {
+                {raw.metrics_source, &raw.metrics_source},
+                {raw.scrape_interval_ms > 0, &raw.scrape_interval_ms},
+                {raw.url_template, &raw.url_template},
+                {raw.prometheus_address, &raw.prometheus_address},
+                {raw.is_kubelet_insecure, &raw.is_kubelet_insecure},
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(flags); i++)
-                if (flags[i].is_set)
-                        return error_set(
-                                err, EINVAL,
-                                "%s cannot be combined with --sources: set it in that file",
-                                flags[i].name);
+        for (size_t i = 0; i < ARRAY_LEN(options); i++)
+                if (options[i].is_set) {
+                        (void)error_set(err, EINVAL,
+                                        "cannot be combined with --sources: remove it, and set it "
+                                        "in that file");
+                        return options_wrap(err, -EINVAL, options[i].value);
+                }
         return 0;
 }
 
@@ -242,7 +271,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
                 return r;
         r = node_set_address_types(raw.node_address_types, &controller->nodes, err);
         if (r < 0)
-                return error_wrap(err, r, "--node-address-types");
+                return options_wrap(err, r, &raw.node_address_types);
         r = program_annotations_init(&parsed.annotations, &parsed.shared, err);
         if (r < 0)
                 return r;
@@ -251,6 +280,10 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         settle_options(controller);
         *ret = parsed;
         return 0;
+}
+
+void settings_begin(void) {
+        program_begin("plimsoll-controller", &parsed.shared, rows, ARRAY_LEN(rows));
 }
 
 void settings_help(FILE *out) {

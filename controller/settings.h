@@ -31,6 +31,8 @@ struct settings {
  */
 _must_check_ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome,
                                 struct settings *ret, struct error *err);
+/** settings_begin() - program_begin() with these options */
+void settings_begin(void);
 void settings_help(FILE *out);
 /** settings_check() - for --check-config: the file of sources, and policy_options_check() */
 _must_check_ int settings_check(struct error *err);

@@ -200,11 +200,9 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
         return r;
 }
 
-static void prepare_to_bind(struct extender *extender) {
-        if (!settings.is_binding)
-                return;
-        extender->binder = binder_new(&extender->daemon);
-        if (!settings.tls.client_ca_file && !is_loopback(settings.bind_address))
+static void warn_of_binding(void) {
+        if (settings.is_binding && !settings.tls.client_ca_file &&
+            !is_loopback(settings.bind_address))
                 log_warn(MSG("every client that reaches this port can bind pods; set "
                              "--client-ca-file"),
                          STR("address", settings.bind_address));
@@ -268,7 +266,8 @@ static int extender_run(struct extender *extender, struct error *err) {
                 .health = daemon->health,
                 .awaits_policy = policy_source_is_awaited(extender->policy_source),
         });
-        prepare_to_bind(extender);
+        if (settings.is_binding)
+                extender->binder = binder_new(daemon);
         if (settings.shared.has_status_page) {
                 extender->decisions = decisions_new();
                 extender->decisions_list = decisions_page_list(daemon->loop, extender->decisions);
@@ -286,7 +285,14 @@ static int extender_run(struct extender *extender, struct error *err) {
         return 0;
 }
 
-static int check_config(struct error *err) {
+static int check_serving(struct error *err) {
+        int r = http_server_check(settings.bind_address, &(struct http_server_tls){0}, err);
+
+        return r < 0 ? options_wrap(err, r, &settings.bind_address)
+                     : http_server_check(settings.bind_address, &settings.tls, err);
+}
+
+static int check_files(struct error *err) {
         _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
         _cleanup_(server_tls_unrefp) struct server_tls *tls = NULL;
         const struct http_server_tls *files = &settings.tls;
@@ -296,6 +302,15 @@ static int check_config(struct error *err) {
                 r = server_tls_load(files, &tls, err);
         return r < 0 ? r
                      : policy_options_check(PROGRAM, &settings.shared, rows, ARRAY_LEN(rows), err);
+}
+
+static int check_config(void) {
+        struct error err = ERROR_NULL;
+
+        if (check_files(&err) == 0)
+                return 0;
+        (void)fprintf(stderr, PROGRAM ": %s\n", err.msg);
+        return PROGRAM_EXIT_CONFIG;
 }
 
 static void extender_help(void) {
@@ -316,7 +331,6 @@ static int serve(void) {
         struct extender extender = {0};
         struct error err = ERROR_NULL;
 
-        program_log_set(&settings.shared);
         int status = extender_run(&extender, &err);
         if (status != 0)
                 program_refuse_start(PROGRAM, &err);
@@ -342,7 +356,7 @@ int main(int argc, char **argv) {
         if (r == 0 && outcome == OPTIONS_RUN && first < argc)
                 r = error_set(&err, EINVAL, "'%.64s': expected a flag", argv[first]);
         else if (r == 0 && outcome == OPTIONS_RUN)
-                r = http_server_check(settings.bind_address, &settings.tls, &err);
+                r = check_serving(&err);
         if (r < 0) {
                 program_refuse_usage(PROGRAM, &err);
                 status = PROGRAM_EXIT_CONFIG;
@@ -350,11 +364,10 @@ int main(int argc, char **argv) {
                 extender_help();
         } else if (outcome == OPTIONS_VERSION) {
                 (void)puts(PROGRAM " " PLIMSOLL_VERSION);
-        } else if (!settings.shared.is_check_config) {
-                status = serve();
-        } else if (check_config(&err) < 0) {
-                (void)fprintf(stderr, PROGRAM ": %s\n", err.msg);
-                status = PROGRAM_EXIT_CONFIG;
+        } else {
+                program_begin(PROGRAM, &settings.shared, rows, ARRAY_LEN(rows));
+                warn_of_binding();
+                status = settings.shared.is_check_config ? check_config() : serve();
         }
         options_done(rows, ARRAY_LEN(rows));
         return program_end(PROGRAM, status);

@@ -74,6 +74,14 @@ static const char *window_of(const char *name) {
         return window_parse(digits, &window_ms) ? digits : "5m";
 }
 
+/* "memory_usage_avg_5m" of mem_usage_avg_5m; gpu_mem is another resource than gpu */
+static bool is_longer_word(const char *name, const char *resource_name, const char *candidate) {
+        const char *letters = skip(name, resource_name, ""), *usage = strstr(name, "_usage_");
+
+        return letters && usage && letters + strcspn(letters, "_") == usage &&
+               strcmp(usage, candidate + strlen(resource_name)) == 0;
+}
+
 void metric_query_offer(const char *resource_name, struct nearest *nearest,
                         char ret[static METRIC_NAME_MAX + 1]) {
         /* gpu is not a misspelling of cpu. */
@@ -87,6 +95,8 @@ void metric_query_offer(const char *resource_name, struct nearest *nearest,
                 if (len > METRIC_NAME_MAX)
                         continue;
                 nearest_offer(&next, candidate);
+                if (is_longer_word(nearest->word, resource_name, candidate))
+                        next = (struct nearest){nearest->word, candidate, 1};
                 if (next.candidate != candidate)
                         continue;
                 memcpy(ret, candidate, (size_t)len + 1);

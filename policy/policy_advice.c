@@ -3,6 +3,8 @@
 #include "base/clock.h"
 #include "base/duration.h"
 
+static const int64_t estimate_period_max_ms = 15 * MS_PER_MIN;
+
 /* An old peak stays in it for an hour or more. */
 static bool is_long_maximum(const struct policy_metric *metric) {
         const struct metric_query *query = &metric->query;
@@ -52,6 +54,11 @@ static void advise_priorities(const struct reader_map *parent, struct policy_ran
                 if (priority->weight == 0)
                         continue;
                 has_estimate |= is_estimated(metric);
+                if (is_estimated(metric) && metric->period_ms > estimate_period_max_ms)
+                        reader_warn(&item, "name",
+                                    "scoring: estimate begins with readings that are as old as the "
+                                    "period of %s in syncPolicy: expected at most 15m, such as 3m",
+                                    metric->name);
                 if (is_long_maximum(metric))
                         reader_warn(
                                 &item, "name",

@@ -167,10 +167,16 @@ static void check_spelling(const struct reader_map *item, const struct policy *p
 
         for (unsigned i = 0; i < METRIC_RESOURCE_COUNT + policy->resource_count; i++)
                 metric_query_offer(policy_resource_name(policy, i), &nearest, meant);
-        bool is_usage = strstr(name, "_usage_") != NULL;
-        if (nearest.candidate && (is_usage || nearest.distance <= SLIP_MAX))
+        const char *usage = strstr(name, "_usage_");
+        _cleanup_(freep) char *resource = usage ? xmemdup0(name, (size_t)(usage - name)) : NULL;
+        struct metric_query query;
+        if (nearest.candidate && (usage || nearest.distance <= SLIP_MAX))
                 reader_suspect(item, NULL, "%s %s (did you mean %s?)", name, is_none, meant);
-        else if (is_usage)
+        else if (usage && metric_query_parse_for(name, resource, 0, &query))
+                reader_warn(item, NULL,
+                            "%s: declare %s in spec.metrics, unless a source provides its values",
+                            name, resource);
+        else if (usage)
                 reader_warn(item, NULL, "%s %s, so a source must provide its values", name,
                             is_none);
 }
@@ -468,6 +474,10 @@ static void read_policy_spec(const struct reader_map *document, struct policy *p
         read_extender(&spec, policy);
         read_taints(&spec, policy);
         read_idle(&spec, policy);
+        if (policy->metric_count == 0 && policy->hot_value_count == 0)
+                reader_warn(document, "spec",
+                            "nothing is measured: add metrics to syncPolicy, such as "
+                            "cpu_usage_avg_5m");
         if (reader_map_end(&spec))
                 policy_advise(&spec, policy);
 }

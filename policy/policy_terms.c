@@ -28,7 +28,7 @@ static void expect_sync_name(const struct reader_map *item, const char *name,
                 nearest_offer(&nearest, policy->metrics[i].name);
         const char *near = nearest.candidate;
         if (!near)
-                reader_expected(item, "name", "%s", sync_name);
+                reader_expected(item, "name", "%s (add it there)", sync_name);
         else if (policy_query_parse(policy, name, &query) &&
                  !policy_query_parse(policy, near, &query))
                 reader_expected(item, "name", "%s (which has %s: did you mean %s there?)",
@@ -52,6 +52,11 @@ static size_t read_sync_index(const struct reader_map *item, const struct policy
         if (policy->metrics[index].period_ms == 0 && !policy_sync_is_wrong(item))
                 reader_expected(item, "name", "%s with a period above 0", sync_name);
         return (size_t)index;
+}
+
+/* Only a built-in resource is known to have no usage above 1. */
+static bool is_share(const struct policy_metric *metric) {
+        return metric->is_query && metric->query.resource < METRIC_RESOURCE_COUNT;
 }
 
 struct policy_range policy_read_predicates(const struct reader_map *parent, const char *list,
@@ -87,6 +92,8 @@ struct policy_range policy_read_predicates(const struct reader_map *parent, cons
                 /* A ratio, as in the annotations, not a percentage: kube-scheduler passes its
                  * message to the event recorder as a format, and the event of a pod would read
                  * "above 65%!(MISSING)". */
+                if (predicate->limit_ratio == 1 && is_share(&policy->metrics[predicate->metric]))
+                        reader_warn(&item, NULL, "no usage is above 1, so this is no limit");
                 number_format(predicate->limit_ratio, limit);
                 (void)snprintf(predicate->reason, sizeof(predicate->reason), "%s above %s",
                                policy->metrics[predicate->metric].name, limit);

@@ -204,8 +204,10 @@ static int check_lease(struct cluster *cluster, const char *path, char **ret_ver
         if (is_held(lease))
                 return error_set(err, EBUSY,
                                  "%s is held by %.253s, which would write again: stop the "
-                                 "controllers first",
-                                 path, json_string_at(lease, "spec", "holderIdentity", NULL));
+                                 "controllers first, with kubectl -n %.63s scale "
+                                 "deployment/plimsoll-controller --replicas=0",
+                                 path, json_string_at(lease, "spec", "holderIdentity", NULL),
+                                 settings.plimsoll_namespace);
         const char *version = json_string_at(lease, "metadata", "resourceVersion", NULL);
         *ret_version = version ? xstrdup(version) : NULL;
         return 0;

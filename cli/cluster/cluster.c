@@ -37,6 +37,7 @@ struct cluster {
         struct cluster_answer *answer; /* of the current call */
         int64_t timeout_ms;            /* 0: the default */
         bool has_answer;               /* of any call */
+        bool is_unnamed;               /* no flag or kubeconfig that we know names the cluster */
 };
 
 /* kubectl reads a --request-timeout without a unit as seconds. */
@@ -81,8 +82,9 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
                 r = parse_timeout(options->request_timeout, &timeout_ms, err);
         if (r < 0)
                 return r;
-        r = kubectl_is_flag_set(flags) ? -ENOENT : kube_access_load_in_pod(&access, err);
-        if (r == -ENOENT) {
+        r = kubectl_is_flag_set(flags) ? -EEXIST : kube_access_load_in_pod(&access, err);
+        bool is_unnamed = r == -ENOENT;
+        if (is_unnamed || r == -EEXIST) {
                 r = kubectl_start(flags, &kubectl, err);
                 if (r == 0)
                         access = kube_access_of_proxy(kubectl_socket(kubectl));
@@ -92,6 +94,7 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
         *ret = cluster_new(access);
         (*ret)->timeout_ms = timeout_ms;
         (*ret)->kubectl = kubectl;
+        (*ret)->is_unnamed = is_unnamed;
         (*ret)->flags = flags;
         return 0;
 }
@@ -149,12 +152,14 @@ static int64_t timeout_of(const struct cluster *cluster) {
 }
 
 /* kubectl proxy answers with this text if it cannot connect. */
-static void ask_for_address(struct error *err) {
+static void ask_for_address(const struct cluster *cluster, struct error *err) {
         const struct error cause = *err;
 
         if (strncmp(cause.msg, "500 dial ", strlen("500 dial ")) == 0)
-                (void)error_set(err, cause.code, "%s; are the API server's host and port right?",
-                                cause.msg);
+                (void)error_set(err, cause.code, "%s; %s", cause.msg,
+                                cluster->is_unnamed
+                                        ? "there is no kubeconfig: set KUBECONFIG, or --kubeconfig"
+                                        : "are the API server's host and port right?");
 }
 
 void cluster_call(struct cluster *cluster, const struct kube_request *request,
@@ -171,7 +176,7 @@ void cluster_call(struct cluster *cluster, const struct kube_request *request,
         cluster->has_answer = true;
         if (ret->outcome != KUBE_OK)
                 (void)!cluster_check(cluster, &ret->err);
-        ask_for_address(&ret->err);
+        ask_for_address(cluster, &ret->err);
 }
 
 void cluster_answer_done(struct cluster_answer *answer) {

@@ -10,7 +10,7 @@
 enum {
         MANY_RESTARTS = 5,
         RESTARTS_COUNT_MS = 60 * 60 * MS_PER_S,
-        MINOR_OLDEST = 28,
+        MINOR_OLDEST = 29,
 };
 
 static void check_version(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -105,6 +105,39 @@ static void check_service(const struct doctor_facts *facts, struct doctor_findin
                         "app.kubernetes.io/name", NULL))
                 doctor_find(finding, DOCTOR_FAULT,
                             "the Service plimsoll-extender does not select the extender's pods");
+}
+
+/* Return: the node that runs all of the program's pods, if there are several; else NULL */
+static const char *shared_node(const struct doctor_facts *facts, const char *program) {
+        const json_t *pods = json_at(facts->objects[DOCTOR_PODS].json, "items", NULL);
+        const char *first = NULL;
+        size_t count = 0;
+
+        for (size_t i = 0; i < json_array_size(pods); i++) {
+                const json_t *pod = json_array_get(pods, i);
+                const char *node = json_string_at(pod, "spec", "nodeName", NULL);
+                if (!node ||
+                    !json_is_at(program, pod, "metadata", "labels", "app.kubernetes.io/name", NULL))
+                        continue;
+                first = first ? first : node;
+                count++;
+                if (strcmp(first, node) != 0)
+                        return NULL;
+        }
+        return count > 1 ? first : NULL;
+}
+
+static void check_spread(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        static const char *const programs[] = {PROGRAM_EXTENDER, PROGRAM_CONTROLLER};
+
+        for (size_t i = 0; i < ARRAY_LEN(programs) && facts->nodes.count > 1; i++) {
+                const char *node = shared_node(facts, programs[i]);
+                if (!node)
+                        continue;
+                doctor_name(finding, programs[i]);
+                doctor_find(finding, DOCTOR_WARNING, "all replicas of %s are on %.253s",
+                            programs[i], node);
+        }
 }
 
 /* Only the last hour counts: the cause of older restarts may be gone. */
@@ -203,7 +236,7 @@ static void check_idle_source(const struct doctor_facts *facts, struct doctor_fi
 }
 
 static const struct doctor_check rows[] = {
-        {"kubernetes", "Plimsoll supports Kubernetes 1.28 and later", "upgrade the cluster",
+        {"kubernetes", "Plimsoll supports Kubernetes 1.29 and later", "upgrade the cluster",
          check_version},
         {"controller", "nothing writes annotations", "@UP", check_installed,
          .kubectl = "apply -k deploy/", .object = DOCTOR_CONTROLLER, .state = DOCTOR_FAULT,
@@ -220,6 +253,8 @@ static const struct doctor_check rows[] = {
          "kubectl -n @NS get pods -l app.kubernetes.io/name=plimsoll-extender; @UP", check_replicas,
          .kubectl = "-n @NS scale deploy/plimsoll-extender --replicas=2",
          .values = "extender.replicas=2", .needs = DOCTOR_EXTENDER, .settles = DOCTOR_EXTENDER},
+        {"replicas-spread", "a program ends with its node",
+         "kubectl -n @NS rollout restart deploy/@IT", check_spread, .needs = DOCTOR_PODS},
         {"extender-service", "the scheduler's urlPrefix has its address", "@UP", check_service,
          .kubectl = "apply -k deploy/", .needs = DOCTOR_EXTENDER},
         {"restarts", "windows are empty after a restart", "kubectl -n @NS logs --previous @IT",
@@ -248,7 +283,7 @@ static const struct doctor_check rows[] = {
          "set serverTLSBootstrap: true for the kubelets, or use a client certificate in --sources",
          check_kubelet_tls, .needs = DOCTOR_CONTROLLER},
         {"node-guard", "a stolen token of the controller can change more than a Node's annotations",
-         "@UP; on Kubernetes 1.28 and 1.29, upgrade the cluster first", doctor_check_there,
+         "@UP; on Kubernetes 1.29, upgrade the cluster first", doctor_check_there,
          .kubectl = "apply -f deploy/base/node-guard.yaml", .values = "nodeGuard.enabled=true",
          .needs = DOCTOR_CONTROLLER, .object = DOCTOR_GUARD, .state = DOCTOR_WARNING,
          .what = "no ValidatingAdmissionPolicy plimsoll-controller-nodes"},

@@ -76,6 +76,15 @@ static const char *name_of(int count, char **words, const char *const *kinds) {
         return slash ? slash + 1 : words[1];
 }
 
+static int refuse_words(int count, char **words, struct error *err) {
+        static const char forms[] = "expected `node NAME`, `nodes`, `pod NAME` or `-`";
+        bool is_name = count == 1 && !strchr(words[0], '/') && !is_kind(words[0], pod_kinds);
+
+        return is_name ? error_set(err, EX_USAGE, "%s; did you mean `pod %.253s` or `node %.253s`?",
+                                   forms, words[0], words[0])
+                       : error_set(err, EX_USAGE, "%s", forms);
+}
+
 static int read_subject(int count, char **words, struct subject *ret, struct error *err) {
         *ret = (struct subject){
                 .node = name_of(count, words, node_kinds),
@@ -84,7 +93,7 @@ static int read_subject(int count, char **words, struct subject *ret, struct err
         };
         if (!ret->node && !ret->pod && !ret->is_from_input &&
             !(count == 1 && is_kind(words[0], node_kinds)))
-                return error_set(err, EX_USAGE, "expected `node NAME`, `nodes`, `pod NAME` or `-`");
+                return refuse_words(count, words, err);
         if (!ret->is_from_input && (settings.input_pod || settings.now))
                 return error_set(err, EX_USAGE, "--%s: expected with `-`",
                                  settings.now ? "now" : "pod");
@@ -99,7 +108,9 @@ static int show_nodes(const struct node_list *list, const char *node,
         node_list_explain(list, pod, now_unix_ms, &explanation);
         uint32_t row = node ? explanation_row(&explanation, node) : NODE_ROW_NONE;
         if (node && row == NODE_ROW_NONE)
-                return error_set(err, ENOENT, "there is no node '%.64s'", node);
+                return error_set(err, ENOENT,
+                                 "there is no node '%.64s'; `kubectl plimsoll top` lists them",
+                                 node);
         json_auto_t *nodes = node ? json_pack("[o]", explanation_node_json(&explanation, row))
                                   : explanation_json(&explanation);
         if (!output_is_document(settings.output)) {
@@ -179,14 +190,15 @@ static json_t *ask_extenders(const struct cluster_extenders *extenders, const ch
         return decision;
 }
 
-static void find_place(struct cluster *cluster, const char *full_name, struct explain_place *ret) {
+static enum kube_outcome find_place(struct cluster *cluster, const char *full_name,
+                                    struct explain_place *ret) {
         size_t len = strcspn(full_name, "/");
         _cleanup_(freep) char *namespace = xmemdup0(full_name, len);
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, namespace, "pods", full_name + len + 1,
                                                 "");
 
         *ret = (struct explain_place){.full_name = full_name};
-        (void)cluster_get(cluster, path, &ret->pod, &ret->why_not);
+        return cluster_get(cluster, path, &ret->pod, &ret->why_not);
 }
 
 /* Explain the nodes as if the pod had to be placed now.
@@ -261,12 +273,17 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
         if (!is_full_name(full_name))
                 return error_set(err, EX_USAGE, "'%.64s': expected NAMESPACE/NAME of a pod",
                                  full_name);
-        find_place(cluster, full_name, &place);
+        enum kube_outcome outcome = find_place(cluster, full_name, &place);
         cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders);
         json_auto_t *decision = ask_extenders(&extenders, full_name, &why_not);
         if (!decision && !why_not && place.pod)
                 why_not = explain_place_unasked(&place);
-        if (!decision && !place.pod) {
+        if (!decision && outcome == KUBE_NOT_FOUND) {
+                r = error_set(err, ENOENT,
+                              "there is no pod %.320s, and no extender knows it; --namespace sets "
+                              "its namespace",
+                              full_name);
+        } else if (!decision && !place.pod) {
                 *err = place.why_not;
                 r = err->code;
         } else if (!decision) {

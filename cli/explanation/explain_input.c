@@ -134,8 +134,11 @@ int explain_read_json(const char *path, json_t **ret, struct error *err) {
         size_t len;
 
         int r = file_read_input(path, INPUT_MAX_BYTES, &text, &len, err);
-        if (r == 0)
+        if (r == 0) {
                 r = json_parse(text, len, ret, err);
+                if (r < 0)
+                        r = error_wrap(err, r, "expected JSON, of kubectl's -o json or --raw");
+        }
         return r < 0 ? error_wrap(err, r, "%s", file_input_name(path)) : 0;
 }
 

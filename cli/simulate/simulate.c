@@ -56,7 +56,9 @@ static int check_flags(int64_t *ret_now_unix_ms, struct error *err) {
         size_t inputs = 0;
 
         if (!settings.filename)
-                return error_set(err, EX_USAGE, "--filename: expected the policy to simulate");
+                return error_set(
+                        err, EX_USAGE,
+                        "--filename: expected the policy to simulate, such as -f policy.yaml");
         if ((settings.estimate || settings.now) && !settings.nodes)
                 return error_set(err, EX_USAGE, "--%s: expected with --nodes",
                                  settings.now ? "now" : "estimate");

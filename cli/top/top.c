@@ -64,6 +64,9 @@ static int show_view(const struct explanation *explanation, const struct listed_
         bool is_wide = settings.output == OUTPUT_WIDE;
 
         top_view_init(&view, explanation, listed, policy_from, is_wide, !style.is_terminal);
+        if (view.node_count == 0 && settings.selector)
+                (void)fprintf(stderr, "kubectl plimsoll top: no node has the labels %s\n",
+                              settings.selector);
         int r = verb_usage(top_view_sort(&view, settings.sort, err));
         if (r < 0)
                 return r;

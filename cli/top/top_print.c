@@ -184,6 +184,9 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
         (void)fputs("; by ", out);
         (void)style_text(view->policy_from, SIZE_MAX, out);
         (void)fputc('\n', out);
+        if (view->node_count > 0 && view->blind == view->node_count)
+                (void)fputs("no node has a usable value: `kubectl plimsoll doctor` says why\n",
+                            out);
         explanation_print_source(view->explanation, out);
         for (size_t i = 0; i < view->column_count; i++)
                 top_put_sum(view, &view->columns[i], out);

@@ -171,6 +171,18 @@ static int find_metric(const struct policy *policy, const char *key) {
         return exact;
 }
 
+static int refuse_key(const struct policy *policy, const char *key, struct error *err) {
+        _cleanup_(buf_done) struct buf metrics = BUF_INIT(8192);
+
+        for (size_t i = 0; i < policy->metric_count; i++)
+                buf_printf(&metrics, ", %s", policy->metrics[i].name);
+        return error_set(err, EINVAL,
+                         "--sort-by: '%.64s': expected name, score, recent, pods, expected, age, "
+                         "or a metric of the policy%s%s",
+                         key, metrics.len > 0 ? ": " : "",
+                         metrics.len > 0 ? metrics.data + strlen(", ") : "");
+}
+
 int top_view_sort(struct top_view *view, const char *key, struct error *err) {
         static const char *const own[] = {"name", "score", "recent", "pods", "expected", "age"};
         int metric = -1;
@@ -181,11 +193,7 @@ int top_view_sort(struct top_view *view, const char *key, struct error *err) {
         if (kind == ARRAY_LEN(own))
                 metric = find_metric(view->explanation->policy, key);
         if (kind == ARRAY_LEN(own) && metric < 0)
-                return error_set(err, EINVAL,
-                                 "--sort-by: '%.64s': expected name, score, recent, pods, "
-                                 "expected, age, or a "
-                                 "metric of the policy",
-                                 key);
+                return refuse_key(view->explanation->policy, key, err);
         for (size_t i = 0; i < view->node_count; i++) {
                 struct top_node *node = &view->nodes[i];
                 node->key = metric >= 0 ? usage_key(view, node, (size_t)metric)

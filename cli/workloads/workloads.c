@@ -176,6 +176,11 @@ static int run_workloads(int count, char **words, struct error *err) {
         r = estimate_import_workloads(page, know_workload, &known, err);
         if (r < 0)
                 return error_wrap(err, r, "%s", from);
+        if (known.count == 0 && settings.pod_namespace)
+                (void)fprintf(stderr,
+                              "kubectl plimsoll workloads: no extender knows a workload in the "
+                              "namespace %s; leave out -n for all\n",
+                              settings.pod_namespace);
         if (known.count > 0)
                 qsort(known.items, known.count, sizeof(*known.items), compare_known);
         if (output_is_document(settings.output))

@@ -103,8 +103,8 @@ static bool is_set(const char *text) {
         return text && *text;
 }
 
-/* $KUBECONFIG, else ~/.kube/config; NULL: there is neither */
-static char *usual_kubeconfig(void) {
+/* $KUBECONFIG, which may be several files, else ~/.kube/config; NULL: there is neither */
+static char *usual_kubeconfigs(void) {
         const char *from_environment = getenv("KUBECONFIG"), *home = getenv("HOME");
 
         if (is_set(from_environment))
@@ -115,12 +115,24 @@ static char *usual_kubeconfig(void) {
         return access(path, F_OK) == 0 ? TAKE_PTR(path) : NULL;
 }
 
+/* @list: separated by colons, as in $PATH; changed */
+static int load_kubeconfigs(char *list, struct kube_access *config, struct error *err) {
+        _cleanup_(freep) const char **paths = xcalloc(strlen(list) + 1, sizeof(*paths));
+        size_t count = 0;
+
+        for (char *rest = list, *path = NULL; (path = strsep(&rest, ":")) != NULL;)
+                if (*path)
+                        paths[count++] = path;
+        return count > 0 ? kubeconfig_load(paths, count, &config->source, err)
+                         : error_set(err, ENOENT, "KUBECONFIG names no file");
+}
+
 static int load_source(const struct kube_access_options *options, struct kube_access *config,
                        struct error *err) {
         struct error in_cluster = ERROR_NULL;
 
         if (is_set(options->kubeconfig))
-                return kubeconfig_load(options->kubeconfig, &config->source, err);
+                return kubeconfig_load(&options->kubeconfig, 1, &config->source, err);
         int r = service_account_load(options->service_account_directory, &config->source,
                                      &in_cluster);
         config->is_in_cluster = r == 0;
@@ -128,14 +140,14 @@ static int load_source(const struct kube_access_options *options, struct kube_ac
                 return 0;
         if (r != -ENOENT)
                 return error_set(err, r, "%s", in_cluster.msg);
-        _cleanup_(freep) char *path = usual_kubeconfig();
-        if (path)
-                return kubeconfig_load(path, &config->source, err);
+        _cleanup_(freep) char *paths = usual_kubeconfigs();
+        if (paths)
+                return load_kubeconfigs(paths, config, err);
         if (is_set(options->master))
                 return 0; /* a server without authentication, such as kubectl proxy */
         return error_set(err, ENOENT,
                          "%s, $KUBECONFIG is not set and there is no ~/.kube/config: "
-                         "use --kubeconfig",
+                         "set --kubeconfig=FILE",
                          in_cluster.msg);
 }
 
@@ -180,10 +192,10 @@ int kube_access_load(const struct kube_access_options *options, struct kube_acce
 }
 
 int kube_access_load_in_pod(struct kube_access **ret, struct error *err) {
-        _cleanup_(freep) char *path = usual_kubeconfig();
+        _cleanup_(freep) char *paths = usual_kubeconfigs();
 
-        if (path)
-                return error_set(err, ENOENT, "there is a kubeconfig: %s", path);
+        if (paths)
+                return error_set(err, EEXIST, "there is a kubeconfig: %s", paths);
         return kube_access_load(&(struct kube_access_options){0}, ret, err);
 }
 

@@ -28,7 +28,8 @@ struct kube_access;
 _must_check_ int kube_access_load(const struct kube_access_options *options,
                                   struct kube_access **ret, struct error *err);
 /** kube_access_load_in_pod() - use the service account, in an interactive command.
- * Return: as kube_access_load(); -ENOENT if there is a kubeconfig, or no service account */
+ * Return: as kube_access_load(); -EEXIST if there is a kubeconfig; -ENOENT if there is no service
+ * account either */
 _must_check_ int kube_access_load_in_pod(struct kube_access **ret, struct error *err);
 /** kube_access_of_proxy() - use a proxy that listens on @unix_socket and adds credentials */
 struct kube_access *kube_access_of_proxy(const char *unix_socket);

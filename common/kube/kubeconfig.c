@@ -1,5 +1,6 @@
 #include "kube/kubeconfig.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,20 +35,44 @@ static bool is_set_at(const struct reader_map *map, const char *field) {
         return node->kind == TREE_SCALAR ? node->text_len > 0 : node->count > 0;
 }
 
-/* The map @kind ("user") of the entry @name of the list of them; false: it is empty, or there was
- * an error. */
-static bool find_entry(const struct reader_map *root, const char *kind, const char *name,
-                       enum reader_need need, struct reader_map *ret) {
+/* One of the files that make up a kubeconfig. */
+struct part {
+        const char *path; /* borrowed */
+        struct tree *tree;
+        struct reader reader;
+        struct reader_map root;
+};
+
+struct parts {
+        struct part *items;
+        size_t count;
+};
+
+static void parts_done(struct parts *parts) {
+        for (size_t i = 0; i < parts->count; i++)
+                tree_free(parts->items[i].tree);
+        free(parts->items);
+}
+
+/* The map @kind ("user") of the first entry @name of the lists of them; false: it is empty, or
+ * there was an error. @ret_path: of its file */
+static bool find_entry(const struct parts *parts, const char *kind, const char *name,
+                       enum reader_need need, struct reader_map *ret, const char **ret_path) {
         struct reader_map entry = {0};
         char list[16];
 
         (void)snprintf(list, sizeof(list), "%ss", kind);
-        for (size_t i = 0; reader_map_item(root, list, SIZE_MAX, i, &entry); i++) {
-                const char *entry_name = text_at(&entry, "name");
-                if (entry_name && strcmp(entry_name, name) == 0)
+        for (size_t i = 0; i < parts->count; i++) {
+                const struct reader_map *root = &parts->items[i].root;
+                for (size_t j = 0; reader_map_item(root, list, SIZE_MAX, j, &entry); j++) {
+                        const char *entry_name = text_at(&entry, "name");
+                        if (!entry_name || strcmp(entry_name, name) != 0)
+                                continue;
+                        *ret_path = parts->items[i].path;
                         return reader_map_field(&entry, kind, need, ret);
+                }
         }
-        reader_refuse(root, list, "no %s named '%.64s'", kind, name);
+        reader_refuse(&parts->items[0].root, list, "no %s named '%.64s'", kind, name);
         return false;
 }
 
@@ -119,42 +144,78 @@ static void read_user(const struct reader_map *user, const char *kubeconfig_path
 }
 
 /* A context without a user is anonymous. */
-static void read_contexts(const struct reader_map *root, const char *kubeconfig_path,
-                          struct kubeconfig *config) {
-        const char *name = reader_text(root, "current-context", READER_REQUIRED, "a context");
+static void read_contexts(const struct parts *parts, struct kubeconfig *config) {
+        const struct reader_map *root = &parts->items[0].root;
         struct reader_map context = {0}, cluster = {0}, user = {0};
+        const char *path = NULL;
 
-        if (!name || !find_entry(root, "context", name, READER_REQUIRED, &context))
+        for (size_t i = parts->count; i-- > 0;)
+                if (is_set_at(&parts->items[i].root, "current-context"))
+                        root = &parts->items[i].root;
+        const char *name = reader_text(root, "current-context", READER_REQUIRED, "a context");
+        if (!name || !find_entry(parts, "context", name, READER_REQUIRED, &context, &path))
                 return;
         const char *cluster_name = reader_text(&context, "cluster", READER_REQUIRED, "a cluster");
         const char *user_name = text_at(&context, "user");
         config->namespace = xstrdup_or_null(text_at(&context, "namespace"));
-        if (cluster_name && find_entry(root, "cluster", cluster_name, READER_REQUIRED, &cluster))
-                read_cluster(&cluster, kubeconfig_path, config);
-        if (user_name && find_entry(root, "user", user_name, READER_OPTIONAL, &user))
-                read_user(&user, kubeconfig_path, config);
+        if (cluster_name &&
+            find_entry(parts, "cluster", cluster_name, READER_REQUIRED, &cluster, &path))
+                read_cluster(&cluster, path, config);
+        if (user_name && find_entry(parts, "user", user_name, READER_OPTIONAL, &user, &path))
+                read_user(&user, path, config);
+}
+
+static int add_part(struct parts *parts, const char *text, size_t len, const char *path,
+                    struct error *err) {
+        struct part *part = &parts->items[parts->count++];
+
+        part->path = path;
+        part->reader.is_strict = true;
+        int r = tree_parse(text, len, &part->tree, err);
+        if (r == 0 && !reader_map_root(&part->reader, tree_root(part->tree), &part->root))
+                r = error_set(err, part->reader.error.code, "%s", part->reader.error.msg);
+        return r < 0 ? error_wrap(err, r, "kubeconfig %s", path) : 0;
+}
+
+static int read_parts(const struct parts *parts, struct kubeconfig *ret, struct error *err) {
+        read_contexts(parts, ret);
+        for (size_t i = 0; i < parts->count; i++) {
+                const struct error *error = &parts->items[i].reader.error;
+                if (error->code != 0)
+                        return error_set(err, error->code, "kubeconfig %s: %s",
+                                         parts->items[i].path, error->msg);
+        }
+        return 0;
 }
 
 int kubeconfig_parse(const char *text, size_t len, const char *path, struct kubeconfig *ret,
                      struct error *err) {
-        _cleanup_(tree_freep) struct tree *tree = NULL;
-        struct reader reader = {.is_strict = true};
-        struct reader_map root = {0};
+        _cleanup_(parts_done) struct parts parts = {.items = xcalloc(1, sizeof(*parts.items))};
 
-        int r = tree_parse(text, len, &tree, err);
-        if (r == 0 && reader_map_root(&reader, tree_root(tree), &root))
-                read_contexts(&root, path, ret);
-        if (reader.error.code != 0)
-                r = error_set(err, reader.error.code, "%s", reader.error.msg);
-        return r < 0 ? error_wrap(err, r, "kubeconfig %s", path) : 0;
+        int r = add_part(&parts, text, len, path, err);
+        return r < 0 ? r : read_parts(&parts, ret, err);
 }
 
-int kubeconfig_load(const char *path, struct kubeconfig *ret, struct error *err) {
+static int load_part(struct parts *parts, const char *path, struct error *err) {
         _cleanup_(secret_freep) char *text = NULL;
         size_t len = 0;
 
         int r = file_read(path, TREE_MAX_BYTES, &text, &len, err);
         if (r < 0)
                 return error_wrap(err, r, "kubeconfig %s", path);
-        return kubeconfig_parse(text, len, path, ret, err);
+        return add_part(parts, text, len, path, err);
+}
+
+int kubeconfig_load(const char *const *paths, size_t count, struct kubeconfig *ret,
+                    struct error *err) {
+        _cleanup_(parts_done) struct parts parts = {.items = xcalloc(count, sizeof(*parts.items))};
+
+        for (size_t i = 0; i < count; i++) {
+                struct error problem = ERROR_NULL;
+                int r = load_part(&parts, paths[i], &problem);
+                bool may_be_absent = parts.count > 0 || i + 1 < count;
+                if (r < 0 && !(r == -ENOENT && may_be_absent))
+                        return error_set(err, r, "%s", problem.msg);
+        }
+        return read_parts(&parts, ret, err);
 }

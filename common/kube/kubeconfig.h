@@ -24,14 +24,16 @@ struct kubeconfig {
 void kubeconfig_done(struct kubeconfig *config);
 
 /**
- * kubeconfig_load() - read the current context of the file @path
+ * kubeconfig_load() - read the current context of the files @paths, of which there is one at least
  *
- * Relative paths are relative to its directory.
+ * As with kubectl, the first file with a current context, or with an entry of a name, decides. One
+ * of several files may be absent. Relative paths are relative to the directory of their file.
  * @ret: zeroed by the caller, who calls kubeconfig_done() in any case
  * Return: 0; negative errno with file, line and field in @err
  */
-_must_check_ int kubeconfig_load(const char *path, struct kubeconfig *ret, struct error *err);
+_must_check_ int kubeconfig_load(const char *const *paths, size_t count, struct kubeconfig *ret,
+                                 struct error *err);
 
-/** kubeconfig_parse() - like kubeconfig_load(), but from memory; @path is its name */
+/** kubeconfig_parse() - like kubeconfig_load(), but of one file in memory; @path is its name */
 _must_check_ int kubeconfig_parse(const char *text, size_t len, const char *path,
                                   struct kubeconfig *ret, struct error *err);

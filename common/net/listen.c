@@ -40,7 +40,10 @@ static int resolve(const char *name, uint16_t port, struct addrinfo **ret, struc
 
         (void)snprintf(service, sizeof(service), "%u", port);
         if (getaddrinfo(name, service, &hints, ret) != 0)
-                return error_set(err, EINVAL, "'%.64s' is not an IP address", name);
+                return error_set(err, EINVAL,
+                                 "expected an IP address such as 127.0.0.1, 0.0.0.0 or ::, got "
+                                 "'%.64s'",
+                                 name);
         return 0;
 }
 

@@ -52,7 +52,10 @@ static int read_key(const char *path, gnutls_x509_privkey_t key, struct error *e
         r = gnutls_x509_privkey_import2(key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0);
         explicit_bzero(text, strlen(text));
         free(text);
-        return r < 0 ? error_set(err, EINVAL, "key %s: %s", path, gnutls_strerror(r)) : 0;
+        return r < 0 ? error_set(err, EINVAL,
+                                 "key %s: expected a private key in PEM, without a password: %s",
+                                 path, gnutls_strerror(r))
+                     : 0;
 }
 
 /* In steps: gnutls_certificate_set_x509_key_mem2() of GnuTLS 3.7 leaks memory if a file is
@@ -110,9 +113,12 @@ int server_tls_check(const struct http_server_tls *files, struct error *err) {
                         files->client_name_count > 0;
 
         if (has_some && (!files->cert_file || !files->key_file))
-                return error_set(err, EINVAL, "TLS needs both a certificate and a key");
+                return error_set(err, EINVAL,
+                                 "TLS needs a certificate and a key: set --tls-cert-file and "
+                                 "--tls-private-key-file");
         if (files->client_name_count > 0 && !files->client_ca_file)
-                return error_set(err, EINVAL, "names of clients need a client CA");
+                return error_set(err, EINVAL,
+                                 "names of clients need a client CA: set --client-ca-file");
         return 0;
 }
 

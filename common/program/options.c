@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/duration.h"
@@ -21,9 +22,12 @@ enum {
 
 enum origin { ORIGIN_DEFAULT, ORIGIN_ENVIRONMENT, ORIGIN_FLAG };
 
-/* For options_dump(). There is one command line. */
+#define VARIABLE_PREFIX "PLIMSOLL_"
+
+/* There is one command line. */
 static struct {
         const struct option_row *rows;
+        size_t count;
         enum origin origins[OPTIONS_MAX_ROWS];
 } last_parse;
 
@@ -33,7 +37,7 @@ static void row_variable(const struct option_row *row, char text[static VARIABLE
                 (void)snprintf(text, VARIABLE_MAX, "%s", row->variable);
                 return;
         }
-        size_t len = (size_t)snprintf(text, VARIABLE_MAX, "PLIMSOLL_%s", row->name);
+        size_t len = (size_t)snprintf(text, VARIABLE_MAX, VARIABLE_PREFIX "%s", row->name);
         for (size_t i = 0; i < len; i++)
                 text[i] = text[i] == '-' ? '_' : (char)toupper((unsigned char)text[i]);
 }
@@ -342,6 +346,7 @@ int options_parse(const struct option_row *rows, size_t count, int argc, char **
 
         assert(count <= OPTIONS_MAX_ROWS);
         last_parse.rows = rows;
+        last_parse.count = count;
         for (size_t i = 0; i < count; i++) {
                 assert(!rows[i].name || strlen(rows[i].name) <= OPTIONS_NAME_MAX);
                 last_parse.origins[i] = ORIGIN_DEFAULT;
@@ -357,6 +362,75 @@ int options_parse(const struct option_row *rows, size_t count, int argc, char **
         *ret_outcome = outcome;
         *ret_args = args;
         return 0;
+}
+
+int options_wrap(struct error *err, int code, const void *value) {
+        char variable[VARIABLE_MAX];
+        size_t i = 0;
+
+        while (last_parse.rows[i].value != value) {
+                i++;
+                assert(i < last_parse.count);
+        }
+        row_variable(&last_parse.rows[i], variable);
+        return last_parse.origins[i] == ORIGIN_ENVIRONMENT
+                       ? error_wrap(err, code, "%s", variable)
+                       : error_wrap(err, code, "--%s", last_parse.rows[i].name);
+}
+
+/* Kubernetes sets NAME_SERVICE_HOST, NAME_SERVICE_PORT, NAME_PORT and longer ones for a Service. */
+static bool is_of_service(const char *variable) {
+        static const char *const parts[] = {"_SERVICE_", "_PORT"};
+
+        for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+                const char *at = variable;
+                while ((at = strstr(at + 1, parts[i])) != NULL) {
+                        _cleanup_(freep) char *host = xasprintf("%.*s_SERVICE_HOST",
+                                                                (int)(at - variable), variable);
+                        if (getenv(host))
+                                return true;
+                }
+        }
+        return false;
+}
+
+/* @ret_nearest: "" or the variable of a row that is near
+ * Return: whether it is that of a row */
+static bool find_variable(const struct option_table *tables, size_t count, const char *variable,
+                          char ret_nearest[static VARIABLE_MAX]) {
+        const size_t prefix = strlen(VARIABLE_PREFIX);
+        struct nearest nearest = NEAREST_TO(variable + prefix);
+        char known[VARIABLE_MAX];
+
+        ret_nearest[0] = '\0';
+        for (size_t i = 0; i < count; i++)
+                for (size_t j = 0; j < tables[i].count; j++) {
+                        if (!tables[i].rows[j].name)
+                                continue;
+                        row_variable(&tables[i].rows[j], known);
+                        if (strcmp(known, variable) == 0)
+                                return true;
+                        if (strncmp(known, VARIABLE_PREFIX, prefix) == 0)
+                                nearest_offer(&nearest, known + prefix);
+                        if (nearest.candidate == known + prefix)
+                                nearest.candidate = memcpy(ret_nearest, known, sizeof(known));
+                }
+        return false;
+}
+
+char *options_unknown_variable(const struct option_table *tables, size_t count, size_t *at) {
+        char nearest[VARIABLE_MAX];
+
+        while (environ[*at]) {
+                const char *entry = environ[(*at)++];
+                _cleanup_(freep) char *name = xmemdup0(entry, strcspn(entry, "="));
+                if (strncmp(name, VARIABLE_PREFIX, strlen(VARIABLE_PREFIX)) == 0 &&
+                    !find_variable(tables, count, name, nearest) && !is_of_service(name))
+                        return xasprintf("unknown variable %s%s%s%s", name,
+                                         nearest[0] ? "; did you mean " : "", nearest,
+                                         nearest[0] ? "?" : "");
+        }
+        return NULL;
 }
 
 void options_done(const struct option_row *rows, size_t count) {

@@ -84,6 +84,26 @@ _must_check_ int options_parse(const struct option_row *rows, size_t count, int 
 /** options_flag_words() - the number of arguments of @flag: 0: no such flag; 1: only itself; 2:
  * with its value */
 int options_flag_words(const struct option_row *rows, size_t count, const char *flag);
+/**
+ * options_wrap() - error_wrap() with the flag that belongs to @value, or with the variable if that
+ * has set it
+ * @value: of a row of the last table of options_parse()
+ */
+int options_wrap(struct error *err, int code, const void *value);
+
+struct option_table {
+        const struct option_row *rows;
+        size_t count;
+};
+
+/**
+ * options_unknown_variable() - find a variable PLIMSOLL_... that belongs to no row of a program
+ *
+ * Not those that Kubernetes sets for a Service of such a name.
+ * @at: 0 before the first call
+ * Return: what is wrong, with the nearest variable, owned by the caller; NULL: there are no more
+ */
+char *options_unknown_variable(const struct option_table *tables, size_t count, size_t *at);
 /** options_done() - release the lists */
 void options_done(const struct option_row *rows, size_t count);
 

@@ -58,8 +58,25 @@ void program_refuse_start(const char *program, const struct error *err) {
                 log_error(MSG("cannot start"), ERR(err));
 }
 
-void program_log_set(const struct program_options *options) {
+void program_begin(const char *program, const struct program_options *options,
+                   const struct option_row *rows, size_t row_count) {
+        const struct option_table table = {rows, row_count};
+        size_t at = 0;
+
         log_set((enum log_level)options->log_level, (enum log_format)options->log_format);
+        if (options->is_check_config)
+                program_warn_variables(program, &table, 1);
+        for (char *text;
+             !options->is_check_config && (text = options_unknown_variable(&table, 1, &at)) != NULL;
+             free(text))
+                log_warn(MSG("ignoring a variable"), STR("error", text));
+}
+
+void program_warn_variables(const char *program, const struct option_table *tables, size_t count) {
+        size_t at = 0;
+
+        for (char *text; (text = options_unknown_variable(tables, count, &at)) != NULL; free(text))
+                (void)fprintf(stderr, "%s: warning: %s\n", program, text);
 }
 
 /* "" or a DNS subdomain, with or without the slash that follows it in a key. */

@@ -105,8 +105,12 @@ void program_refuse_usage(const char *program, const struct error *err);
 /** program_refuse_start() - for any other reason */
 void program_refuse_start(const char *program, const struct error *err);
 
-/** program_log_set() - log_set() with the values of PROGRAM_LOG_ROWS */
-void program_log_set(const struct program_options *options);
+/** program_begin() - set the log to the values of PROGRAM_LOG_ROWS, and warn of unknown variables
+ */
+void program_begin(const char *program, const struct program_options *options,
+                   const struct option_row *rows, size_t row_count);
+/** program_warn_variables() - print a warning for each unknown variable of the environment */
+void program_warn_variables(const char *program, const struct option_table *tables, size_t count);
 
 /* The values of PROGRAM_ANNOTATION_ROWS, checked. */
 struct program_annotations {

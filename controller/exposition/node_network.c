@@ -17,6 +17,8 @@ const char *const node_network_virtual_names[] = {
 
 enum { ETHERNET = 1, INFINIBAND = 32 }; /* ARPHRD_* of <net/if_arp.h> */
 enum { NAME_BY_USER = 3 };              /* NET_NAME_USER of the kernel's <linux/netdevice.h> */
+/* Less is a unit that was forgotten. */
+enum { SPEED_MIN_BITS = 1000 * 1000 };
 
 static bool is_candidate(const struct node_network_options *rules, const char *name, size_t len) {
         if (rules->devices.count > 0)
@@ -89,9 +91,12 @@ int node_network_speed_parse(const char *text, double *ret_bytes, struct error *
                 for (const char *u = units; u <= suffix; u++)
                         unit *= 1000;
         }
-        if (!number_parse(text, len, &bits) || bits <= 0 || !number_is_finite(bits * unit))
+        if (!number_parse(text, len, &bits) || bits * unit < SPEED_MIN_BITS ||
+            !number_is_finite(bits * unit))
                 return error_set(err, EINVAL,
-                                 "expected bits per second such as 1G or 25G, got %.40s", text);
+                                 "expected at least 1M bits per second, such as 1G or 25G, got "
+                                 "%.40s",
+                                 text);
         *ret_bytes = bits * unit / 8;
         return 0;
 }

@@ -236,6 +236,8 @@ static int read_document(const struct source_list_rules *rules, struct source_li
                         reader_refuse(&root, "sources",
                                       "needs at least one source other than an exporter");
         }
+        if (tree_root(list->document)->kind == TREE_LIST)
+                return error_set(err, EINVAL, "%s: write it below \"sources:\"", reader.error.msg);
         *err = reader.error;
         return err->code;
 }

@@ -11,7 +11,7 @@ import yaml
 from cluster.nodes import Fleet
 from cluster.pages import environment, follow, owners_overlay
 from cluster.plimsoll import fast_policy
-from harness import wait_until
+from harness import clean_environment, wait_until
 from pages import TOP, block
 from programs import complete
 from test_install_and_leave import objects
@@ -393,9 +393,9 @@ def test_the_schema_refuses(render, values):
     [
         ({}, "1.30.0", ""),
         ({}, "1.29.9", "nodeGuard.enabled needs Kubernetes 1.30"),
-        ({"nodeGuard": {"enabled": False}}, "1.28.0", ""),
-        ({"nodeGuard": {"enabled": False}}, "v1.28.15-eks-1234567", ""),
-        ({"nodeGuard": {"enabled": False}}, "1.27.9", "incompatible with Kubernetes v1.27.9"),
+        ({"nodeGuard": {"enabled": False}}, "1.29.0", ""),
+        ({"nodeGuard": {"enabled": False}}, "v1.29.15-eks-1234567", ""),
+        ({"nodeGuard": {"enabled": False}}, "1.28.9", "incompatible with Kubernetes v1.28.9"),
     ],
 )
 def test_the_kubernetes_that_it_needs(render, values, version, said):
@@ -549,7 +549,7 @@ def play_kubelet(plane, binary, name, *flags):
     (command,) = container["command"]
     done = subprocess.run(
         [binary(command.rpartition("/")[2]), *container["args"], *flags],
-        env={**os.environ, **env, "KUBECONFIG": plane.write_kubeconfig(account, token_file=token)},
+        env={**clean_environment(env), "KUBECONFIG": plane.write_kubeconfig(account, token_file=token)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     phase = "Failed" if done.returncode else "Succeeded"

@@ -166,6 +166,43 @@ def test_network_policies_open_what_is_called(plane, name):
         assert called <= opened
 
 
+# Of each node: its zone, and whether it is of the control plane, where extenders rather are.
+ZONE, CONTROL = "topology.kubernetes.io/zone", "node-role.kubernetes.io/control-plane"
+CLUSTERS = {
+    "two nodes without zones": [("", False)] * 2,
+    "one of the control plane": [("", True), *[("", False)] * 3],
+    "one without a zone": [("", False), ("a", False), ("b", True)],
+    "two zones": [("a", True), ("a", False), ("b", False), ("b", False)],
+}
+
+
+@pytest.mark.parametrize("nodes", CLUSTERS.values(), ids=CLUSTERS)
+def test_replicas_are_on_different_nodes(plane, fleet, namespace, scheduler, nodes):
+    """And in different zones, also after a rollout, which pods of the old template take part in."""
+    zones = {}
+    for zone, is_control in nodes:
+        labels = {ZONE: zone} if zone else {}
+        (name,) = fleet.add(1, labels=labels | ({CONTROL: ""} if is_control else {}))
+        zones[name] = zone
+    scheduler()
+    space = f"--namespace={namespace.name}"
+    objects = [o for o in kustomize(plane, ".") if o["kind"] in ("Deployment", "ServiceAccount")]
+    for item in objects:
+        item["metadata"]["namespace"] = namespace.name
+    plane.kubectl("apply", "-f-", stdin=yaml.safe_dump_all(objects))
+    for restarts in range(2):
+        if restarts:
+            plane.kubectl("rollout", "restart", "deployment", space)
+        for name in ("plimsoll-controller", "plimsoll-extender"):
+            plane.kubectl("rollout", "status", f"deployment/{name}", space, "--timeout=60s")
+            app = f"--selector=app.kubernetes.io/name={name}"
+            pods = json.loads(plane.kubectl("get", "pods", space, app, "--output=json"))["items"]
+            live = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+            used = {pod["spec"]["nodeName"] for pod in live}
+            assert len(live) == len(used) == 2, (restarts, name, used)
+            assert len({zones[node] for node in used}) == min(2, len(set(zones.values())))
+
+
 # -- what the controller may write on a Node -------------------------------------------------------
 
 

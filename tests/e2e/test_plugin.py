@@ -14,7 +14,7 @@ import yaml
 from cluster.nodes import Fleet
 from cluster.pages import environment, follow
 from cluster.plimsoll import fast_policy
-from harness import wait_until
+from harness import clean_environment, wait_until
 from pages import TOP, block
 from tools import build, windows
 
@@ -40,7 +40,7 @@ def plimsoll_verb(bare, binary, tmp_path):
     """Runs `kubectl plimsoll ...` as a user does, with the plugin on the PATH."""
     os.symlink(binary("kubectl-plimsoll"), tmp_path / "kubectl-plimsoll")
     env = {
-        **os.environ,
+        **clean_environment(),
         "PATH": f"{tmp_path}:{os.environ['PATH']}",
         "KUBECONFIG": str(bare.kubeconfig),
         "KUBECACHEDIR": str(tmp_path / "cache"),

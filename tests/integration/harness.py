@@ -62,6 +62,12 @@ def wait_until(condition, timeout_s=DEFAULT_TIMEOUT_S, what="the condition", pol
         time.sleep(max(poll_s, min(POLL_SHARE * waited_s, POLL_MAX_S)))
 
 
+def clean_environment(more=None):
+    """Of a program: `more`, and what we have, except for the tests' own variables."""
+    ours = {key: value for key, value in os.environ.items() if not key.startswith("PLIMSOLL_")}
+    return {**SANITIZER_ENV, **ours, **(more or {})}
+
+
 class Process:
     """A program under test, or a peer: its output goes to files, and only its own pid is signalled.
 
@@ -73,16 +79,15 @@ class Process:
         self.argv = [str(part) for part in argv]
         self.out_path = os.path.join(log_dir, f"{name}.out")
         self.err_path = os.path.join(log_dir, f"{name}.err")
-        environment = {**SANITIZER_ENV, **os.environ, **(env or {})}
         # Programs must behave the same wherever they run.
-        environment.setdefault("TZ", "UTC")
+        env = clean_environment({"TZ": "UTC", **(env or {})})
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.popen = subprocess.Popen(
                 self.argv,
                 stdin=stdin if stdin is not None else subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                env=environment,
+                env=env,
             )
         self.expect_death = False
         self.was_told = False  # to end, while it ran

@@ -24,7 +24,7 @@ class LeapingClock:
         with open(path, "r+b") as file:
             self.map = mmap.mmap(file.fileno(), 24)
         self.speed, self.ahead_s = speed, 0.0
-        self.env = {"LD_PRELOAD": shim, "PLIMSOLL_LEAPING_CLOCK": str(path)}
+        self.env = {"LD_PRELOAD": shim, "LEAPING_CLOCK": str(path)}
 
     def _set(self, field, seconds):
         at = FIELDS[field]

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 
-from harness import SANITIZER_ENV, SANITIZER_SIGNS, Process
+from harness import SANITIZER_SIGNS, Process, clean_environment
 
 PROGRAMS = ("plimsoll-controller", "plimsoll-extender", "kubectl-plimsoll")
 TAIL_LINES = 25
@@ -43,7 +43,7 @@ def complete(program, *arguments, status=0, build="build", env=None, **more):
     """
     path = find_program(program, build) if program in PROGRAMS else str(program)
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": 60}
-    options |= {"env": {**SANITIZER_ENV, **os.environ, **(env or {})}, **more}
+    options |= {"env": clean_environment(env), **more}
     done = subprocess.run([path, *map(str, arguments)], check=False, **options)
     assert status in (None, done.returncode), f"{done.returncode}: {done.stdout}{done.stderr}"
     assert not SANITIZER_SIGNS.search(str(done.stderr)), done.stderr

@@ -4,10 +4,12 @@ import os
 import pty
 import subprocess
 
+from harness import clean_environment
+
 
 def on_terminal(argv, columns=80, stream="stdout", status=0, env=None, **more):
     """What it prints on a terminal of so many columns, in colours unless `env` has NO_COLOR."""
-    clean = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+    clean = {key: value for key, value in clean_environment().items() if key != "NO_COLOR"}
     env = {**clean, "TERM": "xterm", **(env or {})}
     master, slave = pty.openpty()
     subprocess.run(["stty", "cols", str(columns), "rows", "50"], stdin=slave, check=True)

@@ -14,7 +14,7 @@ import pytest
 
 from controller_kit import policy as controller_policy
 from extender_kit import Extender, annotate, policy
-from harness import NIGHTLY, fetch, wait_until
+from harness import NIGHTLY, clean_environment, fetch, wait_until
 from policies import write_policy
 
 # Of the allocations of a run so many, spread evenly; all of them in `make nightly`.
@@ -33,7 +33,7 @@ class Allocations:
             self.map = mmap.mmap(file.fileno(), 16)
         shim = os.path.join(os.environ["PLIMSOLL_RELEASE_DIR"], "tests", "liballocation_fault.so")
         assert os.path.exists(shim), shim
-        self.env = {"LD_PRELOAD": shim, "PLIMSOLL_ALLOCATIONS": str(path)}
+        self.env = {"LD_PRELOAD": shim, "ALLOCATIONS": str(path)}
 
     def fail(self, number):
         """The one after `number` - 1 others from now on; 0: none."""
@@ -62,7 +62,7 @@ def each_allocation(path, argv, input_text=None, is_same=None, tries=TRIES, lane
         allocations.fail(number)
         return subprocess.run(
             [str(part) for part in argv], input=input_text, capture_output=True, text=True,
-            env={**os.environ, **allocations.env}, timeout=60, check=False,
+            env=clean_environment(allocations.env), timeout=60, check=False,
         )  # fmt: skip
 
     first = Allocations(path / "allocations")

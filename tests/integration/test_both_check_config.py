@@ -121,3 +121,18 @@ def test_without_arguments():
     done = complete("plimsoll-extender", env=env)
     assert done.stderr == ""
     assert "bind-address=127.0.0.9 (env)\n" in done.stdout
+
+
+@pytest.mark.parametrize("name, words", [
+    ("plimsoll-controller", ["--check-config"]),
+    ("plimsoll-controller", ["--dry-run", "--once", "--target=a=http://127.0.0.1:1"]),
+    ("plimsoll-extender", ["--check-config"]),
+    ("kubectl-plimsoll", ["completion", "bash"]),
+])  # fmt: skip
+def test_a_misspelt_variable(name, words):
+    """Those of Kubernetes' Services are none."""
+    env = {"PLIMSOLL_ANOTATION_PREFIX": "a", "PLIMSOLL_EXTENDER_SERVICE_HOST": "10.0.0.1"}
+    env["PLIMSOLL_EXTENDER_PORT"] = "tcp://10.0.0.1:8010"
+    said = complete(name, *words, env=env, status=None).stderr
+    (line,) = [line for line in said.splitlines() if "variable" in line]
+    assert "PLIMSOLL_ANOTATION_PREFIX; did you mean PLIMSOLL_ANNOTATION_PREFIX?" in line

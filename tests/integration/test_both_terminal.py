@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from controller_kit import policy
-from harness import wait_until
+from harness import clean_environment, wait_until
 from policies import write_policy
 
 RED, CLEAR = "\x1b[31m", "\x1b[H"
@@ -20,7 +20,7 @@ class Terminal:
 
     def __init__(self, argv, env=None):
         self.master, slave = pty.openpty()
-        clean = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        clean = {key: value for key, value in clean_environment().items() if key != "NO_COLOR"}
         self.process = subprocess.Popen(
             [str(word) for word in argv],
             stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.PIPE, text=True,

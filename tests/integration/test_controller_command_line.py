@@ -158,18 +158,30 @@ WRONG = [
     ("--policy-config-path=/nowhere/policy.yaml", "/nowhere/policy.yaml"),
     ("--kubeconfig=/nowhere/config", "/nowhere/config"),
     ("--bind-address=here", "--bind-address: "),
-    ("--network-speed=fast", "--network-speed: expected bits per second such as 1G or 25G"),
-    ("--network-speed=0", "--network-speed: expected bits per second"),
+    ("--network-speed=fast", "--network-speed: expected at least 1M bits per second, such as 1G"),
+    ("--network-speed=10", "--network-speed: expected at least 1M bits per second"),
+    *(
+        (f"--node-selector={text}", "--node-selector: expected requirements between commas")
+        for text in ("a=b,,", ",", ",a", "a,,b", "a(b,c", "a)", "a)(")
+    ),
     ("--network-device-pattern=eth0,", "--network-device-pattern: an empty pattern"),
-    ("--leader-elect-resource-name=a/b", "--leader-elect-resource-name: not a name"),
-    ("--leader-elect-resource-name=", "--leader-elect-resource-name: not a name"),
+    (
+        "--leader-elect-resource-name=a/b",
+        "--leader-elect-resource-name: expected the name of a Lease",
+    ),
+    ("--leader-elect-resource-name=", "--leader-elect-resource-name: expected the name of a Lease"),
     ("--leader-elect-lease-duration=1s", "retry-period: the lease duration must be longer"),
     # Sources.
-    ("--sources=/nowhere/sources --scrape-interval=3s", "--scrape-interval cannot be combined"),
+    ("--sources=/nowhere/sources --scrape-interval=3s", "--scrape-interval: cannot be combined"),
     ("--sources=/nowhere/sources", "/nowhere/sources: cannot open"),
-    ("--sources=/nowhere --metrics-source=kubelet", "--metrics-source cannot be combined with"),
-    ("--sources=/nowhere --prometheus-address=http://h", "--prometheus-address cannot be combined"),
-    ("--sources=/nowhere --kubelet-insecure-skip-verify", "--kubelet-insecure-skip-verify cannot"),
+    ("--sources=/nowhere --metrics-source=kubelet", "--metrics-source: cannot be combined with"),
+    # As the manifests set it.
+    ("PLIMSOLL_METRICS_SOURCE=kubelet --sources=/nowhere", "PLIMSOLL_METRICS_SOURCE: cannot be"),
+    (
+        "--sources=/nowhere --prometheus-address=http://h",
+        "--prometheus-address: cannot be combined",
+    ),
+    ("--sources=/nowhere --kubelet-insecure-skip-verify", "--kubelet-insecure-skip-verify: cannot"),
     (
         "--metrics-source=kubelet,node_exporter",
         "--metrics-source: 'node_exporter': expected node-exporter, kubelet, prometheus, metrics-server"
@@ -190,8 +202,16 @@ WRONG = [
 ]
 
 
+@pytest.mark.parametrize("text", ["", "pool=web", "zone in (a,b), !gpu,x notin (c)"])
+def test_node_selectors(text):
+    complete("plimsoll-controller", "--check-config", f"--node-selector={text}")
+
+
 @pytest.mark.parametrize("flags, complaint", WRONG, ids=[flags for flags, _ in WRONG])
 def test_wrong_flags(flags, complaint):
-    done = complete("plimsoll-controller", *flags.split(), status=2)
+    words = flags.split()
+    env = dict(word.split("=", 1) for word in words if word.startswith("PLIMSOLL_"))
+    words = [word for word in words if not word.startswith("PLIMSOLL_")]
+    done = complete("plimsoll-controller", *words, status=2, env=env)
     assert complaint in done.stderr.replace('\\"', '"') and done.stdout == ""
     assert "s3cret" not in done.stderr

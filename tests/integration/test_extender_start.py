@@ -7,6 +7,7 @@ import pytest
 from extender_kit import AGENT, POD, Connection, annotate, go_json, policy
 from harness import wait_until
 from policies import CPU, node_names, write_policy
+from programs import complete
 
 NODES = node_names(4)
 POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
@@ -110,9 +111,9 @@ WRONG = {
     "--annotation-timezone=Nowhere/Town": "--annotation-timezone: time zone Nowhere/Town: no zone",
     "--prot=1": "unknown flag --prot; did you mean --port?",
     "serve": "'serve': expected a flag",
-    "--tls-cert-file=bad.yaml --tls-private-key-file=bad.yaml": "key bad.yaml: ",
-    "--client-ca-file=ca.crt": "TLS needs both a certificate and a key",
-    "--bind-address=here": "'here' is not an IP address",
+    "--tls-cert-file=bad.yaml --tls-private-key-file=bad.yaml": "key bad.yaml: expected a private key in PEM, without a password: ",
+    "--client-ca-file=ca.crt": "set --tls-cert-file and --tls-private-key-file",
+    "--bind-address=here": "--bind-address: expected an IP address such as 127.0.0.1",
 }
 
 
@@ -123,6 +124,12 @@ def test_wrong_configurations(run, binary, kubeconfig, tmp_path, monkeypatch, fl
     process = run([binary(AGENT), f"--kubeconfig={kubeconfig}", "--port=0", *flags.split()])
     assert process.wait_exit() == 2
     assert WRONG[flags] in process.stderr()
+
+
+def test_everybody_may_bind():
+    flags = ("--bind", "--bind-address=0.0.0.0", "--check-config")
+    assert "every client that reaches this port can bind" in complete(AGENT, *flags).stderr
+    assert complete(AGENT, "--bind", "--check-config").stderr == ""
 
 
 def test_port_in_use(run, start_extender, kubeconfig):

@@ -11,7 +11,7 @@ from threading import Thread
 
 import pytest
 
-from harness import wait_until
+from harness import clean_environment, wait_until
 from paper_cluster import CLUSTER_IP, POLICY_PATH, SYSTEM, Answering, PaperCluster
 from programs import children, complete, piped, stop_reading
 from tls_kit import Authority
@@ -40,6 +40,12 @@ def test_errors_are_kubectls(cluster, plimsoll):
     said = plimsoll("top", "-s", "http://127.0.0.1:9", status=2)
     refused = "500 dial tcp 127.0.0.1:9: connect: connection refused"
     assert said.endswith(f"{refused}; are the API server's host and port right?\n")
+
+
+def test_no_kubeconfig():
+    """kubectl then asks 127.0.0.1:8080, where nobody is."""
+    said = complete("kubectl-plimsoll", "top", status=2, env=NO_CONFIG).stderr
+    assert said.endswith("; there is no kubeconfig: set KUBECONFIG, or --kubeconfig\n")
 
 
 def test_request_timeout(cluster, plimsoll):
@@ -80,7 +86,7 @@ def test_a_policy_of_a_pipe_is_kept(cluster, binary, run, tmp_path):
     flags = ("--watch", "--interval=1s", "-f", pipe, "-s", cluster.url)
     process = run(
         piped([binary("kubectl-plimsoll"), "top", *flags]),
-        env={**os.environ, **NO_CONFIG},
+        env=NO_CONFIG,
         clean_exit=False,
     )
     policy = json.dumps(cluster.objects[POLICY_PATH])
@@ -152,7 +158,7 @@ def test_nobody_is_asked_during_completion(secure, binary):
         "node",
         "",
     ]
-    pid, terminal = on_terminal(argv, {**os.environ, **NO_CONFIG})
+    pid, terminal = on_terminal(argv, clean_environment(NO_CONFIG))
     read_until(terminal, b":4\r\n")
     assert os.waitpid(pid, 0)[1] == 0
     os.close(terminal)
@@ -168,10 +174,10 @@ def test_the_context_s_namespace(cluster, plimsoll, tmp_path):
         "clusters": [{"name": "k", "cluster": {"server": cluster.url}}],
     }
     (tmp_path / "config").write_text(json.dumps(config))
-    assert "/namespaces/shop/pods/web" in plimsoll("explain", "pod", "web", status=2)
+    assert "no pod shop/web, " in plimsoll("explain", "pod", "web", status=2)
     said = plimsoll("explain", "pod", "web", "--context=other", status=2)
-    assert "/namespaces/default/pods/web" in said
-    assert "/namespaces/x/pods/web" in plimsoll("explain", "pod", "web", "-n", "x", status=2)
+    assert "no pod default/web, " in said
+    assert "no pod x/web, " in plimsoll("explain", "pod", "web", "-n", "x", status=2)
 
 
 # -- How it ends. ----------------------------------------------------------------------------------
@@ -197,7 +203,7 @@ def watching(cluster, binary, tmp_path):
     argv = ["env", "--default-signal=INT,HUP", binary("kubectl-plimsoll")]
     argv += ["top", "--watch", "--interval=1s", "-s", cluster.url]
     pipe = subprocess.PIPE
-    env = {**os.environ, **NO_CONFIG, "TMPDIR": str(temporary)}
+    env = clean_environment({**NO_CONFIG, "TMPDIR": str(temporary)})
     with subprocess.Popen(argv, env=env, stdout=pipe, stderr=pipe, text=True) as process:
         assert any("4 nodes" in line for line in iter(process.stdout.readline, ""))
         ((keeper, _),) = children(process.pid)
@@ -255,7 +261,7 @@ def login(secure, tmp_path):
             "users": [{"name": "u", "user": user}],
         }
         (tmp_path / "config").write_text(json.dumps(config))
-        return {**os.environ, "HOME": "/proc/none", "KUBECONFIG": str(tmp_path / "config")}
+        return clean_environment({"HOME": "/proc/none", "KUBECONFIG": str(tmp_path / "config")})
 
     return configure
 

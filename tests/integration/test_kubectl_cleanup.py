@@ -69,7 +69,7 @@ def test_as_before(controller, cluster, plimsoll, prefix):
         )
         if metric == "mem_usage_avg_5m":
             said = plimsoll("cleanup", "--apply", status=2)
-            assert "is held by " in said and "stop the controllers first" in said
+            assert "is held by " in said and "--replicas=0" in said
         assert process.stop() == 0
     written = {name: set(cluster.annotations(name)) - set(before[name]) for name in names}
     patched = len(cluster.patches())

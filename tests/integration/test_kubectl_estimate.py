@@ -360,6 +360,8 @@ def workloads(cluster, plimsoll):
 
 
 def test_workloads(cluster, workloads, plimsoll):
+    none = plimsoll("workloads", "-n", "none", status=None)
+    assert "namespace none; leave out -n for all\n" in none.stderr and none.returncode == 0
     shown = workloads()
     names = [row["workload"] for row in shown["workloads"]]
     assert names == sorted(names)

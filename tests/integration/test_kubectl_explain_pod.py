@@ -119,7 +119,7 @@ def test_names(cluster, explain):
     shown = explain("shop/web-0")
     assert explain("web-0", "-n", "shop") == shown
     nobody = explain("web-0", status=2)
-    assert "GET /api/v1/namespaces/default/pods/web-0: 404 " in nobody and nobody.count("\n") == 1
+    assert "there is no pod default/web-0, " in nobody and nobody.count("\n") == 1
     for name in (
         "shop/",
         "sh.p/web-0",

@@ -112,7 +112,7 @@ def test_watching_pods(start_standin, binary, run):
     def start(*flags):
         return run(
             piped([binary("kubectl-plimsoll"), "top", "--watch", "--interval=1s", *flags]),
-            env={**os.environ, "KUBECONFIG": standin.kubeconfig},
+            env={"KUBECONFIG": standin.kubeconfig},
             clean_exit=False,
         )
 

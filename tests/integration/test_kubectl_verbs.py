@@ -55,7 +55,9 @@ def test_top(plimsoll):
     assert "4 nodes: 3 pass, 1 above a limit, 2 without a usable value; by Dynamic" in table
     assert "cpu_usage_avg_5m: mean 56%, largest 91% (node-0001)" in table
     assert list(nodes_of(plimsoll("top", "--sort-by=cpu")))[:2] == ["node-0001", "node-0000"]
-    assert "--sort-by: 'disk'" in plimsoll("top", "--sort-by=disk", status=2)
+    assert "of the policy: cpu_usage_avg_5m, mem" in plimsoll("top", "--sort-by=disk", status=2)
+    why = "no node has a usable value: `kubectl plimsoll doctor` says why\n"
+    assert why in plimsoll("top", "--annotation-prefix=wrong.io") and why not in table
     for verb in ("top", "simulate", "rebalance", "workloads"):
         assert "expected nothing but flags" in plimsoll(verb, "now", status=2)
 
@@ -73,6 +75,9 @@ def test_top_of_some_nodes(plimsoll, cluster):
     assert [line.split()[0] for line in requests.splitlines()[:2]] == ["node-0003", "all"]
     assert "NODE" not in requests and "NAMESPACE" not in requests
     assert "400 " in plimsoll("top", "-l", "pool in (", status=2)
+    none = plimsoll("top", "-l", "pool=none", status=None)
+    assert none.stderr == "kubectl plimsoll top: no node has the labels pool=none\n"
+    assert "0 nodes: " in none.stdout and none.returncode == 0
 
 
 def explain(text, policy):
@@ -221,6 +226,8 @@ def test_refused_words(plimsoll, cluster, tmp_path):
         "--nothing top": "unknown flag --nothing",
         "-n": "expected a verb",
         "tip": "unknown verb tip; did you mean top?",
+        "status": "unknown verb status; expected top, explain, workloads, doctor, simulate, "
+        "rebalance, cleanup, completion",
     }.items():
         lines = plimsoll(*words.split(), status=2).splitlines()
         assert lines == [f"kubectl plimsoll: {said}", "See 'kubectl plimsoll --help'."]
@@ -233,12 +240,14 @@ def test_refused_words(plimsoll, cluster, tmp_path):
         "top --request-timeout=x": "--request-timeout: 'x': ",
         "top --annotation-timezone=x": "--annotation-timezone: ",
         "explain": "expected `node NAME`, ",
+        "explain web-0": "expected `node NAME`, `nodes`, `pod NAME` or `-`; did you mean `pod web-0` "
+        "or `node web-0`?",
         "explain node a --now=then": "--now: expected with `-`",
         "explain nodes --pod=shop/web": "--pod: expected with `-`",
         "explain - --now=then": "--now: 'then': expected ",
         "workloads --limit=-1": "--limit: '-1': expected ",
         "doctor --plimsoll-namespace=A": "--plimsoll-namespace: 'A' is not ",
-        "simulate": "--filename: expected the policy to simulate",
+        "simulate": "--filename: expected the policy to simulate, such as -f policy.yaml",
         "simulate policy.yaml": "'policy.yaml': expected nothing but flags",
         "rebalance --watch -o json": "--watch: expected with -o table or wide",
         "completion csh": "expected one of bash, zsh, fish",
@@ -248,6 +257,8 @@ def test_refused_words(plimsoll, cluster, tmp_path):
         assert lines[0].startswith(f"kubectl plimsoll {verb}: {said}"), lines
         assert lines[1:] == [f"See 'kubectl plimsoll {verb} --help'."]
     assert "See" not in plimsoll("explain", "node", "node-9", status=2), "no flag would help"
+    said = plimsoll("explain", "-", status=2, input="kind: List\n")
+    assert "standard input: expected JSON, of kubectl's -o json or --raw: line 1" in said
     bad = tmp_path / "policy.yaml"
     bad.write_text("kind: Pod")
     assert str(bad) in plimsoll("top", "-f", str(bad), status=2)
@@ -262,9 +273,10 @@ def test_kubectls_forms(plimsoll, cluster):
         "node-000"
     )
     for words in (["pod/shop/nobody"], ["pods", "shop/nobody"], ["po", "nobody", "-n", "shop"]):
-        assert "/shop/pods/nobody" in plimsoll("explain", *words, status=2)
+        said = plimsoll("explain", *words, status=2)
+        assert "there is no pod shop/nobody, and no extender knows it; --namespace sets" in said
     said = plimsoll("explain", "pod/nobody", status=2, env={"PLIMSOLL_NAMESPACE": "shop"})
-    assert "/namespaces/default/pods/nobody" in said, said
+    assert "no pod default/nobody" in said, said
     assert "expected `node NAME`" in plimsoll("explain", "thing/name", status=2)
 
 

@@ -1,6 +1,6 @@
 /*
  * Preloaded into a program: the n-th allocation from now on fails. How many there were, and which
- * is to fail, stands in a file that the test maps as well ($PLIMSOLL_ALLOCATIONS), so that it can
+ * is to fail, stands in a file that the test maps as well ($ALLOCATIONS), so that it can
  * be said while the program runs.
  */
 #include <errno.h>
@@ -25,7 +25,7 @@ void *__libc_realloc(void *old, size_t bytes);
 void *__libc_memalign(size_t alignment, size_t bytes);
 
 __attribute__((constructor)) static void map_control(void) {
-        const char *path = getenv("PLIMSOLL_ALLOCATIONS");
+        const char *path = getenv("ALLOCATIONS");
         int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
 
         if (fd < 0)

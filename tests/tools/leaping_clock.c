@@ -1,6 +1,6 @@
 /*
  * Preloaded into programs: their clocks go ahead of time by what a file says, which they and the
- * test map ($PLIMSOLL_LEAPING_CLOCK); CLOCK_MONOTONIC may also have stood still, as while a machine
+ * test map ($LEAPING_CLOCK); CLOCK_MONOTONIC may also have stood still, as while a machine
  * is suspended. Who waits for a time sleeps for a part of it, and looks at the clock again.
  *
  * It has what our programs, libcurl, libmicrohttpd and the peers' Python wait by: epoll_wait(),
@@ -30,7 +30,7 @@ struct control {
 static const struct control *control;
 
 __attribute__((constructor)) static void map_control(void) {
-        const char *path = getenv("PLIMSOLL_LEAPING_CLOCK");
+        const char *path = getenv("LEAPING_CLOCK");
         int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 
         if (fd < 0)

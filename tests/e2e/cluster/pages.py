@@ -3,6 +3,7 @@
 import os
 import subprocess
 
+from harness import clean_environment
 from pages import TOP, block
 from programs import find_program
 from tools import build
@@ -14,7 +15,7 @@ def environment(plane, kubeconfig=None):
     """What commands need to mean this cluster by kubectl and helm, and our programs by their names."""
     programs = [*map(build.program, ("kubectl", "helm")), *map(find_program, PROGRAMS)]
     return {
-        **os.environ,
+        **clean_environment(),
         "KUBECONFIG": kubeconfig or plane.kubeconfig,
         "KUBECACHEDIR": plane.path("kubectl-cache"),
         **{f"HELM_{what}_HOME": plane.path("helm") for what in ("CACHE", "CONFIG", "DATA")},

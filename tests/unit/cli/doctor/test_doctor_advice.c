@@ -152,12 +152,12 @@ TEST(helm) {
         } rows[] = {
                 {{{"*/plimsoll-controller-nodes", NULL, NULL}},
                  "node-guard",
-                 "kubectl apply -f deploy/base/node-guard.yaml; on Kubernetes 1.28 and 1.29, "
+                 "kubectl apply -f deploy/base/node-guard.yaml; on Kubernetes 1.29, "
                  "upgrade the cluster first"},
                 {{{"*/plimsoll-controller-nodes", NULL, NULL}, HELM("load")},
                  "node-guard",
                  "helm upgrade load deploy/chart -n kube-system --reset-then-reuse-values --set "
-                 "nodeGuard.enabled=true; on Kubernetes 1.28 and 1.29, upgrade the cluster first"},
+                 "nodeGuard.enabled=true; on Kubernetes 1.29, upgrade the cluster first"},
                 {{{"*/services/plimsoll-extender", NULL, NULL}},
                  "extender-service",
                  "kubectl apply -k deploy/"},

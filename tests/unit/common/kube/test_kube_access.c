@@ -86,6 +86,47 @@ TEST_BETWEEN(in_cluster, set_up, remove_directory) {
         assert_non_null(strstr(err.msg, "current-context: expected a context"));
 }
 
+/* The first file with a context, or with an entry of a name, decides; absent files do not count. */
+TEST_BETWEEN(several_kubeconfigs, set_up, remove_directory) {
+        static const char second[] =
+                "current-context: two\n"
+                "contexts: [{name: one, context: {cluster: k, user: u}}]\n"
+                "clusters: [{name: k, cluster: {server: 'https://k', certificate-authority: ca}}]\n"
+                "users: [{name: u, user: {tokenFile: token}}]\n";
+        _cleanup_(freep) char *one = write_file("one", "current-context: one\n"
+                                                       "users: [{name: u, user: {token: t}}]\n");
+        _cleanup_(freep) char *two = write_file("two", second);
+        _cleanup_(freep) char *none = path_of("none");
+        _cleanup_(freep) char *both = xasprintf("%s:%s::%s", none, one, two);
+        _cleanup_(freep) char *absent = xasprintf("%s:%s", none, none);
+        const struct {
+                const char *list, *problem;
+        } rows[] = {
+                {both, NULL},
+                {two, "contexts: no context named 'two'"},
+                {one, "contexts: no context named 'one'"},
+                {absent, "No such file"},
+                {":", "KUBECONFIG names no file"},
+        };
+
+        put_file("ca", PEM);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(kube_access_freep) struct kube_access *access = NULL;
+                struct error err = ERROR_NULL;
+                assert_int_equal(setenv("KUBECONFIG", rows[i].list, 1), 0);
+                int r = kube_access_load(&(struct kube_access_options){0}, &access, &err);
+                if ((r == 0) != !rows[i].problem ||
+                    (rows[i].problem && !strstr(err.msg, rows[i].problem)))
+                        fail_msg("%s: %d (%s)", rows[i].list, r, err.msg);
+                if (r < 0)
+                        continue;
+                struct kube_credentials credentials = kube_access_credentials(access, 0);
+                assert_string_equal(kube_access_server(access), "https://k");
+                assert_string_equal(credentials.bearer, "t");
+                assert_string_equal(credentials.tls.ca_pem, PEM);
+        }
+}
+
 TEST_BETWEEN(servers, set_up, remove_directory) {
         static const struct {
                 const char *master;
@@ -260,7 +301,7 @@ TEST_BETWEEN(nothing_found, set_up, remove_directory) {
         assert_string_equal(kube_access_credentials(config, 0).bearer, "pod");
         assert_true(kube_access_is_in_cluster(config));
         kube_access_free(config);
-        assert_int_equal(kube_access_load_in_pod(&config, &err), -ENOENT);
+        assert_int_equal(kube_access_load_in_pod(&config, &err), -EEXIST);
         assert_non_null(strstr(err.msg, ".kube/config"));
         _cleanup_(freep) char *path = path_of(".kube/config");
         assert_int_equal(unlink(path), 0);

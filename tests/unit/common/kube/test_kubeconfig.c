@@ -111,12 +111,14 @@ TEST_BETWEEN(files, set_up, remove_directory) {
         _cleanup_(freep) char *large = xcalloc(1, TREE_MAX_BYTES + 2);
         struct error err = ERROR_NULL;
 
-        assert_int_equal(kubeconfig_load(path, &config, &err), 0);
+        assert_int_equal(kubeconfig_load((const char *const[]){path}, 1, &config, &err), 0);
         assert_string_equal(config.token.text, "t");
-        assert_int_equal(kubeconfig_load(missing, &config, &err), -ENOENT);
+        assert_int_equal(kubeconfig_load((const char *const[]){missing}, 1, &config, &err),
+                         -ENOENT);
         assert_non_null(strstr(err.msg, missing));
-        assert_int_equal(kubeconfig_load(directory, &config, &err), -EINVAL);
+        assert_int_equal(kubeconfig_load((const char *const[]){directory}, 1, &config, &err),
+                         -EINVAL);
         memset(large, '#', TREE_MAX_BYTES + 1);
         put_file("config", large);
-        assert_int_equal(kubeconfig_load(path, &config, &err), -E2BIG);
+        assert_int_equal(kubeconfig_load((const char *const[]){path}, 1, &config, &err), -E2BIG);
 }

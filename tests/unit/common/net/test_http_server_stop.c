@@ -215,7 +215,8 @@ TEST_BETWEEN(start_fails, set_up, tear_down) {
         options.tls.client_ca_file = NULL;
         options.tls.key_file = "/nonexistent/tls.key";
         assert_int_equal(http_server_start(&options, &other, &err), -EINVAL);
-        assert_string_equal(err.msg, "TLS needs both a certificate and a key");
+        assert_string_equal(err.msg, "TLS needs a certificate and a key: set --tls-cert-file and "
+                                     "--tls-private-key-file");
         options.tls.cert_file = "/nonexistent/tls.crt";
         assert_int_equal(http_server_start(&options, &other, &err), -ENOENT);
         assert_non_null(strstr(err.msg, "/nonexistent/tls.crt"));

@@ -292,7 +292,7 @@ TEST(names_need_a_client_ca) {
         options.tls.cert_file = a.cert_file;
         options.tls.key_file = a.key_file;
         assert_int_equal(http_server_start(&options, &none, &err), -EINVAL);
-        assert_string_equal(err.msg, "names of clients need a client CA");
+        assert_string_equal(err.msg, "names of clients need a client CA: set --client-ca-file");
         assert_null(none);
 }
 

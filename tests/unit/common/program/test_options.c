@@ -112,6 +112,8 @@ static int clear(void **state) {
                 "PLIMSOLL_LEADER_ELECT",
                 "PLIMSOLL_WORKERS",
                 "PLIMSOLL_LOG_FORMAT",
+                "PLIMSOLL_OTHER",
+                "PLIMSOLL_BARE",
         };
 
         for (size_t i = 0; i < ARRAY_LEN(variables); i++)
@@ -324,6 +326,72 @@ TEST(variables) {
         assert_int_equal(options_flag_words(few, ARRAY_LEN(few), "--bare=x"), 1);
         assert_int_equal(options_flag_words(few, ARRAY_LEN(few), "--quiet"), 1);
         assert_int_equal(options_flag_words(few, ARRAY_LEN(few), "--none"), 0);
+}
+
+/* An error is about the variable, if that has set the value. */
+TEST_BETWEEN(wrap, clear, done) {
+        struct error err = ERROR_NULL;
+
+        assert_int_equal(setenv("PLIMSOLL_WORKERS", "9", 1), 0);
+        must_parse(ARGS("--ratio=1"), 2);
+        (void)error_set(&err, EINVAL, "too many");
+        assert_int_equal(options_wrap(&err, -EINVAL, &values.workers), -EINVAL);
+        assert_string_equal(err.msg, "PLIMSOLL_WORKERS: too many");
+        (void)error_set(&err, EINVAL, "too much");
+        assert_int_equal(options_wrap(&err, -ENOENT, &values.ratio), -ENOENT);
+        assert_string_equal(err.msg, "--ratio: too much");
+        (void)error_set(&err, EINVAL, "too short");
+        assert_int_equal(options_wrap(&err, EINVAL, &values.interval_ms), -EINVAL);
+        assert_string_equal(err.msg, "--scrape-interval: too short");
+}
+
+TEST_BETWEEN(unknown_variables, clear, done) {
+        static const char *other;
+        static const struct option_row few[] = {
+                {.name = "other", .value = &other, .variable = "PLIMSOLL_ONE"},
+                {.name = "secret", .value = &other, .variable = ""},
+                {.name = "foreign", .value = &other, .variable = "FOREIGN"},
+        };
+        static const struct option_table tables[] = {{rows, ARRAY_LEN(rows)},
+                                                     {few, ARRAY_LEN(few)}};
+        static const struct {
+                const char *name, *said;
+        } cases[] = {
+                {"PLIMSOLL_WORKERS", NULL},
+                {"PLIMSOLL_ONE", NULL},
+                {"FOREIGN", NULL},
+                {"PLIMSOL_WORKERS", NULL}, /* of another program */
+                {"PLIMSOLL_WORKER", "; did you mean PLIMSOLL_WORKERS?"},
+                {"PLIMSOLL_INTERVAL", "; did you mean PLIMSOLL_SCRAPE_INTERVAL?"},
+                {"PLIMSOLL_scrape_interval", "; did you mean PLIMSOLL_SCRAPE_INTERVAL?"},
+                {"PLIMSOLL_LOG-FORMAT", "; did you mean PLIMSOLL_LOG_FORMAT?"},
+                {"PLIMSOLL_OTHER", ""}, /* the flag has another variable, or none */
+                {"PLIMSOLL_SECRET", ""},
+                {"PLIMSOLL_", ""},
+                /* Of the Service plimsoll-extender, and of none. */
+                {"PLIMSOLL_EXTENDER_SERVICE_HOST", NULL},
+                {"PLIMSOLL_EXTENDER_SERVICE_PORT", NULL},
+                {"PLIMSOLL_EXTENDER_SERVICE_PORT_HTTP", NULL},
+                {"PLIMSOLL_EXTENDER_PORT", NULL},
+                {"PLIMSOLL_EXTENDER_PORT_8010_TCP_ADDR", NULL},
+                {"PLIMSOLL_CONTROLLER_SERVICE_PORT", ""},
+                {"PLIMSOLL_WORKERS_PORT", ""},
+        };
+
+        assert_int_equal(setenv("PLIMSOLL_EXTENDER_SERVICE_HOST", "10.0.0.1", 1), 0);
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                _cleanup_(freep) char *expected = xasprintf("unknown variable %s%s", cases[i].name,
+                                                            cases[i].said ? cases[i].said : "");
+                size_t at = 0;
+                assert_int_equal(setenv(cases[i].name, "5", 1), 0);
+                _cleanup_(freep) char *said = options_unknown_variable(tables, ARRAY_LEN(tables),
+                                                                       &at);
+                if (!said != !cases[i].said || (said && strcmp(said, expected) != 0))
+                        fail_msg("%s: %s", cases[i].name, said ? said : "known");
+                assert_null(options_unknown_variable(tables, ARRAY_LEN(tables), &at));
+                if (strcmp(cases[i].name, "PLIMSOLL_EXTENDER_SERVICE_HOST") != 0)
+                        assert_int_equal(unsetenv(cases[i].name), 0);
+        }
 }
 
 TEST_BETWEEN(dump, clear, done) {
