@@ -15,6 +15,7 @@ const struct proto_message kube_proto_status = PROTO_MESSAGE(status_members);
 
 static const char *const cpu_and_memory[] = {"cpu", "memory", NULL};
 static const char *const cpu_memory_and_idle[] = {"cpu", "memory", KUBE_IDLE_RESOURCE, NULL};
+static const char *const allocatable[] = {"cpu", "memory", "pods", KUBE_IDLE_RESOURCE, NULL};
 
 /* ---- Pod. */
 
@@ -60,7 +61,9 @@ static const struct proto_message init_container = PROTO_MESSAGE(init_container_
 static const struct proto_member pod_spec_members[] = {
         {2, PROTO_LIST, "containers", &container, NULL},
         {10, PROTO_STRING, "nodeName", NULL, NULL},
+        {19, PROTO_STRING, "schedulerName", NULL, NULL},
         {20, PROTO_LIST, "initContainers", &init_container, NULL},
+        {25, PROTO_INT, "priority", NULL, NULL},
         {32, PROTO_QUANTITIES, "overhead", NULL, cpu_memory_and_idle},
         {40, PROTO_OBJECT, "resources", &resources, NULL},
 };
@@ -179,7 +182,7 @@ static const struct proto_message node_info = PROTO_MESSAGE(node_info_members);
 
 static const struct proto_member node_status_members[] = {
         {1, PROTO_QUANTITIES, "capacity", NULL, cpu_memory_and_idle},
-        {2, PROTO_QUANTITIES, "allocatable", NULL, cpu_memory_and_idle},
+        {2, PROTO_QUANTITIES, "allocatable", NULL, allocatable},
         {5, PROTO_LIST, "addresses", &address, NULL},
         {6, PROTO_OBJECT, "daemonEndpoints", &daemon_endpoints, NULL},
         {7, PROTO_OBJECT, "nodeInfo", &node_info, NULL},

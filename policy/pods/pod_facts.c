@@ -76,7 +76,7 @@ struct affinity {
 };
 
 struct spec {
-        struct skim_string node, priority_class, group;
+        struct skim_string node, scheduler, priority_class, group;
         int64_t priority;
         struct sums containers, init;
         struct requests own, overhead;
@@ -314,6 +314,7 @@ static const struct skim_field group_fields[] = {
 
 static const struct skim_field spec_fields[] = {
         SKIM_TEXT("nodeName", struct spec, node),
+        SKIM_TEXT("schedulerName", struct spec, scheduler),
         SKIM_TEXT("priorityClassName", struct spec, priority_class),
         SKIM_VALUE("priority", struct spec, priority, read_pod_integer),
         SKIM_LIST("containers", struct spec, containers, read_container),
@@ -544,6 +545,7 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         facts->labels = pod.metadata.labels.text;
         facts->priority_class = pod.spec.priority_class;
         facts->priority = pod.spec.priority;
+        facts->scheduler = pod.spec.scheduler;
         facts->node = pod.spec.node;
         facts->request.of[ESTIMATE_CPU] = total_of(&pod, ESTIMATE_CPU, POD_FACTS_CORES_MAX);
         facts->request.of[ESTIMATE_MEM] = total_of(&pod, ESTIMATE_MEM, POD_FACTS_BYTES_MAX);

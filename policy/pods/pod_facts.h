@@ -54,6 +54,7 @@ struct pod_facts {
         struct skim_string labels;               /* the object's JSON, in the text; len 0: none */
         struct skim_string priority_class; /* spec.priorityClassName, in the text; len 0: none */
         int64_t priority;                  /* 0: none */
+        struct skim_string scheduler;      /* spec.schedulerName, in the text; len 0: none */
         struct skim_string node; /* spec.nodeName, in the text; len 0: the pod is not bound */
         /* pod_workload_name() of the owner that is the controller, or else the first owner; without
          * a NUL; len 0: none */

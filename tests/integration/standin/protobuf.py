@@ -59,6 +59,7 @@ _POD = {
             "nodeName": (10, TEXT),
             "schedulerName": (19, TEXT),
             "initContainers": (20, _CONTAINER),
+            "priority": (25, NUMBER),
             "overhead": (32, AMOUNTS),
             "resources": (40, _RESOURCES),
         },

@@ -40,6 +40,7 @@ static bool has_fact(const struct pod_facts *facts, char *fact) {
                 {"namespace", facts->namespace},
                 {"name", facts->name},
                 {"uid", facts->uid},
+                {"scheduler", facts->scheduler},
         };
         char *value = strchr(fact, '=');
 
