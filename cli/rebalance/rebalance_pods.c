@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "cli/nodes/pod_list.h"
+#include "cli/rebalance/rebalance_check.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 
@@ -34,6 +35,7 @@ static void forget_pods(struct rebalance_pods *pods) {
 void rebalance_pods_done(struct rebalance_pods *pods) {
         forget_pods(pods);
         rebalance_usage_done(&pods->usage);
+        json_decref(pods->budgets);
         free(pods->pods);
         free(pods->names);
 }
@@ -104,7 +106,7 @@ static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appear
                 .used = usage_of(pods, facts, &pods->names[pods->count]),
                 .request = facts->request,
                 .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms : TRACKED_NEVER,
-                .is_kept = facts->is_mirror || facts->group_id != 0 || facts->idle_cores > 0 ||
+                .is_kept = facts->is_mirror || facts->idle_cores > 0 ||
                            facts->priority > pods->priority_max,
         };
         pods->count++;
@@ -112,44 +114,49 @@ static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appear
                 pods->free[row].of[r] -= facts->request.of[r];
 }
 
+static void on_budgets_begin(void *userdata) {
+        json_object_clear(userdata);
+}
+
+static void on_budget(void *userdata, const char *text, size_t len) {
+        json_t *budgets = userdata, *budget = NULL;
+
+        if (json_parse(text, len, &budget, NULL) < 0)
+                return;
+        const char *namespace = json_string_at(budget, "metadata", "namespace", NULL);
+        if (namespace && !json_object_get(budgets, namespace))
+                json_object_set_new(budgets, namespace, json_array());
+        if (namespace)
+                json_array_append(json_object_get(budgets, namespace), budget);
+        json_decref(budget);
+}
+
+/* If they cannot be listed, the API server still refuses what a budget forbids. */
+static void read_budgets(struct rebalance_pods *pods) {
+        struct error err = ERROR_NULL;
+
+        pods->budgets = json_object();
+        (void)cluster_list(pods->cluster,
+                           &(const struct cluster_listing){.path = KUBE_BUDGETS,
+                                                           .on_begin = on_budgets_begin,
+                                                           .on_item = on_budget,
+                                                           .userdata = pods->budgets},
+                           &err);
+}
+
 int rebalance_pods_list(struct rebalance_pods *pods, int64_t now_unix_ms, struct error *err) {
         static const struct pod_watch_events events = {.list_begins = on_list_begins,
                                                        .pod = on_pod};
 
         rebalance_usage_list(pods->cluster, now_unix_ms, &pods->usage);
-        return pod_list(pods->cluster, &events, pods, err);
+        int r = pod_list(pods->cluster, &events, pods, err);
+        if (r < 0)
+                return r;
+        read_budgets(pods);
+        return 0;
 }
 
 /* ---- One pod. */
-
-static bool has_storage(const json_t *pod) {
-        const json_t *volume;
-        size_t i;
-
-        json_array_foreach (json_at(pod, "spec", "volumes", NULL), i, volume)
-                if (json_at(volume, "emptyDir", NULL) || json_at(volume, "hostPath", NULL) ||
-                    json_at(volume, "persistentVolumeClaim", NULL) ||
-                    json_at(volume, "ephemeral", NULL))
-                        return true;
-        return false;
-}
-
-/* It may have to stay where it is. */
-static bool is_bound_to_nodes(const json_t *pod) {
-        const json_t *selector = json_at(pod, "spec", "nodeSelector", NULL);
-
-        return json_object_size(selector) > 0 ||
-               json_at(pod, "spec", "affinity", "nodeAffinity",
-                       "requiredDuringSchedulingIgnoredDuringExecution", NULL) ||
-               json_array_size(json_at(pod, "spec", "resourceClaims", NULL)) > 0;
-}
-
-static bool is_protected(const json_t *pod) {
-        return json_is_at("false", pod, "metadata", "annotations",
-                          "cluster-autoscaler.kubernetes.io/safe-to-evict", NULL) ||
-               json_at(pod, "metadata", "annotations",
-                       "descheduler.alpha.kubernetes.io/prefer-no-eviction", NULL);
-}
 
 static const json_t *controller_of(const json_t *pod) {
         const json_t *owner;
@@ -176,25 +183,17 @@ static const char *controller_check(struct cluster *cluster, const char *namespa
                                                 is_set ? "statefulsets" : "replicasets", name, "");
         if (cluster_get(cluster, path, &object, &err) != KUBE_OK)
                 return "its controller cannot be read";
-        json_int_t wanted = json_int_at(1, object, "spec", "replicas", NULL);
-        json_int_t ready = json_int_at(0, object, "status", "readyReplicas", NULL);
-        if (wanted < 2)
-                return "its controller wants one replica";
-        return ready < wanted ? "not all replicas are ready" : NULL;
+        return rebalance_check_owner(object);
 }
 
 static const char *pod_check(const struct rebalance_pods *pods, const struct rebalance_name *name,
                              const json_t *pod) {
-        if (!json_is_at(name->uid, pod, "metadata", "uid", NULL) ||
-            json_at(pod, "metadata", "deletionTimestamp", NULL))
+        if (!json_is_at(name->uid, pod, "metadata", "uid", NULL))
                 return "it is terminating";
-        if (has_storage(pod))
-                return "it has storage";
-        if (is_bound_to_nodes(pod))
-                return "it is tied to certain nodes";
-        if (is_protected(pod))
-                return "an annotation forbids it";
-        return controller_check(pods->cluster, name->namespace, controller_of(pod));
+        const char *why = rebalance_check_pod(pod);
+        if (!why)
+                why = rebalance_check_budgets(pod, json_object_get(pods->budgets, name->namespace));
+        return why ? why : controller_check(pods->cluster, name->namespace, controller_of(pod));
 }
 
 bool rebalance_pods_read(void *userdata, size_t pod, struct pod_facts *ret) {

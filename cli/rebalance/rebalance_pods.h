@@ -30,6 +30,7 @@ struct rebalance_pods {
         struct pod_load *free;   /* [row]: allocatable less what the pods request */
         struct strmap workloads; /* name -> struct rebalance_workload */
         struct strmap usage;     /* as in rebalance_usage_list() */
+        json_t *budgets;         /* namespace -> array of its PodDisruptionBudgets */
 };
 
 /** rebalance_pods_list() - Return: 0; negative errno if the pods cannot be listed */

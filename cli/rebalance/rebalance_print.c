@@ -16,7 +16,7 @@ static const char *const stays[] = {
 
 static const char *const keeps[REBALANCE_KEEP_COUNT] = {
         [REBALANCE_MAY_MOVE] = "not tried", /* the plan has read as many others as it may */
-        [REBALANCE_KEEP_BOUND] = "not movable (DaemonSet, Job, group, static or priority)",
+        [REBALANCE_KEEP_BOUND] = "not movable (DaemonSet, Job, static or priority)",
         [REBALANCE_KEEP_ALONE] = "without a second replica",
         [REBALANCE_KEEP_YOUNG] = "younger than an hour",
         [REBALANCE_KEEP_SMALL] = "below 5% of the node",

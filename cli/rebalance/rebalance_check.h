@@ -1,0 +1,21 @@
+/*
+ * What speaks against the eviction of a pod, by its object, its controller and the
+ * PodDisruptionBudgets of its namespace. A pod that can run on some nodes only stays, since its
+ * successor may come back to the same node: the judge knows load, and not what ties a pod.
+ *
+ * Objects are those of the API server, and fields of an unexpected type count as missing. The texts
+ * are for people. Pure.
+ */
+#pragma once
+
+#include <jansson.h>
+
+/** rebalance_check_pod() - Return: why it must not be evicted; NULL: it may */
+const char *rebalance_check_pod(const json_t *pod);
+/** rebalance_check_owner() - Return: why the ReplicaSet or StatefulSet may not lose a pod now;
+ * NULL: it may */
+const char *rebalance_check_owner(const json_t *owner);
+/** rebalance_check_budgets() - Return: why the API server would refuse the eviction now; NULL: it
+ * would not
+ * @budgets: array of the PodDisruptionBudgets of the pod's namespace; may be NULL */
+const char *rebalance_check_budgets(const json_t *pod, const json_t *budgets);
