@@ -44,10 +44,12 @@ bool listed_nodes_put(struct listed_nodes *nodes, struct node_table *table, cons
         struct listed_node *listed = xcalloc(1, sizeof(*listed));
         *listed = (struct listed_node){
                 .closed_by = node_closed_by(node),
+                .is_avoided = node_is_avoided(node),
                 .taint_level = count_load_taints(node),
                 .pods = -1,
                 .allocatable = {.of = {[ESTIMATE_CPU] = quantity_at(allocatable, "cpu"),
                                        [ESTIMATE_MEM] = quantity_at(allocatable, "memory")}},
+                .pods_max = quantity_at(allocatable, "pods"),
         };
         free_listed(strmap_put(&nodes->by_name, name, strlen(name), listed));
         return true;

@@ -11,9 +11,11 @@
 
 struct listed_node {
         char *closed_by;             /* from node_closed_by() */
+        bool is_avoided;             /* node_is_avoided() */
         int taint_level;             /* the number of load taints */
         int64_t pods;                /* on the node, from an extender; -1: unknown */
         struct pod_load allocatable; /* cores and bytes */
+        double pods_max;             /* that fit on the node; 0: unknown */
 };
 
 /* Zero-initialised: empty. */

@@ -174,7 +174,6 @@ static int make_plan(struct session *session, const struct explanation *explaine
         };
         struct rebalance_input input = {
                 .nodes = &explained->snapshot->nodes,
-                .closed_by = explained->closed_by,
                 .now_unix_ms = now_unix_ms,
                 .move_max = move_max,
                 .read_pod = rebalance_pods_read,
@@ -189,6 +188,7 @@ static int make_plan(struct session *session, const struct explanation *explaine
                 if (r < 0)
                         return r;
                 input.free = pods.free;
+                input.is_closed = pods.is_closed;
                 input.pods = pods.pods;
                 input.pod_count = pods.count;
                 rebalance_plan(&input, &plan);
@@ -295,8 +295,9 @@ const struct verb rebalance_verb = {
         .summary = "Move pods off hot nodes",
         .usage = "Usage: kubectl plimsoll rebalance [FLAG...]\n"
                  "\n"
-                 "Find nodes above 65% CPU, the pod that each of them should lose, and the node\n"
-                 "that would get it. Without --apply, nothing is evicted.\n"
+                 "Find nodes with more CPU in use than the policy wants, the pod that each of\n"
+                 "them should lose, and the node that would get it. Without --apply, nothing is\n"
+                 "evicted.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll rebalance                   # print a plan\n"

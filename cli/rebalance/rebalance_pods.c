@@ -30,27 +30,34 @@ static void forget_pods(struct rebalance_pods *pods) {
                 free(entry->value);
         strmap_done(&pods->workloads);
         free(TAKE_PTR(pods->free));
+        free(TAKE_PTR(pods->pod_counts));
 }
 
 void rebalance_pods_done(struct rebalance_pods *pods) {
         forget_pods(pods);
         rebalance_usage_done(&pods->usage);
         json_decref(pods->budgets);
+        free(pods->is_closed);
         free(pods->pods);
         free(pods->names);
 }
 
+static const struct listed_node *node_at(const struct rebalance_pods *pods, size_t row) {
+        const struct explanation *explained = pods->explained;
+
+        return listed_nodes_get(explained->listed,
+                                node_table_name(explained->table, (uint32_t)row));
+}
+
 static void on_list_begins(void *userdata) {
         struct rebalance_pods *pods = userdata;
-        const struct explanation *explained = pods->explained;
-        size_t rows = node_table_count(explained->table);
+        size_t rows = node_table_count(pods->explained->table);
 
         forget_pods(pods);
+        pods->pod_counts = xcalloc(rows + 1, sizeof(*pods->pod_counts));
         pods->free = xcalloc(rows + 1, sizeof(*pods->free));
         for (size_t row = 0; row < rows; row++)
-                pods->free[row] = listed_nodes_get(explained->listed,
-                                                   node_table_name(explained->table, row))
-                                          ->allocatable;
+                pods->free[row] = node_at(pods, row)->allocatable;
 }
 
 /* Controllers of these kinds replace a pod wherever there is room. A name has no slash. */
@@ -110,8 +117,23 @@ static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appear
                            facts->priority > pods->priority_max,
         };
         pods->count++;
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && row != NODE_ROW_NONE; r++)
+        if (row == NODE_ROW_NONE)
+                return;
+        pods->pod_counts[row]++;
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 pods->free[row].of[r] -= facts->request.of[r];
+}
+
+static void close_nodes(struct rebalance_pods *pods) {
+        size_t rows = node_table_count(pods->explained->table);
+
+        pods->is_closed = xcalloc(rows + 1, sizeof(*pods->is_closed));
+        for (size_t row = 0; row < rows; row++) {
+                const struct listed_node *node = node_at(pods, row);
+                bool is_full = node->pods_max > 0 &&
+                               (double)pods->pod_counts[row] >= node->pods_max;
+                pods->is_closed[row] = node->closed_by || node->is_avoided || is_full;
+        }
 }
 
 static void on_budgets_begin(void *userdata) {
@@ -152,6 +174,7 @@ int rebalance_pods_list(struct rebalance_pods *pods, int64_t now_unix_ms, struct
         int r = pod_list(pods->cluster, &events, pods, err);
         if (r < 0)
                 return r;
+        close_nodes(pods);
         read_budgets(pods);
         return 0;
 }

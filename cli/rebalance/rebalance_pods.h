@@ -28,6 +28,8 @@ struct rebalance_pods {
         struct rebalance_name *names; /* [pod] */
         size_t count, cap, name_cap;
         struct pod_load *free;   /* [row]: allocatable less what the pods request */
+        size_t *pod_counts;      /* [row] */
+        bool *is_closed;         /* [row]: no pod should move there */
         struct strmap workloads; /* name -> struct rebalance_workload */
         struct strmap usage;     /* as in rebalance_usage_list() */
         json_t *budgets;         /* namespace -> array of its PodDisruptionBudgets */

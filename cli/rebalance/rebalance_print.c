@@ -63,7 +63,7 @@ static char *stay_text(const struct rebalance_node *node, const struct rebalance
                 put_kept(node, pods, &out);
                 break;
         case REBALANCE_NO_TARGET:
-                buf_printf(&out, "no node would stay below %.0f%%", 100 * REBALANCE_TARGET_RATIO);
+                buf_puts(&out, "no node would stay below its line");
                 break;
         case REBALANCE_PLAN_IS_FULL:
                 buf_puts(&out, "waits until more pods may be evicted");
@@ -89,6 +89,7 @@ void rebalance_print(const struct rebalance_plan *plan, const struct rebalance_p
         static const struct table_column columns[] = {
                 {.title = "NODE", .is_left = true},
                 {.title = "CPU"},
+                {.title = "LINE"},
                 {.title = "AFTER"},
                 {.title = "POD", .is_left = true},
                 {.title = "CORES"},
@@ -103,7 +104,7 @@ void rebalance_print(const struct rebalance_plan *plan, const struct rebalance_p
                 &style, columns, stays_at + (plan->move_count < plan->node_count));
 
         if (plan->node_count == 0) {
-                (void)fprintf(out, "No node is above %.0f%% CPU.\n", 100 * REBALANCE_HOT_RATIO);
+                (void)fputs("No node is hot.\n", out);
                 return;
         }
         for (size_t i = 0; i < plan->node_count; i++) {
@@ -112,11 +113,12 @@ void rebalance_print(const struct rebalance_plan *plan, const struct rebalance_p
                 table_row(table);
                 table_cell(table, "", "%s", node_name(pods, node->row));
                 table_cell(table, "", "%.0f%%", 100 * node->usage_ratio);
+                table_cell(table, "", "%.0f%%", 100 * node->line_ratio);
                 if (!why) {
                         put_move(table, node, pods);
                         continue;
                 }
-                for (size_t at = 2; at < stays_at; at++)
+                for (size_t at = 3; at < stays_at; at++)
                         table_cell(table, "", "-");
                 table_cell(table, "", "%s", why);
         }
@@ -141,11 +143,11 @@ json_t *rebalance_json(const struct rebalance_plan *plan, const struct rebalance
         for (size_t i = 0; i < plan->node_count; i++) {
                 const struct rebalance_node *node = &plan->nodes[i];
                 _cleanup_(freep) char *why = stay_text(node, pods);
-                json_array_append_new(nodes, json_pack("{s:s, s:f, s:s, s:s?, s:o?}", "node",
+                json_array_append_new(nodes, json_pack("{s:s, s:f, s:f, s:s, s:s?, s:o?}", "node",
                                                        node_name(pods, node->row), "usage",
-                                                       node->usage_ratio, "state",
-                                                       stays[node->stay], "why", why, "move",
-                                                       why ? NULL : move_json(node, pods)));
+                                                       node->usage_ratio, "line", node->line_ratio,
+                                                       "state", stays[node->stay], "why", why,
+                                                       "move", why ? NULL : move_json(node, pods)));
         }
         return json_pack("{s:o}", "nodes", nodes);
 }

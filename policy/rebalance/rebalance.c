@@ -26,6 +26,13 @@ static bool usage_get(const struct planner *planner, uint32_t row, const struct 
                ret->capacity > 0;
 }
 
+static struct rebalance_line line_of(const struct planner *planner, uint32_t row) {
+        const struct judge_nodes *nodes = planner->input->nodes;
+        size_t pool = nodes->columns.pool[row];
+
+        return rebalance_line(nodes->policy, &nodes->terms[pool], pool);
+}
+
 /* ---- Hot nodes. */
 
 static int compare_nodes(const void *a, const void *b) {
@@ -45,11 +52,13 @@ static void find_hot(const struct planner *planner) {
                 if (!usage_get(planner, row, &no_load, &usage))
                         continue;
                 double usage_ratio = usage.reading_ratio + usage.in_flight_ratio;
-                if (usage_ratio <= REBALANCE_HOT_RATIO)
+                double line_ratio = line_of(planner, row).hot_ratio;
+                if (usage_ratio <= line_ratio)
                         continue;
                 plan->nodes[plan->node_count++] = (struct rebalance_node){
                         .row = row,
                         .usage_ratio = usage_ratio,
+                        .line_ratio = line_ratio,
                         .stay = input->nodes->columns.is_estimate_old[row] ? REBALANCE_UNREAD
                                                                            : REBALANCE_NO_POD,
                 };
@@ -94,7 +103,8 @@ static enum rebalance_keep pod_keep(const struct planner *planner, size_t i, dou
 static size_t choose_pod(const struct planner *planner, const struct rebalance_node *node,
                          double capacity) {
         const struct rebalance_input *input = planner->input;
-        double needed = node->usage_ratio - REBALANCE_COOLED_RATIO, best_ratio = 0;
+        double needed = node->usage_ratio - line_of(planner, node->row).cooled_ratio;
+        double best_ratio = 0;
         size_t best = input->pod_count;
 
         for (size_t i = planner->first_pod[node->row]; i != SIZE_MAX; i = planner->next_pod[i]) {
@@ -124,7 +134,7 @@ static bool is_target(const struct planner *planner, const struct rebalance_pod 
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 has_room &= pod->request.of[r] <= input->free[row].of[r];
-        return row != pod->row && !input->closed_by[row] && has_room;
+        return row != pod->row && !input->is_closed[row] && has_room;
 }
 
 /* What the plan has moved counts on its new node as the judge counts reservations. */
@@ -189,7 +199,7 @@ static bool choose_target(struct planner *planner, const struct rebalance_pod *p
         node->target_ratio = usage.reading_ratio + usage.in_flight_ratio + usage.margin_ratio +
                              planned_ratio(planner, row, usage.capacity);
         node->target_after_ratio = node->target_ratio + pod->used.of[ESTIMATE_CPU] / usage.capacity;
-        return node->target_after_ratio <= REBALANCE_TARGET_RATIO;
+        return node->target_after_ratio <= line_of(planner, row).target_ratio;
 }
 
 /* ---- */

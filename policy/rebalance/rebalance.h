@@ -1,12 +1,10 @@
 /*
  * Which running pods to move off hot nodes, and where the scheduler would place each of them.
  *
- *     hottest node first     its estimate is above REBALANCE_HOT_RATIO
- *     one pod of it          the smallest that brings the node down to REBALANCE_COOLED_RATIO,
- *                            else the largest
- *     the judge's best node  moves the pod only if that node stays at or below
- *                            REBALANCE_TARGET_RATIO with the pod, its margin and what this plan
- *                            has moved there already
+ *     hottest node first     its estimate is above its line (rebalance_line.h)
+ *     one pod of it          the smallest that cools the node down, else the largest
+ *     the judge's best node  moves the pod only if that node stays below its own line with the pod,
+ *                            its margin and what this plan has moved there already
  *
  * A plan moves at most one pod of each node, one pod of each workload, and REBALANCE_NODE_SHARE of
  * the number of nodes. A workload with a pod that does not run yet is left alone, so an eviction
@@ -19,12 +17,9 @@
 #include <stdint.h>
 
 #include "policy/judge/judge.h"
+#include "policy/rebalance/rebalance_line.h"
 
-/* Shares of a node's CPUs. */
-#define REBALANCE_HOT_RATIO 0.65
-#define REBALANCE_COOLED_RATIO 0.63
-#define REBALANCE_TARGET_RATIO 0.60
-#define REBALANCE_POD_RATIO 0.05 /* moving a smaller pod is not worth an eviction */
+#define REBALANCE_POD_RATIO 0.05 /* of a node; moving a smaller pod is not worth an eviction */
 #define REBALANCE_NODE_SHARE 0.02
 
 enum {
@@ -65,7 +60,7 @@ enum rebalance_stay {
         REBALANCE_MOVES,        /* one of them moves */
         REBALANCE_UNREAD,       /* a reading is missing or has expired */
         REBALANCE_NO_POD,       /* no pod that may move is large enough */
-        REBALANCE_NO_TARGET,    /* no other node would stay below REBALANCE_TARGET_RATIO */
+        REBALANCE_NO_TARGET,    /* no other node would stay below its line */
         REBALANCE_PLAN_IS_FULL, /* hotter nodes have used up what one plan may move */
 };
 
@@ -73,6 +68,7 @@ enum rebalance_stay {
 struct rebalance_node {
         uint32_t row;
         double usage_ratio; /* the estimate: base and pods */
+        double line_ratio;
         enum rebalance_stay stay;
         size_t kept[REBALANCE_KEEP_COUNT]; /* with REBALANCE_NO_POD: its pods, by reason */
         /* With REBALANCE_MOVES. */
@@ -86,7 +82,7 @@ struct rebalance_node {
 struct rebalance_input {
         const struct judge_nodes *nodes; /* of a policy with scoring: estimate */
         const struct pod_load *free;     /* [row]: allocatable less what its pods request */
-        const char *const *closed_by;    /* [row]: as in judge_rows(); NULL elements are open */
+        const bool *is_closed;           /* [row]: it is no target */
         const struct rebalance_pod *pods;
         size_t pod_count;
         int64_t now_unix_ms;

@@ -23,7 +23,6 @@ struct view {
         struct rebalance_workload *workloads; /* [workload] */
         struct rebalance_pod *pods;           /* [present] */
         struct pod_load *free;                /* [row] */
-        const char **closed_by;               /* [row] */
 };
 
 static struct rebalance_pod pod_of(const struct view *view, const struct pod *pod) {
@@ -101,17 +100,17 @@ static size_t choose_by(const struct situation *situation, void *self, bool is_m
         _cleanup_(freep) struct rebalance_pod *pods = xcalloc(present.count + 1, sizeof(*pods));
         _cleanup_(freep) struct pod_load *free_loads = xcalloc(world->node_count,
                                                                sizeof(*free_loads));
-        _cleanup_(freep) const char **closed_by = xcalloc(world->node_count, sizeof(const char *));
+        _cleanup_(freep) bool *is_closed = xcalloc(world->node_count, sizeof(*is_closed));
         struct view view = {situation, self,        estimate_extender(self),
                             present,   is_measured, workloads,
-                            pods,      free_loads,  closed_by};
+                            pods,      free_loads};
         struct rebalance_plan plan;
         size_t count = 0;
 
         struct rebalance_input input = {
                 .nodes = extender_nodes(view.extender),
                 .free = free_loads,
-                .closed_by = closed_by,
+                .is_closed = is_closed,
                 .pods = pods,
                 .pod_count = present.count,
                 .now_unix_ms = world->now_s * MS_PER_S,

@@ -24,7 +24,7 @@ struct world {
         struct rebalance_workload workloads[PODS]; /* one per pod, of three replicas */
         struct rebalance_pod pods[PODS];
         struct pod_load free[MANY];
-        const char *closed_by[MANY];
+        bool is_closed[MANY];
         size_t refused; /* a pod that must not move once it is read; PODS: none */
         struct rebalance_input input;
         struct rebalance_plan plan;
@@ -81,7 +81,7 @@ static struct world *world_with(const double usage[static NODES]) {
         world->input = (struct rebalance_input){
                 .nodes = world->input.nodes,
                 .free = world->free,
-                .closed_by = world->closed_by,
+                .is_closed = world->is_closed,
                 .pods = world->pods,
                 .pod_count = ARRAY_LEN(used_ratio),
                 .now_unix_ms = NOW,
@@ -249,7 +249,7 @@ TEST(readings) {
 TEST(targets) {
         struct world *world = world_new();
 
-        world->closed_by[2] = "cordoned";
+        world->is_closed[2] = true;
         expect_move(world, "1>1");
         world->pods[1].request = (struct pod_load){{2, 0}};
         world->free[1].of[ESTIMATE_CPU] = 1.9;
@@ -257,7 +257,7 @@ TEST(targets) {
         world->pods[1].request = (struct pod_load){{0, 2e12}};
         expect_stay(world, REBALANCE_NO_TARGET);
         world->pods[1].request = (struct pod_load){{0}};
-        world->closed_by[1] = "cordoned";
+        world->is_closed[1] = true;
         put_sized(world, 3, 0.4, NOW, "0");
         expect_stay(world, REBALANCE_NO_TARGET);
         put(world, 3, 0.4, NOW - EXPIRES_MS);

@@ -1,0 +1,27 @@
+/*
+ * The line above which a node is hot, by the policy in force for its pool. A plan must not empty
+ * nodes that the policy fills, so the line is
+ *
+ *     65% CPU                with a limit on CPU of 65 to 80%, such as the recommended one of 80%
+ *     the limit              if that is lower
+ *     15% below the limit    if that is higher; without a limit, it is 100%
+ *     5% above the target    at least, if the priority of CPU has one
+ *
+ * Pure.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "policy/estimate/estimate_terms.h"
+
+/* Shares of a node's CPUs. */
+struct rebalance_line {
+        double hot_ratio;    /* above it, the node loses a pod ... */
+        double cooled_ratio; /* ... that brings it down to this */
+        double target_ratio; /* a node that gets a pod stays at or below this */
+};
+
+/** rebalance_line() - the line of the nodes of @pool (policy_pool_of()); @terms: of the pool */
+struct rebalance_line rebalance_line(const struct policy *policy,
+                                     const struct estimate_terms *terms, size_t pool);
