@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/timestamp.h"
 #include "cli/cluster/cluster_extenders.h"
 #include "cli/cluster/cluster_policy.h"
 #include "cli/nodes/node_list.h"
@@ -72,42 +71,6 @@ static void session_done(struct session *session) {
 
 /* ---- Evictions. */
 
-static bool has_decision_since(const json_t *page, int64_t since_unix_ms) {
-        const json_t *decision;
-        size_t i;
-
-        json_array_foreach (json_object_get(page, "decisions"), i, decision) {
-                const char *at = json_string_at(decision, "at", NULL);
-                int64_t at_unix_ms = 0;
-                if (at && timestamp_parse(at, strlen(at), &at_unix_ms) &&
-                    at_unix_ms >= since_unix_ms)
-                        return true;
-        }
-        return false;
-}
-
-/* A scheduler that does not ask an extender would place the evicted pods by their requests. After
- * an eviction, it must have asked about the new pod. */
-static int check_is_asked(const struct session *session, struct error *err) {
-        _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
-        struct cluster_question question = {.extenders = &extenders, .page = "decisions"};
-        int64_t evicted_unix_ms = rebalance_ledger_last_unix_ms(&session->ledger);
-        bool is_asked = false;
-        json_t *page = NULL;
-
-        cluster_extenders_find(session->cluster, settings.plimsoll_namespace, &extenders);
-        while (!is_asked && (page = cluster_question_next(&question)) != NULL) {
-                is_asked = has_decision_since(page, evicted_unix_ms - ANNOTATION_SKEW_MS);
-                json_decref(page);
-        }
-        _cleanup_(freep) char *why = question.why_not;
-        if (is_asked)
-                return 0;
-        return error_set(err, ENODATA, "--apply: %s%s",
-                         why ? why : "kube-scheduler has not called an extender for any pod",
-                         evicted_unix_ms > 0 && !why ? " since the last eviction" : "");
-}
-
 /* Return: 0; 1: not all pods could be evicted; negative errno */
 static int apply(struct session *session, const struct rebalance_plan *plan,
                  const struct rebalance_pods *pods, FILE *out, struct error *err) {
@@ -168,6 +131,7 @@ static int make_plan(struct session *session, const struct explanation *explaine
         _cleanup_(rebalance_plan_done) struct rebalance_plan plan = {0};
         _cleanup_(rebalance_pods_done) struct rebalance_pods pods = {
                 .cluster = session->cluster,
+                .plimsoll_namespace = settings.plimsoll_namespace,
                 .explained = explained,
                 .priority_max = settings.priority_max,
                 .asks_api = settings.is_applied,
@@ -196,8 +160,7 @@ static int make_plan(struct session *session, const struct explanation *explaine
         print_if_new(session, &plan, &pods);
         if (!settings.is_applied || plan.move_count == 0)
                 return 0;
-        r = check_is_asked(session, err);
-        return r < 0 ? r : apply(session, &plan, &pods, is_document() ? stderr : stdout, err);
+        return apply(session, &plan, &pods, is_document() ? stderr : stdout, err);
 }
 
 /* @ret_max: how many pods may be evicted now */

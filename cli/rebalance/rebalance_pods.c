@@ -9,6 +9,11 @@
 #include "codec/json.h"
 #include "kube/kube_path.h"
 
+enum {
+        RECENT_MS = 10000, /* of a binding, by clocks that differ */
+        PAGE_MS = 2000,    /* until a page is rendered again */
+};
+
 static char *copy(const struct skim_string *text) {
         return xasprintf("%.*s", (int)text->len, text->text);
 }
@@ -29,6 +34,9 @@ static void forget_pods(struct rebalance_pods *pods) {
         STRMAP_FOREACH (entry, &pods->workloads)
                 free(entry->value);
         strmap_done(&pods->workloads);
+        STRMAP_FOREACH (entry, &pods->schedulers)
+                free(entry->value);
+        strmap_done(&pods->schedulers);
         free(TAKE_PTR(pods->free));
         free(TAKE_PTR(pods->pod_counts));
 }
@@ -36,6 +44,7 @@ static void forget_pods(struct rebalance_pods *pods) {
 void rebalance_pods_done(struct rebalance_pods *pods) {
         forget_pods(pods);
         rebalance_usage_done(&pods->usage);
+        rebalance_asked_done(&pods->asked);
         json_decref(pods->budgets);
         free(pods->is_closed);
         free(pods->pods);
@@ -84,6 +93,23 @@ static struct rebalance_workload *workload_of(struct rebalance_pods *pods,
         return workload;
 }
 
+/* NULL: not a pod that a scheduler would ask about. People bind pods without an owner themselves.
+ */
+static struct rebalance_scheduler *scheduler_of(struct rebalance_pods *pods,
+                                                const struct pod_facts *facts) {
+        const struct skim_string *name = &facts->scheduler;
+
+        if (facts->is_mirror || facts->workload_len == 0)
+                return NULL;
+        struct rebalance_scheduler *scheduler = strmap_get(&pods->schedulers, name->text,
+                                                           name->len);
+        if (!scheduler) {
+                scheduler = xcalloc(1, sizeof(*scheduler));
+                (void)strmap_put(&pods->schedulers, name->text, name->len, scheduler);
+        }
+        return scheduler;
+}
+
 /* What metrics-server has measured, or else what pods of the workload are expected to use. */
 static struct pod_load usage_of(const struct rebalance_pods *pods, const struct pod_facts *facts,
                                 const struct rebalance_name *name) {
@@ -110,8 +136,10 @@ static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appear
         pods->pods[pods->count] = (struct rebalance_pod){
                 .row = row,
                 .workload = is_replicated(facts) ? workload_of(pods, facts) : NULL,
+                .scheduler = scheduler_of(pods, facts),
                 .used = usage_of(pods, facts, &pods->names[pods->count]),
                 .request = facts->request,
+                .bound_unix_ms = facts->bound_unix_ms,
                 .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms : TRACKED_NEVER,
                 .is_kept = facts->is_mirror || facts->idle_cores > 0 ||
                            facts->priority > pods->priority_max,
@@ -134,6 +162,35 @@ static void close_nodes(struct rebalance_pods *pods) {
                                (double)pods->pod_counts[row] >= node->pods_max;
                 pods->is_closed[row] = node->closed_by || node->is_avoided || is_full;
         }
+}
+
+static bool is_asked(const struct rebalance_pods *pods, size_t pod) {
+        const char *uid = pods->names[pod].uid;
+
+        return strmap_get(&pods->asked.uids, uid, strlen(uid)) != NULL;
+}
+
+/* The pages are newer than the list, and an extender is asked about a pod before that is bound. But
+ * a page may be a second old. */
+static bool may_be_asked(const struct rebalance_pods *pods, int64_t now_unix_ms) {
+        for (size_t i = 0; i < pods->count; i++)
+                if (pods->pods[i].scheduler &&
+                    pods->pods[i].bound_unix_ms > now_unix_ms - RECENT_MS && !is_asked(pods, i))
+                        return true;
+        return false;
+}
+
+static void read_asked(struct rebalance_pods *pods, int64_t now_unix_ms) {
+        rebalance_asked_read(pods->cluster, pods->plimsoll_namespace, &pods->asked);
+        if (may_be_asked(pods, now_unix_ms)) {
+                cluster_pause(pods->cluster, PAGE_MS);
+                rebalance_asked_done(&pods->asked);
+                rebalance_asked_read(pods->cluster, pods->plimsoll_namespace, &pods->asked);
+        }
+        for (size_t i = 0; i < pods->count; i++)
+                if (pods->pods[i].scheduler)
+                        rebalance_scheduler_add(pods->pods[i].scheduler,
+                                                pods->pods[i].bound_unix_ms, is_asked(pods, i));
 }
 
 static void on_budgets_begin(void *userdata) {
@@ -175,6 +232,7 @@ int rebalance_pods_list(struct rebalance_pods *pods, int64_t now_unix_ms, struct
         if (r < 0)
                 return r;
         close_nodes(pods);
+        read_asked(pods, now_unix_ms);
         read_budgets(pods);
         return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "cli/cluster/cluster.h"
 #include "cli/explanation/explanation.h"
+#include "cli/rebalance/rebalance_asked.h"
 #include "cli/rebalance/rebalance_usage.h"
 #include "policy/rebalance/rebalance.h"
 
@@ -19,6 +20,7 @@ struct rebalance_name {
 /* Set the first members; the others are zero. It must not be moved. */
 struct rebalance_pods {
         struct cluster *cluster;             /* borrowed */
+        const char *plimsoll_namespace;      /* ditto */
         const struct explanation *explained; /* ditto: nodes, and the estimate */
         int64_t priority_max;                /* of pods that may move */
         bool asks_api; /* leave pods that the API server would not evict now, mostly because of a
@@ -27,15 +29,18 @@ struct rebalance_pods {
         struct rebalance_pod *pods;
         struct rebalance_name *names; /* [pod] */
         size_t count, cap, name_cap;
-        struct pod_load *free;   /* [row]: allocatable less what the pods request */
-        size_t *pod_counts;      /* [row] */
-        bool *is_closed;         /* [row]: no pod should move there */
-        struct strmap workloads; /* name -> struct rebalance_workload */
-        struct strmap usage;     /* as in rebalance_usage_list() */
-        json_t *budgets;         /* namespace -> array of its PodDisruptionBudgets */
+        struct pod_load *free;    /* [row]: allocatable less what the pods request */
+        size_t *pod_counts;       /* [row] */
+        bool *is_closed;          /* [row]: no pod should move there */
+        struct strmap workloads;  /* name -> struct rebalance_workload */
+        struct strmap schedulers; /* name -> struct rebalance_scheduler */
+        struct strmap usage;      /* as in rebalance_usage_list() */
+        struct rebalance_asked asked;
+        json_t *budgets; /* namespace -> array of its PodDisruptionBudgets */
 };
 
-/** rebalance_pods_list() - Return: 0; negative errno if the pods cannot be listed */
+/** rebalance_pods_list() - list the pods, what they use, what protects them, and about which of
+ * them extenders were asked. Return: 0; negative errno if the pods cannot be listed */
 _must_check_ int rebalance_pods_list(struct rebalance_pods *pods, int64_t now_unix_ms,
                                      struct error *err);
 void rebalance_pods_done(struct rebalance_pods *pods);

@@ -21,6 +21,7 @@ static const char *const keeps[REBALANCE_KEEP_COUNT] = {
         [REBALANCE_KEEP_YOUNG] = "younger than an hour",
         [REBALANCE_KEEP_SMALL] = "below 5% of the node",
         [REBALANCE_KEEP_BUSY] = "of a workload that is changing",
+        [REBALANCE_KEEP_UNASKED] = "whose scheduler does not ask an extender",
         [REBALANCE_KEEP_REFUSED] = "protected",
 };
 
@@ -28,7 +29,8 @@ static const char *node_name(const struct rebalance_pods *pods, uint32_t row) {
         return node_table_name(pods->explained->table, row);
 }
 
-/* "no pod to move: 3 younger than an hour, 2 protected (shop/web-0: it has storage)" */
+/* "no pod to move: 3 younger than an hour, 2 protected (shop/web-0: it has storage)"; the reasons
+ * in brackets are the first pod's and the first extender's */
 static void put_kept(const struct rebalance_node *node, const struct rebalance_pods *pods,
                      struct buf *out) {
         const char *before = ": ";
@@ -40,6 +42,8 @@ static void put_kept(const struct rebalance_node *node, const struct rebalance_p
                 buf_printf(out, "%s%zu %s", before, node->kept[i], keeps[i]);
                 before = ", ";
         }
+        if (node->kept[REBALANCE_KEEP_UNASKED] > 0 && pods->asked.why_not)
+                buf_printf(out, " (%s)", pods->asked.why_not);
         for (size_t i = 0; i < pods->count; i++) {
                 const struct rebalance_name *name = &pods->names[i];
                 if (!name->why || pods->pods[i].row != node->row)

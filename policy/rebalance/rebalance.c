@@ -93,6 +93,8 @@ static enum rebalance_keep pod_keep(const struct planner *planner, size_t i, dou
                 return REBALANCE_KEEP_YOUNG;
         if (pod->used.of[ESTIMATE_CPU] < REBALANCE_POD_RATIO * capacity)
                 return REBALANCE_KEEP_SMALL;
+        if (!rebalance_scheduler_asks(pod->scheduler))
+                return REBALANCE_KEEP_UNASKED;
         if (planner->is_refused[i])
                 return REBALANCE_KEEP_REFUSED;
         return workload_is_moving(planner, pod->workload) ? REBALANCE_KEEP_BUSY

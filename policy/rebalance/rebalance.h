@@ -18,6 +18,7 @@
 
 #include "policy/judge/judge.h"
 #include "policy/rebalance/rebalance_line.h"
+#include "policy/rebalance/rebalance_scheduler.h"
 
 #define REBALANCE_POD_RATIO 0.05 /* of a node; moving a smaller pod is not worth an eviction */
 #define REBALANCE_NODE_SHARE 0.02
@@ -37,10 +38,12 @@ struct rebalance_workload {
 struct rebalance_pod {
         uint32_t row; /* its node; JUDGE_UNKNOWN: not among the nodes */
         const struct rebalance_workload *workload; /* NULL: it has no owner that replaces it */
+        struct rebalance_scheduler *scheduler;     /* set if it has a workload */
         struct pod_load used;                      /* what it uses */
         struct pod_load request;
-        int64_t runs_unix_ms; /* since when it runs; INT64_MAX: not yet */
-        bool is_kept;         /* it must not be moved, whatever it uses */
+        int64_t bound_unix_ms; /* to the node */
+        int64_t runs_unix_ms;  /* since when it runs; INT64_MAX: not yet */
+        bool is_kept;          /* it must not be moved, whatever it uses */
 };
 
 /* Why a pod of a hot node stays. */
@@ -51,6 +54,7 @@ enum rebalance_keep {
         REBALANCE_KEEP_YOUNG,
         REBALANCE_KEEP_SMALL,
         REBALANCE_KEEP_BUSY,    /* another pod of its workload moves, or does not run yet */
+        REBALANCE_KEEP_UNASKED, /* its scheduler does not ask an extender */
         REBALANCE_KEEP_REFUSED, /* by read_pod() */
         REBALANCE_KEEP_COUNT,
 };

@@ -23,9 +23,10 @@ struct view {
         struct rebalance_workload *workloads; /* [workload] */
         struct rebalance_pod *pods;           /* [present] */
         struct pod_load *free;                /* [row] */
+        struct rebalance_scheduler scheduler; /* asks */
 };
 
-static struct rebalance_pod pod_of(const struct view *view, const struct pod *pod) {
+static struct rebalance_pod pod_of(struct view *view, const struct pod *pod) {
         const struct pod_facts facts = estimate_facts(view->self, pod);
         bool runs = pod->starts_s <= view->situation->world->now_s;
         struct rebalance_pod found = {
@@ -33,6 +34,7 @@ static struct rebalance_pod pod_of(const struct view *view, const struct pod *po
                 .workload = pod->is_bare || pod->gang > 0 || pod->set == POD_HAS_NO_SET
                                     ? NULL
                                     : &view->workloads[pod->workload],
+                .scheduler = &view->scheduler,
                 .used = estimator_expect(extender_estimator(view->extender), facts.workload,
                                          facts.workload_len, &facts.request)
                                 .load,
@@ -45,7 +47,7 @@ static struct rebalance_pod pod_of(const struct view *view, const struct pod *po
         return found;
 }
 
-static void add_pods(const struct view *view) {
+static void add_pods(struct view *view) {
         const struct present *present = &view->present;
 
         for (size_t i = 0; i < view->situation->world->workload_count; i++)
@@ -103,7 +105,7 @@ static size_t choose_by(const struct situation *situation, void *self, bool is_m
         _cleanup_(freep) bool *is_closed = xcalloc(world->node_count, sizeof(*is_closed));
         struct view view = {situation, self,        estimate_extender(self),
                             present,   is_measured, workloads,
-                            pods,      free_loads};
+                            pods,      free_loads,  {.asked_unix_ms = 1}};
         struct rebalance_plan plan;
         size_t count = 0;
 

@@ -25,6 +25,7 @@ struct world {
         struct rebalance_pod pods[PODS];
         struct pod_load free[MANY];
         bool is_closed[MANY];
+        struct rebalance_scheduler scheduler, another; /* the first one asks */
         size_t refused; /* a pod that must not move once it is read; PODS: none */
         struct rebalance_input input;
         struct rebalance_plan plan;
@@ -66,6 +67,7 @@ static struct world *world_with(const double usage[static NODES]) {
 
         world->fixture = fixture_new(POLICY);
         world->refused = PODS;
+        rebalance_scheduler_add(&world->scheduler, OLD, true);
         for (size_t i = 0; i < NODES; i++) {
                 put(world, i, usage[i], NOW);
                 world->free[i] = (struct pod_load){{CORES, 1e12}};
@@ -74,6 +76,7 @@ static struct world *world_with(const double usage[static NODES]) {
                 world->workloads[i].running_count = 3;
                 world->pods[i] = (struct rebalance_pod){
                         .workload = &world->workloads[i],
+                        .scheduler = &world->scheduler,
                         .used = {{CORES * used_ratio[i % ARRAY_LEN(used_ratio)], 1e9}},
                         .runs_unix_ms = OLD,
                 };
@@ -189,6 +192,9 @@ TEST(pods_that_stay) {
         world->workloads[1].running_count = 2;
         world->workloads[1].pending_count = 1;
         expect_move(world, "2>2");
+        world->workloads[1].pending_count = 0;
+        world->pods[1].scheduler = &world->another;
+        expect_move(world, "2>2");
         world->pods[1].workload = NULL;
         expect_move(world, "2>2");
         world->pods[2].workload = NULL;
@@ -216,7 +222,9 @@ TEST(reasons) {
         world->workloads[3].running_count = 1;
         world->workloads[4].pending_count = 1;
         world->pods[5].runs_unix_ms = NOW;
-        world->input.pod_count = 6;
+        world->pods[7].scheduler = &world->another;
+        world->pods[6].row = 1;
+        world->input.pod_count = 8;
         expect_stay(world, REBALANCE_NO_POD);
         const size_t *kept = world->plan.nodes[0].kept;
         assert_int_equal(kept[REBALANCE_KEEP_SMALL], 1);
@@ -225,6 +233,7 @@ TEST(reasons) {
         assert_int_equal(kept[REBALANCE_KEEP_ALONE], 1);
         assert_int_equal(kept[REBALANCE_KEEP_BUSY], 1);
         assert_int_equal(kept[REBALANCE_KEEP_YOUNG], 1);
+        assert_int_equal(kept[REBALANCE_KEEP_UNASKED], 1);
         world_free(world);
 }
 

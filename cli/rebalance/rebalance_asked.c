@@ -1,0 +1,40 @@
+#include "cli/rebalance/rebalance_asked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/cluster/cluster_extenders.h"
+#include "codec/json.h"
+
+/* What no binding has confirmed may be a stranger's question. */
+static void add_page(struct rebalance_asked *asked, const json_t *page) {
+        const json_t *decision;
+        size_t i;
+
+        json_array_foreach (json_at(page, "decisions", NULL), i, decision) {
+                const char *uid = json_string_at(decision, "uid", NULL);
+                if (uid && !json_is_null(json_object_get(decision, "confirmedAt")))
+                        (void)strmap_put(&asked->uids, uid, strlen(uid), asked);
+        }
+}
+
+void rebalance_asked_read(struct cluster *cluster, const char *plimsoll_namespace,
+                          struct rebalance_asked *ret) {
+        _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
+        struct cluster_question question = {.extenders = &extenders, .page = "decisions"};
+        json_t *page = NULL;
+
+        *ret = (struct rebalance_asked){0};
+        cluster_extenders_find(cluster, plimsoll_namespace, &extenders);
+        while ((page = cluster_question_next(&question)) != NULL) {
+                add_page(ret, page);
+                json_decref(page);
+        }
+        ret->why_not = question.why_not;
+}
+
+void rebalance_asked_done(struct rebalance_asked *asked) {
+        strmap_done(&asked->uids);
+        free(TAKE_PTR(asked->why_not));
+}
