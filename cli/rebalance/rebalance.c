@@ -60,8 +60,8 @@ static const struct option_row rows[] = {
 struct session {
         struct cluster *cluster;
         const struct node_table_options *options;
-        struct rebalance_ledger ledger; /* empty without --apply */
-        uint64_t shown;                 /* hash of the last plan that was printed */
+        struct rebalance_ledger ledger;
+        uint64_t shown; /* hash of the last plan that was printed */
 };
 
 static void session_done(struct session *session) {
@@ -83,15 +83,15 @@ static int apply(struct session *session, const struct rebalance_plan *plan,
                 struct error why = ERROR_NULL;
                 if (node->stay != REBALANCE_MOVES)
                         continue;
-                int r = rebalance_ledger_add(&session->ledger, err);
+                const char *from = node_table_name(pods->explained->table, node->row);
+                int r = rebalance_ledger_add(&session->ledger,
+                                             rebalance_pods_workload(pods, node->pod), from, err);
                 if (r < 0)
                         return r;
                 bool is_evicted = rebalance_pods_evict(pods, node->pod, false, give_up_mono_ms,
                                                        &why) == KUBE_OK;
                 (void)fprintf(out, "%s %s/%s from %s%s%s\n", is_evicted ? "evicted" : "not evicted",
-                              pod->namespace, pod->name,
-                              node_table_name(pods->explained->table, node->row),
-                              is_evicted ? "" : ": ", why.msg);
+                              pod->namespace, pod->name, from, is_evicted ? "" : ": ", why.msg);
                 status |= !is_evicted;
         }
         return status;
@@ -103,17 +103,28 @@ static bool is_document(void) {
         return output_is_document(settings.output);
 }
 
-/* With --watch, only changes of more than the numbers. */
-static void print_if_new(struct session *session, const struct rebalance_plan *plan,
-                         const struct rebalance_pods *pods) {
+/* Of all but the numbers. */
+static uint64_t plan_hash(const struct rebalance_plan *plan) {
         uint64_t hash = HASH_FNV1A_INIT;
 
         for (size_t i = 0; i < plan->node_count; i++) {
+                const struct rebalance_node *node = &plan->nodes[i];
                 char state[32];
-                int len = snprintf(state, sizeof(state), "%" PRIu32 " %d\n", plan->nodes[i].row,
-                                   (int)plan->nodes[i].stay);
+                unsigned reasons = 0;
+                for (unsigned keep = 0; keep < REBALANCE_KEEP_COUNT; keep++)
+                        reasons |= (unsigned)(node->kept[keep] > 0) << keep;
+                int len = snprintf(state, sizeof(state), "%" PRIu32 " %d %x\n", node->row,
+                                   (int)node->stay, reasons);
                 hash = hash_fnv1a(hash, state, (size_t)len);
         }
+        return hash;
+}
+
+/* With --watch, only changes. */
+static void print_if_new(struct session *session, const struct rebalance_plan *plan,
+                         const struct rebalance_pods *pods) {
+        uint64_t hash = plan_hash(plan);
+
         if (hash == session->shown)
                 return;
         session->shown = hash;
@@ -125,9 +136,28 @@ static void print_if_new(struct session *session, const struct rebalance_plan *p
                 (void)fputs("\nThis is a plan. --apply evicts the pods.\n", stdout);
 }
 
+/* The evictions of the ledger, in terms of the plan; to be freed. */
+static struct rebalance_eviction *evictions_of(const struct rebalance_ledger *ledger,
+                                               const struct rebalance_pods *pods) {
+        size_t count = json_array_size(ledger->evictions);
+        struct rebalance_eviction *evictions = xcalloc(count + 1, sizeof(*evictions));
+
+        for (size_t i = 0; i < count; i++) {
+                struct rebalance_ledger_entry entry = rebalance_ledger_at(ledger, i);
+                evictions[i] = (struct rebalance_eviction){
+                        .workload = strmap_get(&pods->workloads, entry.workload,
+                                               entry.workload_len),
+                        .row = explanation_row(pods->explained, entry.node),
+                        .at_unix_ms = entry.at_unix_ms,
+                };
+        }
+        return evictions;
+}
+
 /* Pods are listed only if there is a hot node. Return: as apply() */
 static int make_plan(struct session *session, const struct explanation *explained,
                      int64_t now_unix_ms, size_t move_max, struct error *err) {
+        _cleanup_(freep) struct rebalance_eviction *evictions = NULL;
         _cleanup_(rebalance_plan_done) struct rebalance_plan plan = {0};
         _cleanup_(rebalance_pods_done) struct rebalance_pods pods = {
                 .cluster = session->cluster,
@@ -143,18 +173,20 @@ static int make_plan(struct session *session, const struct explanation *explaine
                 .read_pod = rebalance_pods_read,
                 .userdata = &pods,
         };
-        int r = 0;
 
         rebalance_plan(&input, &plan);
         if (plan.node_count > 0) {
                 rebalance_plan_done(&plan);
-                r = rebalance_pods_list(&pods, now_unix_ms, err);
+                int r = rebalance_pods_list(&pods, now_unix_ms, err);
                 if (r < 0)
                         return r;
+                evictions = evictions_of(&session->ledger, &pods);
                 input.free = pods.free;
                 input.is_closed = pods.is_closed;
                 input.pods = pods.pods;
                 input.pod_count = pods.count;
+                input.evictions = evictions;
+                input.eviction_count = json_array_size(session->ledger.evictions);
                 rebalance_plan(&input, &plan);
         }
         print_if_new(session, &plan, &pods);
@@ -163,9 +195,15 @@ static int make_plan(struct session *session, const struct explanation *explaine
         return apply(session, &plan, &pods, is_document() ? stderr : stdout, err);
 }
 
-/* @ret_max: how many pods may be evicted now */
+/* A plan alone is also made by people who may not read the Lease.
+ * @ret_max: how many pods may be evicted now */
 static int read_ledger(struct rebalance_ledger *ledger, size_t *ret_max, struct error *err) {
         int r = rebalance_ledger_read(ledger, err);
+        size_t evictions = rebalance_ledger_last_hour(ledger), max = (size_t)settings.evictions_max;
+
+        *ret_max = max;
+        if (!settings.is_applied)
+                return 0;
         if (r < 0)
                 return r;
         if (clock_wall_unix_ms() < rebalance_ledger_last_unix_ms(ledger) + settings.interval_ms)
@@ -173,14 +211,13 @@ static int read_ledger(struct rebalance_ledger *ledger, size_t *ret_max, struct 
                                  "--apply: a pod was evicted less than %lld s ago, and the effect "
                                  "does not show yet",
                                  (long long)(settings.interval_ms / MS_PER_S));
-        size_t evictions = json_array_size(ledger->times), max = (size_t)settings.evictions_max;
         *ret_max = evictions < max ? max - evictions : 0;
         return 0;
 }
 
 /* Return: as apply() */
 static int run_once(struct session *session, struct error *err) {
-        size_t move_max = (size_t)settings.evictions_max;
+        size_t move_max = 0;
         _cleanup_(node_list_freep) struct node_list *list = NULL;
         _cleanup_(freep) char *from = NULL;
         struct policy *policy = NULL;
@@ -193,8 +230,7 @@ static int run_once(struct session *session, struct error *err) {
                              settings.plimsoll_namespace, clock_wall_unix_ms());
         if (policy->scoring != POLICY_SCORING_ESTIMATE)
                 return error_set(err, EINVAL, "%s: expected extender.scoring: estimate", from);
-        if (settings.is_applied)
-                r = read_ledger(&session->ledger, &move_max, err);
+        r = read_ledger(&session->ledger, &move_max, err);
         int64_t now_unix_ms = clock_wall_unix_ms();
         if (r == 0)
                 r = node_list_update(list, now_unix_ms, err);

@@ -15,22 +15,33 @@
 #define NAME "plimsoll-rebalance"
 #define EVICTIONS "plimsoll.io/evictions"
 
-static bool read_time(const json_t *time, int64_t *ret_unix_ms) {
-        const char *text = json_string_value(time);
+enum { OLDER_MAX = 500 }; /* evictions that are older than an hour */
 
-        return text && timestamp_parse(text, strlen(text), ret_unix_ms);
+/* Return: false: malformed, or ahead of the clock, written by a wrong one */
+static bool read_entry(const json_t *entry, struct rebalance_ledger_entry *ret) {
+        const char *text = json_string_value(entry);
+        size_t len = text ? strcspn(text, " ") : 0;
+
+        if (!text || !timestamp_parse(text, len, &ret->at_unix_ms))
+                return false;
+        ret->workload = text + len + (text[len] == ' ');
+        ret->workload_len = strcspn(ret->workload, " ");
+        ret->node = ret->workload + ret->workload_len;
+        ret->node += *ret->node == ' ';
+        return ret->at_unix_ms <= clock_wall_unix_ms() + ANNOTATION_SKEW_MS;
 }
 
-/* A malformed time does not count, nor one ahead of the clock, which a wrong clock wrote. */
-static json_t *last_hour(const json_t *times) {
-        int64_t now_unix_ms = clock_wall_unix_ms(), at_unix_ms = 0;
-        json_t *found = json_array(), *time;
-        size_t i;
+static json_t *last_day(const json_t *evictions) {
+        int64_t now_unix_ms = clock_wall_unix_ms();
+        struct rebalance_ledger_entry entry;
+        json_t *found = json_array(), *text;
+        size_t i, count = json_array_size(evictions);
 
-        json_array_foreach (json_iterable(times), i, time)
-                if (read_time(time, &at_unix_ms) && at_unix_ms > now_unix_ms - MS_PER_HOUR &&
-                    at_unix_ms <= now_unix_ms + ANNOTATION_SKEW_MS)
-                        json_array_append(found, time);
+        json_array_foreach (json_iterable(evictions), i, text)
+                if (read_entry(text, &entry) &&
+                    (entry.at_unix_ms > now_unix_ms - MS_PER_HOUR ||
+                     (entry.at_unix_ms > now_unix_ms - MS_PER_DAY && i + OLDER_MAX >= count)))
+                        json_array_append(found, text);
         return found;
 }
 
@@ -44,13 +55,13 @@ static enum kube_outcome check_version(const json_t *lease, struct error *err) {
 
 void rebalance_ledger_done(struct rebalance_ledger *ledger) {
         json_decref(TAKE_PTR(ledger->lease));
-        json_decref(TAKE_PTR(ledger->times));
+        json_decref(TAKE_PTR(ledger->evictions));
 }
 
 int rebalance_ledger_read(struct rebalance_ledger *ledger, struct error *err) {
         _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION, ledger->namespace, "leases",
                                                 NAME, "");
-        json_auto_t *times = NULL;
+        json_auto_t *evictions = NULL;
 
         rebalance_ledger_done(ledger);
         enum kube_outcome outcome = cluster_get(ledger->cluster, path, &ledger->lease, err);
@@ -61,43 +72,57 @@ int rebalance_ledger_read(struct rebalance_ledger *ledger, struct error *err) {
         const char *text = json_string_at(ledger->lease, "metadata", "annotations", EVICTIONS,
                                           NULL);
         if (text)
-                (void)!json_parse(text, strlen(text), &times, NULL);
-        ledger->times = last_hour(times);
+                (void)!json_parse(text, strlen(text), &evictions, NULL);
+        ledger->evictions = last_day(evictions);
         return 0;
 }
 
-int64_t rebalance_ledger_last_unix_ms(const struct rebalance_ledger *ledger) {
-        size_t count = json_array_size(ledger->times);
-        int64_t at_unix_ms = 0;
+struct rebalance_ledger_entry rebalance_ledger_at(const struct rebalance_ledger *ledger, size_t i) {
+        struct rebalance_ledger_entry entry = {0};
 
-        if (count > 0)
-                (void)!read_time(json_array_get(ledger->times, count - 1), &at_unix_ms);
-        return at_unix_ms;
+        (void)!read_entry(json_array_get(ledger->evictions, i), &entry);
+        return entry;
+}
+
+int64_t rebalance_ledger_last_unix_ms(const struct rebalance_ledger *ledger) {
+        size_t count = json_array_size(ledger->evictions);
+
+        return count > 0 ? rebalance_ledger_at(ledger, count - 1).at_unix_ms : 0;
+}
+
+size_t rebalance_ledger_last_hour(const struct rebalance_ledger *ledger) {
+        int64_t since_unix_ms = clock_wall_unix_ms() - MS_PER_HOUR;
+        size_t found = 0;
+
+        for (size_t i = 0; i < json_array_size(ledger->evictions); i++)
+                found += rebalance_ledger_at(ledger, i).at_unix_ms > since_unix_ms;
+        return found;
 }
 
 /* The Lease as it was read, with the evictions, and who evicts now. To be freed. */
 static char *render(const struct rebalance_ledger *ledger) {
-        _cleanup_(freep) char *times = json_dumps(ledger->times, JSON_COMPACT);
+        _cleanup_(freep) char *evictions = json_dumps(ledger->evictions, JSON_COMPACT);
         _cleanup_(freep) char *identity = lease_identity_new();
         json_auto_t *changes = json_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s}}, s:{s:s}}", "apiVersion",
                                          "coordination.k8s.io/v1", "kind", "Lease", "metadata",
                                          "name", NAME, "namespace", ledger->namespace,
-                                         "annotations", EVICTIONS, times, "spec", "holderIdentity",
-                                         identity);
+                                         "annotations", EVICTIONS, evictions, "spec",
+                                         "holderIdentity", identity);
         json_auto_t *lease = ledger->lease ? json_deep_copy(ledger->lease) : json_object();
 
         json_object_update_recursive(lease, changes);
         return json_dumps(lease, JSON_COMPACT);
 }
 
-int rebalance_ledger_add(struct rebalance_ledger *ledger, struct error *err) {
+int rebalance_ledger_add(struct rebalance_ledger *ledger, const char *workload, const char *node,
+                         struct error *err) {
         _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
         _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION, ledger->namespace, "leases",
                                                 ledger->lease ? NAME : NULL, "");
         char now[TIMESTAMP_MAX];
 
         timestamp_format_ms(clock_wall_unix_ms(), now, sizeof(now));
-        json_array_append_new(ledger->times, json_string(now));
+        json_array_append_new(ledger->evictions, json_sprintf("%s %s %s", now, workload, node));
         _cleanup_(freep) char *body = render(ledger);
         cluster_call(ledger->cluster,
                      &(struct kube_request){.method = ledger->lease ? "PUT" : "POST",

@@ -237,6 +237,15 @@ int rebalance_pods_list(struct rebalance_pods *pods, int64_t now_unix_ms, struct
         return 0;
 }
 
+const char *rebalance_pods_workload(const struct rebalance_pods *pods, size_t pod) {
+        const struct strmap_entry *entry;
+
+        STRMAP_FOREACH (entry, &pods->workloads)
+                if (entry->value == pods->pods[pod].workload)
+                        return entry->key;
+        return "";
+}
+
 /* ---- One pod. */
 
 static const json_t *controller_of(const json_t *pod) {

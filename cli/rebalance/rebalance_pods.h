@@ -44,6 +44,8 @@ struct rebalance_pods {
 _must_check_ int rebalance_pods_list(struct rebalance_pods *pods, int64_t now_unix_ms,
                                      struct error *err);
 void rebalance_pods_done(struct rebalance_pods *pods);
+/** rebalance_pods_workload() - the name of the workload of a pod that has one; borrowed */
+const char *rebalance_pods_workload(const struct rebalance_pods *pods, size_t pod);
 
 /** rebalance_pods_read() - read_pod() of struct rebalance_input: get the Pod and the controller
  * that owns it, and say in `why` what speaks against an eviction */

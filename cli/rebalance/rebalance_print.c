@@ -21,8 +21,11 @@ static const char *const keeps[REBALANCE_KEEP_COUNT] = {
         [REBALANCE_KEEP_YOUNG] = "younger than an hour",
         [REBALANCE_KEEP_SMALL] = "below 5% of the node",
         [REBALANCE_KEEP_BUSY] = "of a workload that is changing",
+        [REBALANCE_KEEP_RETURNED] = "of a workload that came back after an eviction today",
         [REBALANCE_KEEP_UNASKED] = "whose scheduler does not ask an extender",
         [REBALANCE_KEEP_REFUSED] = "protected",
+        [REBALANCE_KEEP_NO_ROOM] = "whose requests fit on no other node",
+        [REBALANCE_KEEP_NO_TARGET] = "that no other node can take without getting hot",
 };
 
 static const char *node_name(const struct rebalance_pods *pods, uint32_t row) {
@@ -64,10 +67,8 @@ static char *stay_text(const struct rebalance_node *node, const struct rebalance
                 buf_puts(&out, "its readings have expired");
                 break;
         case REBALANCE_NO_POD:
-                put_kept(node, pods, &out);
-                break;
         case REBALANCE_NO_TARGET:
-                buf_puts(&out, "no node would stay below its line");
+                put_kept(node, pods, &out);
                 break;
         case REBALANCE_PLAN_IS_FULL:
                 buf_puts(&out, "waits until more pods may be evicted");

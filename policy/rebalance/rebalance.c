@@ -2,18 +2,23 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "policy/judge/estimate_usage.h"
 #include "policy/judge/judge_score.h"
 
+enum { BOUND_STEP_MS = 1000 }; /* times of bindings have whole seconds */
+
 /* A plan in the making. */
 struct planner {
         const struct rebalance_input *input;
         struct rebalance_plan *plan;
-        size_t *first_pod; /* [row]: a pod on the node, or SIZE_MAX */
-        size_t *next_pod;  /* [pod]: another pod on its node, or SIZE_MAX */
-        bool *is_refused;  /* [pod]: by read_pod() */
+        struct pod_load *free;      /* [row]: less what the plan has moved there */
+        size_t *first_pod;          /* [row]: a pod on the node, or SIZE_MAX */
+        size_t *next_pod;           /* [pod]: another pod on its node, or SIZE_MAX */
+        enum rebalance_keep *tried; /* [pod]: why it cannot move; REBALANCE_MAY_MOVE: not tried */
+        double too_many_cores;      /* of the node's turn: a pod that uses so much has no target */
         struct judge judge;
         size_t move_max;
 };
@@ -82,6 +87,30 @@ static bool workload_is_moving(const struct planner *planner,
         return false;
 }
 
+/* An eviction has moved nothing: a pod of the workload was bound to the same node since. */
+static bool has_returned(const struct planner *planner, const struct rebalance_eviction *eviction) {
+        const struct rebalance_input *input = planner->input;
+
+        if (eviction->row >= input->nodes->count)
+                return false;
+        for (size_t i = planner->first_pod[eviction->row]; i != SIZE_MAX; i = planner->next_pod[i])
+                if (input->pods[i].workload == eviction->workload &&
+                    input->pods[i].bound_unix_ms > eviction->at_unix_ms - BOUND_STEP_MS)
+                        return true;
+        return false;
+}
+
+static bool workload_returns(const struct planner *planner,
+                             const struct rebalance_workload *workload) {
+        const struct rebalance_input *input = planner->input;
+
+        for (size_t i = 0; i < input->eviction_count; i++)
+                if (input->evictions[i].workload == workload &&
+                    has_returned(planner, &input->evictions[i]))
+                        return true;
+        return false;
+}
+
 static enum rebalance_keep pod_keep(const struct planner *planner, size_t i, double capacity) {
         const struct rebalance_pod *pod = &planner->input->pods[i];
 
@@ -93,12 +122,15 @@ static enum rebalance_keep pod_keep(const struct planner *planner, size_t i, dou
                 return REBALANCE_KEEP_YOUNG;
         if (pod->used.of[ESTIMATE_CPU] < REBALANCE_POD_RATIO * capacity)
                 return REBALANCE_KEEP_SMALL;
+        if (workload_is_moving(planner, pod->workload))
+                return REBALANCE_KEEP_BUSY;
+        if (workload_returns(planner, pod->workload))
+                return REBALANCE_KEEP_RETURNED;
         if (!rebalance_scheduler_asks(pod->scheduler))
                 return REBALANCE_KEEP_UNASKED;
-        if (planner->is_refused[i])
-                return REBALANCE_KEEP_REFUSED;
-        return workload_is_moving(planner, pod->workload) ? REBALANCE_KEEP_BUSY
-                                                          : REBALANCE_MAY_MOVE;
+        if (pod->used.of[ESTIMATE_CPU] >= planner->too_many_cores)
+                return REBALANCE_KEEP_NO_TARGET;
+        return planner->tried[i];
 }
 
 /* The smallest pod that is enough, else the largest. Return: the number of pods: none */
@@ -135,7 +167,7 @@ static bool is_target(const struct planner *planner, const struct rebalance_pod 
         bool has_room = true;
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                has_room &= pod->request.of[r] <= input->free[row].of[r];
+                has_room &= pod->request.of[r] <= planner->free[row].of[r];
         return row != pod->row && !input->is_closed[row] && has_room;
 }
 
@@ -184,62 +216,83 @@ static void ask(struct planner *planner, const struct rebalance_pod *pod,
         judge_score(judge);
 }
 
-/* Return: whether @node has a target now */
-static bool choose_target(struct planner *planner, const struct rebalance_pod *pod,
-                          const struct pod_facts *facts, struct rebalance_node *node) {
+/* Return: REBALANCE_MAY_MOVE: @node has a target now */
+static enum rebalance_keep choose_target(struct planner *planner, const struct rebalance_pod *pod,
+                                         const struct pod_facts *facts,
+                                         struct rebalance_node *node) {
         const struct judge *judge = &planner->judge;
         struct estimate_usage usage;
 
         ask(planner, pod, facts);
+        if (judge->question.count == 0)
+                return REBALANCE_KEEP_NO_ROOM;
         if (judge->filtered.is_all_over || judge->scored.best >= judge->question.count)
-                return false;
+                return REBALANCE_KEEP_NO_TARGET;
         uint32_t row = judge->question.rows[judge->scored.best];
         if (!usage_get(planner, row, &pod->used, &usage) ||
             planner->input->nodes->columns.is_estimate_old[row])
-                return false;
+                return REBALANCE_KEEP_NO_TARGET;
         node->target_row = row;
         node->target_ratio = usage.reading_ratio + usage.in_flight_ratio + usage.margin_ratio +
                              planned_ratio(planner, row, usage.capacity);
         node->target_after_ratio = node->target_ratio + pod->used.of[ESTIMATE_CPU] / usage.capacity;
-        return node->target_after_ratio <= line_of(planner, row).target_ratio;
+        return node->target_after_ratio <= line_of(planner, row).target_ratio
+                       ? REBALANCE_MAY_MOVE
+                       : REBALANCE_KEEP_NO_TARGET;
 }
 
 /* ---- */
 
-/* Return: the number of pods: none */
-static size_t choose_and_read(struct planner *planner, const struct rebalance_node *node,
-                              double capacity, struct pod_facts *ret) {
+/* Try to move the chosen pod. Return: as choose_target() */
+static enum rebalance_keep try_pod(struct planner *planner, size_t chosen,
+                                   struct rebalance_node *node) {
+        const struct rebalance_input *input = planner->input;
+        struct pod_facts facts = {0};
+
+        if (!input->read_pod(input->userdata, chosen, &facts))
+                return REBALANCE_KEEP_REFUSED;
+        return choose_target(planner, &input->pods[chosen], &facts, node);
+}
+
+/* Return: the pod to move; the number of pods: none */
+static size_t find_move(struct planner *planner, struct rebalance_node *node, double capacity) {
         const struct rebalance_input *input = planner->input;
 
+        planner->too_many_cores = INFINITY;
         for (int reads = 0; reads < REBALANCE_READ_MAX; reads++) {
                 size_t chosen = choose_pod(planner, node, capacity);
-                if (chosen == input->pod_count || input->read_pod(input->userdata, chosen, ret))
+                if (chosen == input->pod_count)
                         return chosen;
-                planner->is_refused[chosen] = true;
+                enum rebalance_keep keep = try_pod(planner, chosen, node);
+                if (keep == REBALANCE_MAY_MOVE)
+                        return chosen;
+                if (keep == REBALANCE_KEEP_NO_TARGET)
+                        planner->too_many_cores = input->pods[chosen].used.of[ESTIMATE_CPU];
+                else
+                        planner->tried[chosen] = keep;
         }
         return input->pod_count;
 }
 
 static void plan_node(struct planner *planner, struct rebalance_node *node) {
         const struct rebalance_input *input = planner->input;
-        struct pod_facts facts = {0};
         struct estimate_usage usage;
 
         if (!usage_get(planner, node->row, &no_load, &usage))
                 return;
-        size_t chosen = choose_and_read(planner, node, usage.capacity, &facts);
+        size_t chosen = find_move(planner, node, usage.capacity);
         if (chosen == input->pod_count) {
                 count_kept(planner, node, usage.capacity);
+                if (node->kept[REBALANCE_KEEP_NO_ROOM] + node->kept[REBALANCE_KEEP_NO_TARGET] > 0)
+                        node->stay = REBALANCE_NO_TARGET;
                 return;
         }
-        const struct rebalance_pod *pod = &input->pods[chosen];
-        node->stay = REBALANCE_NO_TARGET;
-        if (!choose_target(planner, pod, &facts, node))
-                return;
         node->stay = REBALANCE_MOVES;
         node->pod = chosen;
-        node->after_ratio = fmax(0,
-                                 node->usage_ratio - pod->used.of[ESTIMATE_CPU] / usage.capacity);
+        node->after_ratio = fmax(0, node->usage_ratio - input->pods[chosen].used.of[ESTIMATE_CPU] /
+                                                                usage.capacity);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                planner->free[node->target_row].of[r] -= input->pods[chosen].request.of[r];
         planner->plan->move_count++;
 }
 
@@ -266,17 +319,21 @@ static size_t move_max(const struct rebalance_input *input) {
 
 void rebalance_plan(const struct rebalance_input *input, struct rebalance_plan *ret) {
         size_t rows = input->nodes->count;
+        _cleanup_(freep) struct pod_load *free_loads = xcalloc(rows + 1, sizeof(*free_loads));
         _cleanup_(freep) size_t *first_pod = xcalloc(rows + 1, sizeof(*first_pod));
         _cleanup_(freep) size_t *next_pod = xcalloc(input->pod_count + 1, sizeof(*next_pod));
-        _cleanup_(freep) bool *is_refused = xcalloc(input->pod_count + 1, sizeof(*is_refused));
+        _cleanup_(freep) enum rebalance_keep *tried = xcalloc(input->pod_count + 1, sizeof(*tried));
         struct planner planner = {.input = input,
                                   .plan = ret,
+                                  .free = free_loads,
                                   .first_pod = first_pod,
                                   .next_pod = next_pod,
-                                  .is_refused = is_refused,
+                                  .tried = tried,
                                   .move_max = move_max(input)};
 
         *ret = (struct rebalance_plan){.nodes = xcalloc(rows + 1, sizeof(*ret->nodes))};
+        if (input->pod_count > 0)
+                memcpy(free_loads, input->free, rows * sizeof(*free_loads));
         sort_pods(&planner);
         find_hot(&planner);
         for (size_t i = 0; i < ret->node_count; i++) {

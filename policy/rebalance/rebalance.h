@@ -4,11 +4,13 @@
  *     hottest node first     its estimate is above its line (rebalance_line.h)
  *     one pod of it          the smallest that cools the node down, else the largest
  *     the judge's best node  moves the pod only if that node stays below its own line with the pod,
- *                            its margin and what this plan has moved there already
+ *                            its margin and what this plan has moved there already; otherwise the
+ *                            next pod is tried
  *
  * A plan moves at most one pod of each node, one pod of each workload, and REBALANCE_NODE_SHARE of
  * the number of nodes. A workload with a pod that does not run yet is left alone, so an eviction
- * that is under way needs no memory: it shows. Pure.
+ * that is under way needs no memory: it shows. So does one that was for nothing: a pod of the same
+ * workload was bound to the node since. Pure.
  */
 #pragma once
 
@@ -46,6 +48,13 @@ struct rebalance_pod {
         bool is_kept;          /* it must not be moved, whatever it uses */
 };
 
+/* A pod of a workload was evicted from a node. */
+struct rebalance_eviction {
+        const struct rebalance_workload *workload; /* NULL: no pod of it is bound now */
+        uint32_t row;                              /* JUDGE_UNKNOWN: not among the nodes */
+        int64_t at_unix_ms;
+};
+
 /* Why a pod of a hot node stays. */
 enum rebalance_keep {
         REBALANCE_MAY_MOVE,
@@ -53,9 +62,13 @@ enum rebalance_keep {
         REBALANCE_KEEP_ALONE, /* no other pod of its workload runs */
         REBALANCE_KEEP_YOUNG,
         REBALANCE_KEEP_SMALL,
-        REBALANCE_KEEP_BUSY,    /* another pod of its workload moves, or does not run yet */
-        REBALANCE_KEEP_UNASKED, /* its scheduler does not ask an extender */
-        REBALANCE_KEEP_REFUSED, /* by read_pod() */
+        REBALANCE_KEEP_BUSY,      /* another pod of its workload moves, or does not run yet */
+        REBALANCE_KEEP_RETURNED,  /* one of its workload was evicted, and came back to its node */
+        REBALANCE_KEEP_UNASKED,   /* its scheduler does not ask an extender */
+        REBALANCE_KEEP_REFUSED,   /* by read_pod() */
+        REBALANCE_KEEP_NO_ROOM,   /* no other open node has room for its requests */
+        REBALANCE_KEEP_NO_TARGET, /* the judge's best node would not stay below its line, with it or
+                                     with a smaller pod */
         REBALANCE_KEEP_COUNT,
 };
 
@@ -63,8 +76,8 @@ enum rebalance_keep {
 enum rebalance_stay {
         REBALANCE_MOVES,        /* one of them moves */
         REBALANCE_UNREAD,       /* a reading is missing or has expired */
-        REBALANCE_NO_POD,       /* no pod that may move is large enough */
-        REBALANCE_NO_TARGET,    /* no other node would stay below its line */
+        REBALANCE_NO_POD,       /* no pod may move */
+        REBALANCE_NO_TARGET,    /* some pod may, but no other node can take it */
         REBALANCE_PLAN_IS_FULL, /* hotter nodes have used up what one plan may move */
 };
 
@@ -74,7 +87,7 @@ struct rebalance_node {
         double usage_ratio; /* the estimate: base and pods */
         double line_ratio;
         enum rebalance_stay stay;
-        size_t kept[REBALANCE_KEEP_COUNT]; /* with REBALANCE_NO_POD: its pods, by reason */
+        size_t kept[REBALANCE_KEEP_COUNT]; /* without a pod that moves: its pods, by reason */
         /* With REBALANCE_MOVES. */
         size_t pod; /* index into the pods */
         double after_ratio;
@@ -89,6 +102,8 @@ struct rebalance_input {
         const bool *is_closed;           /* [row]: it is no target */
         const struct rebalance_pod *pods;
         size_t pod_count;
+        const struct rebalance_eviction *evictions; /* of the last day */
+        size_t eviction_count;
         int64_t now_unix_ms;
         size_t move_max; /* by this plan; 0: none */
         /**

@@ -26,6 +26,7 @@ struct world {
         struct pod_load free[MANY];
         bool is_closed[MANY];
         struct rebalance_scheduler scheduler, another; /* the first one asks */
+        struct rebalance_eviction evictions[2];        /* the plan sees eviction_count */
         size_t refused; /* a pod that must not move once it is read; PODS: none */
         struct rebalance_input input;
         struct rebalance_plan plan;
@@ -78,6 +79,7 @@ static struct world *world_with(const double usage[static NODES]) {
                         .workload = &world->workloads[i],
                         .scheduler = &world->scheduler,
                         .used = {{CORES * used_ratio[i % ARRAY_LEN(used_ratio)], 1e9}},
+                        .bound_unix_ms = OLD,
                         .runs_unix_ms = OLD,
                 };
         }
@@ -87,6 +89,7 @@ static struct world *world_with(const double usage[static NODES]) {
                 .is_closed = world->is_closed,
                 .pods = world->pods,
                 .pod_count = ARRAY_LEN(used_ratio),
+                .evictions = world->evictions,
                 .now_unix_ms = NOW,
                 .move_max = PODS,
                 .read_pod = read_pod,
@@ -202,6 +205,32 @@ TEST(pods_that_stay) {
         world_free(world);
 }
 
+/* A pod of a workload was evicted from a node. If another one was bound there since, all its pods
+ * stay; the time of a binding has no fractions of a second. */
+TEST(workload_that_came_back) {
+        struct world *world = world_new();
+
+        world->evictions[0] = (struct rebalance_eviction){NULL, 0, OLD};
+        world->evictions[1] = (struct rebalance_eviction){&world->workloads[1], 0, NOW - 60500};
+        world->input.eviction_count = 2;
+        world->pods[3].workload = &world->workloads[1];
+        world->pods[3].runs_unix_ms = NOW - 50000;
+        world->input.pod_count = 4;
+        world->pods[3].bound_unix_ms = NOW - 62000; /* before */
+        expect_move(world, "1>2");
+        world->pods[3].bound_unix_ms = NOW - 61000; /* within the same second, or after */
+        expect_move(world, "2>2");
+        world->pods[2].is_kept = true;
+        expect_stay(world, REBALANCE_NO_POD);
+        assert_int_equal(world->plan.nodes[0].kept[REBALANCE_KEEP_RETURNED], 1);
+        world->pods[3].row = 2; /* it went elsewhere */
+        expect_move(world, "1>2");
+        world->evictions[1].row = JUDGE_UNKNOWN; /* the node is gone */
+        world->pods[3].row = JUDGE_UNKNOWN;
+        expect_move(world, "1>2");
+        world_free(world);
+}
+
 /* Then the next best pod is read. */
 TEST(pod_that_is_refused_when_read) {
         struct world *world = world_new();
@@ -263,8 +292,6 @@ TEST(targets) {
         world->pods[1].request = (struct pod_load){{2, 0}};
         world->free[1].of[ESTIMATE_CPU] = 1.9;
         expect_move(world, "1>3");
-        world->pods[1].request = (struct pod_load){{0, 2e12}};
-        expect_stay(world, REBALANCE_NO_TARGET);
         world->pods[1].request = (struct pod_load){{0}};
         world->is_closed[1] = true;
         put_sized(world, 3, 0.4, NOW, "0");
@@ -273,6 +300,32 @@ TEST(targets) {
         expect_stay(world, REBALANCE_NO_TARGET);
         put(world, 3, 0.9, NOW);
         assert_int_equal(plan(world)[1].stay, REBALANCE_NO_TARGET);
+        world_free(world);
+}
+
+/* The 0.15 that pod 2 uses fit nowhere, and 0.08 do. */
+TEST(smaller_pod_if_the_chosen_one_fits_nowhere) {
+        struct world *world = world_with((const double[]){0.76, 0.59, 0.50, 0.59});
+
+        expect_move(world, "1>2");
+        world->pods[3].used = (struct pod_load){{0.2 * CORES, 1e9}}; /* nor does a larger one */
+        world->input.pod_count = 4;
+        expect_move(world, "1>2");
+        world->pods[1].is_kept = true;
+        expect_stay(world, REBALANCE_NO_TARGET);
+        assert_int_equal(world->plan.nodes[0].kept[REBALANCE_KEEP_NO_TARGET], 2);
+        world_free(world);
+}
+
+/* Pod 1 requests more than any node has; pod 2 is larger, and requests less. */
+TEST(next_pod_if_there_is_no_room) {
+        struct world *world = world_new();
+
+        world->pods[1].request = (struct pod_load){{0, 2e12}};
+        expect_move(world, "2>2");
+        world->pods[2].is_kept = true;
+        expect_stay(world, REBALANCE_NO_TARGET);
+        assert_int_equal(world->plan.nodes[0].kept[REBALANCE_KEEP_NO_ROOM], 1);
         world_free(world);
 }
 
@@ -327,5 +380,24 @@ TEST(two_moves) {
         assert_int_equal(nodes[1].pod, 3);
         assert_int_equal(nodes[1].target_row, 2);
         assert_true(fabs(nodes[1].target_ratio - 0.35) < 1e-9);
+        world_free(world);
+}
+
+/* There is room for one of two pods on the best node. */
+TEST(requests_of_two_moves) {
+        struct world *world = world_with((const double[]){0.75, 0.75, 0.20, 0.30});
+
+        for (size_t i = NODES; i < MANY; i++)
+                put(world, i, 0.62, NOW);
+        for (size_t i = 3; i < 6; i++)
+                world->pods[i].row = 1;
+        for (size_t i = 0; i < 6; i++)
+                world->pods[i].request.of[ESTIMATE_CPU] = 1;
+        world->input.pod_count = 6;
+        world->free[2].of[ESTIMATE_CPU] = 1.9;
+        const struct rebalance_node *nodes = plan(world);
+        assert_int_equal(world->plan.move_count, 2);
+        assert_int_equal(nodes[0].target_row, 2);
+        assert_int_equal(nodes[1].target_row, 3);
         world_free(world);
 }
