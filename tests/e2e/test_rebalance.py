@@ -22,6 +22,7 @@ IN_FORCE = policy_object(
     extender={"scoring": "estimate", "shortlist": 0},
 )  # fmt: skip
 
+POLICY = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies/default"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-rebalance"
 ACCOUNT = "plimsoll-rebalance"
 PAGE = "docs/kubectl/rebalance.md"
@@ -84,18 +85,28 @@ def ledger(plane):
 
 
 @pytest.fixture
-def deploy(extender, namespace, scheduler, plimsoll):
-    """A Deployment that is ready; {pod: node}."""
-    scheduler(extenders=[plimsoll.scheduler_entry(extender)])
+def asking(extender, scheduler, plimsoll):
+    """A scheduler that asks; call it for another one."""
 
-    def start(**annotations):
-        pod = pod_object("shop-0", cpu="1", memory="1Gi")
-        pod["metadata"]["annotations"] = annotations
-        namespace.create_deployment("shop", REPLICAS, pod)
-        places = namespace.wait_bound(REPLICAS)
+    def start():
+        return scheduler(extenders=[plimsoll.scheduler_entry(extender)])
+
+    start.first = start()
+    return start
+
+
+@pytest.fixture
+def deploy(asking, namespace):  # pylint: disable=unused-argument
+    """A Deployment that is ready; {pod: node}."""
+
+    def start(name="shop", replicas=REPLICAS, annotations=None, **spec):
+        pod = pod_object(f"{name}-0", **{"cpu": "1", "memory": "1Gi", **spec})
+        pod["metadata"]["annotations"] = annotations or {}
+        namespace.create_deployment(name, replicas, pod)
+        places = namespace.wait_bound(replicas, app=name)
         wait_until(
-            lambda: namespace.deployment("shop")["status"].get("readyReplicas") == REPLICAS,
-            what="the Deployment to be ready",
+            lambda: namespace.deployment(name)["status"].get("readyReplicas") == replicas,
+            what=f"the Deployment {name} to be ready",
         )
         return places
 
@@ -154,6 +165,132 @@ def test_rebalance(shop, plane, extender, verb, namespace, figure):
     )
 
 
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+TOPOLOGY = {"topologyKey": "kubernetes.io/hostname"}
+
+
+def apart_from(app):
+    term = {"labelSelector": {"matchLabels": {"app": app}}, **TOPOLOGY}
+    return {"affinity": {"podAntiAffinity": {REQUIRED: [term]}}}
+
+
+def spread(app):
+    selector = {"labelSelector": {"matchLabels": {"app": app}}}
+    rule = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **selector, **TOPOLOGY}
+    return {"topologySpreadConstraints": [rule]}
+
+
+def protect(plane, namespace, app):
+    """By a budget that allows no eviction."""
+    budget = {"minAvailable": "100%", "selector": {"matchLabels": {"app": app}}}
+    budgets = f"/apis/policy/v1/namespaces/{namespace.name}/poddisruptionbudgets"
+    plane.api.create(budgets, {"metadata": {"name": app}, "spec": budget})
+    wait_until(
+        lambda: plane.api.get(f"{budgets}/{app}").get("status", {}).get("expectedPods"),
+        what="the budget",
+    )
+    return f"{budgets}/{app}"
+
+
+@pytest.fixture
+def row_of(verb):
+    """What a plan, or --apply, says of a node; None: it is not hot."""
+
+    def call(node, *words):
+        lines = verb("rebalance", "--interval=1s", *words).splitlines()
+        return next((line for line in lines if line.startswith(f"{node} ")), None)
+
+    return call
+
+
+@pytest.mark.timeout(300)
+def test_what_stays(plane, fleet, namespace, deploy, ledger, row_of, verb, figure):
+    """Pods that would come back, or that somebody protects; nodes that the policy fills; and no pod
+    goes to a node that an autoscaler is about to remove."""
+    (hot,) = fleet.add(1)
+    priority = {"metadata": {"name": "urgent"}, "value": 1000}
+    plane.api.create("/apis/scheduling.k8s.io/v1/priorityclasses", priority)
+    deploy("urgent", 2, cpu="500m", priorityClassName="urgent")
+    deploy("kept", 2, annotations={"karpenter.sh/do-not-disrupt": "true"}, cpu="500m")
+    deploy("guarded", 2, cpu="500m")
+    protect(plane, namespace, "guarded")
+    names = fleet.add(3)
+    deploy("apart", 4, cpu="500m", **apart_from("apart"))
+    deploy("spread", 4, cpu="500m", **spread("spread"))
+    port = {"containerPort": 80, "hostPort": 80}
+    image = {"name": "main", "image": "registry.invalid/none", "ports": [port]}
+    image["resources"] = {"requests": {"cpu": "500m"}}
+    deploy("port", 4, containers=[image])
+    make_older(namespace)
+    before = {pod["metadata"]["name"] for pod in namespace.pods()}
+    write_loads(fleet, {hot: 0.84} | dict.fromkeys(names, CALM_LOAD))
+    why = wait_until(lambda: row_of(hot, "--apply"), 60, "a hot node")
+    assert "no pod to move: 2 not movable (" in why and " 7 protected (" in why, why
+    assert {pod["metadata"]["name"] for pod in namespace.pods()} == before and not ledger()
+
+    # One may move, but the coolest node is going away.
+    write_loads(fleet, {names[0]: 0.1})
+    plane.kubectl(
+        "taint", "node", names[0], "DeletionCandidateOfClusterAutoscaler=:PreferNoSchedule"
+    )
+    plane.kubectl("-n", namespace.name, "delete", "pdb", "guarded")
+    row = wait_until(lambda: (r := row_of(hot)) and "/guarded-" in r and r, 60, "a move")
+    assert names[1] in row or names[2] in row, row
+
+    # The policy wants its nodes fuller.
+    filled = json.loads(json.dumps(IN_FORCE))
+    filled["spec"]["priority"][0]["target"] = 0.8
+    plane.api.patch(POLICY, {"spec": filled["spec"]})
+    assert row.split()[2] == "65%" and row_of(hot).split()[2] == "85%"
+    figure(f"9 pods on a hot node, and nothing evicted: {why.rpartition('  ')[2]}")
+
+
+@pytest.mark.timeout(300)
+def test_it_stops(plane, fleet, namespace, scheduler, asking, deploy, ledger, row_of, verb, figure):
+    """When the scheduler no longer asks; and when what it has evicted came back."""
+    (hot,) = fleet.add(1)
+    places = deploy()
+    names = fleet.add(2)
+    # Where these run, the scheduler lets no pod of the shop in. The shop's pods do not show it.
+    deploy("guard", 2, cpu="100m", **apart_from("shop"))
+    make_older(namespace)
+    write_loads(fleet, {hot: 0.95} | dict.fromkeys(names, CALM_LOAD))
+
+    def shop():
+        return namespace.wait_bound(REPLICAS, app="shop")
+
+    asking.first.kill()
+    silent = scheduler()
+    deploy("silent", 12, cpu="100m")
+
+    def refuses():
+        row = row_of(hot, "--apply")
+        assert f"{REPLICAS} whose scheduler does not ask an extender" in (row or ""), row
+        return row
+
+    text = wait_until(refuses, 30, "a refusal")
+    assert shop() == places and not ledger()
+    silent.kill()
+
+    asking()
+    deploy("asked", 1, cpu="100m")
+    wait_until(lambda: row_of(hot, "--apply") and ledger(), 60, "an eviction")
+    wait_until(lambda: shop() != places, 60, "the successor")
+    back = shop()
+    assert set(back.values()) == {hot}, "it came back"
+
+    def leaves_it():
+        row = row_of(hot, "--apply")
+        assert "of a workload that came back after an eviction today" in (row or ""), row
+        return True
+
+    wait_until(leaves_it, 60, "the reason why the rest stays")
+    assert shop() == back and len(ledger()) == 1
+    figure(
+        f"after 12 pods bound without a call: {text.rpartition('  ')[2]}; then 1 eviction, {ledger()}"
+    )
+
+
 @pytest.fixture
 def watch(plane, plimsoll, run):
     """Runs what deploy/rebalance runs, with its account."""
@@ -194,19 +331,13 @@ def test_rebalance_in_the_cluster(plane, fleet, namespace, deploy, ledger, watch
     for process in (first, second):
         wait_until(lambda p=process: "its readings have expired" in p.text(), what="an old reading")
 
-    budget = {"minAvailable": "100%", "selector": {"matchLabels": {"app": "shop"}}}
-    budgets = f"/apis/policy/v1/namespaces/{namespace.name}/poddisruptionbudgets"
-    plane.api.create(budgets, {"metadata": {"name": "shop"}, "spec": budget})
-    wait_until(
-        lambda: plane.api.get(f"{budgets}/shop").get("status", {}).get("expectedPods"),
-        what="the budget",
-    )
+    budget = protect(plane, namespace, "shop")
     load()
     for process in (first, second):
-        wait_until(lambda p=process: "disruption budget" in p.text(), 60, "a budget that refuses")
+        wait_until(lambda p=process: "PodDisruptionBudget" in p.text(), 60, "a budget that refuses")
     assert not evicted() and not ledger()
 
-    plane.api.delete(f"{budgets}/shop")
+    plane.api.delete(budget)
     wait_until(lambda: evicted(), 60, "the first eviction")
     for process in (first, second):
         process.kill()
@@ -228,7 +359,7 @@ def test_rebalance_in_the_cluster(plane, fleet, namespace, deploy, ledger, watch
     wait_until(lambda: "waits until more pods may be evicted" in fourth.text(), 60, "a new process")
     assert len(evicted()) == len(ledger()) == 2
     assert {places[pod] for pod in evicted()} == {hot}
-    assert ledger()[0] in follow(plane, block(PAGE, "rebalance-lease"))
+    assert ledger()[0].split()[0] in follow(plane, block(PAGE, "rebalance-lease"))
     figure(f"two processes, and after kill -9 two more, evicted {len(evicted())} pods: {ledger()}")
 
 
@@ -236,7 +367,7 @@ def test_usage_from_metrics_server(plane, fleet, deploy, namespace, verb, figure
     """What a pod uses, which is twice what it requests, as its kubelet says."""
     (hot,) = fleet.add(1)
     point_to_kwok(plane, [hot])
-    places = deploy(**{"e2e/cpu": "2"})
+    places = deploy(annotations={"e2e/cpu": "2"})
     names = fleet.add(2)
     make_older(namespace)
     write_loads(fleet, {hot: HOT_LOAD} | dict.fromkeys(names, CALM_LOAD))
