@@ -71,6 +71,7 @@ const char *http_status_reason(int status);
 struct http_response {
         enum http_failure failure;
         int status;             /* 0 without a response */
+        bool is_sent;           /* a connection was there, and the request was sent on it */
         const char *body;       /* borrowed during the callback, NUL-terminated; "" if streamed */
         size_t body_bytes;      /* including pieces for on_data */
         int64_t retry_after_ms; /* of a Retry-After in seconds, at most a minute; -1: none */
