@@ -289,7 +289,7 @@ TEST(second_address) {
         }
 }
 
-/* A target that times out is left out for ever more turns, until it has answered. */
+/* A target that times out again is left out for twice as many turns, until it has answered. */
 TEST(back_off) {
         static const struct {
                 size_t turn;
