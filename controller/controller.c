@@ -124,14 +124,15 @@ static void on_node_failure(const struct source_sink *sink, struct node *node,
         controller_node_switch(n);
 }
 
-static bool is_turn(const struct source_sink *sink, const struct controller_node *n,
+/* @turn: spreads nodes over the turns */
+static bool is_turn(const struct source_sink *sink, const struct controller_node *n, size_t turn,
                     int64_t now_mono_ms) {
         const struct controller *c = n->controller;
         const struct source_traits *source = &c->compiled->options.sources[sink->source];
         const struct feed *feed = &n->track.feeds[sink->source];
 
         return !source->is_costly || c->options.is_dry_run || writer_is_active(c->writer) ||
-               (now_mono_ms / source->interval_ms + n->node->slot) % STANDBY_TURNS == 0 ||
+               ((size_t)(now_mono_ms / source->interval_ms) + turn) % STANDBY_TURNS == 0 ||
                feed->failure || feed->outcomes < CONTROLLER_ONCE_OUTCOMES;
 }
 
@@ -139,15 +140,20 @@ static bool is_source_needed(const struct source_sink *sink, const struct node *
         const struct controller *c = sink->userdata;
         int64_t now_mono_ms = controller_now_mono(c);
         const struct controller_node *n = node ? node->userdata : NULL;
+        bool is_needed = false;
 
         if (n)
-                return is_turn(sink, n, now_mono_ms) &&
+                return is_turn(sink, n, node->slot, now_mono_ms) &&
                        node_track_needs(&n->track, sink->source, now_mono_ms);
+        /* One question about all nodes: those that it has no answer for do not cause another. */
         CONTROLLER_NODE_FOREACH(n, c) {
-                if (node_track_needs(&n->track, sink->source, now_mono_ms))
-                        return true;
+                if (!node_track_needs(&n->track, sink->source, now_mono_ms))
+                        continue;
+                if (!is_turn(sink, n, 0, now_mono_ms))
+                        return false;
+                is_needed = true;
         }
-        return false;
+        return is_needed;
 }
 
 /* Callbacks of the node set */

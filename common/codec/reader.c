@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/number.h"
+#include "base/strmap.h"
 
 enum { QUOTED_MAX = 60, FIELD_MAX = 64 }; /* bytes of the document that a message repeats */
 
@@ -70,27 +71,30 @@ static const char *misspelling_of(const struct reader_map *map, const char *miss
         return NULL;
 }
 
-static void add_error(struct reader *reader, const struct error *report) {
+static void add_error(struct reader *reader, const char *place, const struct error *report) {
         enum { MORE_BYTES = sizeof("; and 18446744073709551615 more errors") };
         static const char separator[] = "; ";
         struct error *all = &reader->error;
         size_t len = strlen(report->msg), shown = reader->shown_count;
+        uint64_t place_hash = strmap_hash(place, strlen(place));
         char *end = all->msg + reader->texts_len;
 
         reader->error_count++;
-        all->code = report->code;
+        for (size_t i = 0; i < shown; i++)
+                if (reader->shown_places[i] == place_hash)
+                        return;
         if (shown == 0) {
                 *all = *report;
-        } else if (shown == reader->error_count - 1 && shown < READER_MAX_ERRORS &&
+        } else if (reader->more_count == 0 && shown < READER_MAX_ERRORS &&
                    reader->texts_len + strlen(separator) + len + MORE_BYTES <= sizeof(all->msg)) {
                 (void)stpcpy(stpcpy(end, separator), report->msg);
         } else {
-                size_t more = reader->error_count - shown;
+                size_t more = ++reader->more_count;
                 (void)snprintf(end, sizeof(all->msg) - reader->texts_len, "; and %zu more error%s",
                                more, number_plural(more));
                 return;
         }
-        reader->shown_count++;
+        reader->shown_places[reader->shown_count++] = place_hash;
         reader->texts_len = strlen(all->msg);
 }
 
@@ -105,8 +109,8 @@ static void report_at(const struct reader_map *map, enum reader_severity severit
         (void)error_set(&report, EINVAL, "%s%s", place, what);
         if (severity == READER_WARNING || (severity == READER_SUSPICION && !reader->is_strict))
                 reader->on_warning(reader->userdata, report.msg);
-        else if (!strstr(reader->error.msg, place)) /* it has no error yet */
-                add_error(reader, &report);
+        else
+                add_error(reader, place, &report);
 }
 
 void reader_report(const struct reader_map *map, enum reader_severity severity, const char *field,

@@ -36,12 +36,14 @@ struct reader {
         void *userdata;
         bool is_strict; /* suspicions are errors */
         /* "line 3: a: ...; line 9: b: ...; and 2 more errors"; code 0: none. It has as many errors
-         * as fit, up to READER_MAX_ERRORS; a field has at most one. */
+         * as fit, up to READER_MAX_ERRORS; a field has at most one of them. */
         struct error error;
 
         /* For the reader itself. */
-        size_t error_count, shown_count; /* shown: with a text */
-        size_t texts_len;                /* the length of these texts in error.msg */
+        size_t error_count;                       /* all of them, also further ones of a field */
+        size_t shown_count, more_count;           /* with and without a text */
+        uint64_t shown_places[READER_MAX_ERRORS]; /* hashes of "line 3: a: " */
+        size_t texts_len;                         /* the length of these texts in error.msg */
 };
 
 /* An object of the document, while its fields are read. The caller sets the first two members. */

@@ -317,15 +317,15 @@ static curl_socket_t on_socket_open(void *userdata, curlsocktype purpose,
  * paused machine) finds its connection ready before its timers run.
  */
 static int on_ready_to_send(void *userdata, char *peer, char *own, int peer_port, int own_port) {
-        const struct http_call *call = userdata;
+        struct http_call *call = userdata;
 
         (void)peer;
         (void)own;
         (void)peer_port;
         (void)own_port;
         int64_t end_mono_ms = call->request.end_mono_ms;
-        return end_mono_ms == 0 || clock_mono_ms() < end_mono_ms ? CURL_PREREQFUNC_OK
-                                                                 : CURL_PREREQFUNC_ABORT;
+        call->is_sent = end_mono_ms == 0 || clock_mono_ms() < end_mono_ms;
+        return call->is_sent ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
 /* Options */
@@ -417,6 +417,7 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent,
         (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BYTES);
         configure_keepalive(call);
         must(curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)CONNECTION_MAX_IDLE_S));
+        must(curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, (long)call->request.closes));
         must(curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                               (long)call->request.connect_timeout_ms));
         must(curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE,
@@ -545,6 +546,7 @@ void http_call_result(struct http_call *call, CURLcode code, struct http_respons
 
         *ret_response = (struct http_response){
                 .failure = failure_of(call, code),
+                .is_sent = call->is_sent,
                 .body = "",
                 .body_bytes = call->body_received ? 0 : call->received_bytes,
                 .retry_after_ms = call->retry_after_ms,

@@ -68,6 +68,7 @@ struct http_call {
         const struct loop *loop;
         char curl_message[CURL_ERROR_SIZE];
         int socket_errno; /* of a failed socket(); 0: none */
+        bool is_sent;
 
         /* The answer. */
         struct body *body_received; /* NULL: none, or on_data has it */

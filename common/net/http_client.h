@@ -71,6 +71,7 @@ const char *http_status_reason(int status);
 struct http_response {
         enum http_failure failure;
         int status;             /* 0 without a response */
+        bool is_sent;           /* a connection was there, and the request was sent on it */
         const char *body;       /* borrowed during the callback, NUL-terminated; "" if streamed */
         size_t body_bytes;      /* including pieces for on_data */
         int64_t retry_after_ms; /* of a Retry-After in seconds, at most a minute; -1: none */
@@ -113,6 +114,7 @@ struct http_request {
         /* Calls share connections only within their pool, which is below HTTP_POOLS; 0 is the
          * common pool. Streams that stay open, such as watches, have a pool of their own. */
         unsigned pool;
+        bool closes; /* do not keep the connection for later calls */
         /* A periodic call starts at this point of its period, in [0, 1). Hosts with close turns
          * share a multi handle: curl checks all idle connections of a handle every second while it
          * is in use. The turn of a host does not change. */

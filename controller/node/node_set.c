@@ -185,8 +185,19 @@ static bool is_same(const char *a, const char *b) {
         return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+/* An address that the node has had before keeps its order, also if the two change places. */
+static uint64_t order_of(struct node_set *set, const struct node *node, const char *address) {
+        if (!address)
+                return 0;
+        if (is_same(node->address, address))
+                return node->address_order;
+        if (is_same(node->second_address, address))
+                return node->second_address_order;
+        return ++set->address_count;
+}
+
 /* Returns whether something has changed. */
-static bool take_place(const struct node_set *set, struct node *node, const json_t *object) {
+static bool take_place(struct node_set *set, struct node *node, const json_t *object) {
         const char *second = NULL, *address = find_address(set, object, &second);
         const char *path = find_kubelet_path(object);
         uint16_t port = find_kubelet_port(object);
@@ -194,11 +205,16 @@ static bool take_place(const struct node_set *set, struct node *node, const json
         if (is_same(node->address, address) && is_same(node->second_address, second) &&
             is_same(node->kubelet.path, path) && node->kubelet.port == port)
                 return false;
+        uint64_t order = order_of(set, node, address);
+        node->second_address_order = order_of(set, node, second);
+        node->address_order = order;
+        char *new_address = xstrdup_or_null(address);
+        char *new_second = xstrdup_or_null(second);
         free(node->address);
         free(node->second_address);
         free(node->kubelet.path);
-        node->address = xstrdup_or_null(address);
-        node->second_address = xstrdup_or_null(second);
+        node->address = new_address;
+        node->second_address = new_second;
         node->kubelet.path = xstrdup_or_null(path);
         node->kubelet.port = port;
         return true;

@@ -36,8 +36,10 @@ struct node {
         char *uid;     /* NULL: unknown, too long, or the node is a --target */
         char *address; /* IP address or host name; NULL: it has none of the types in the options */
         char *second_address; /* of the same type, on a dual-stack node; or NULL */
-        char *url;            /* of --target; NULL: made from the address */
-        char *closed_by;      /* of node_closed_by() */
+        /* Who had an address first: in the order in which nodes got them, the earliest is 1. */
+        uint64_t address_order, second_address_order;
+        char *url;       /* of --target; NULL: made from the address */
+        char *closed_by; /* of node_closed_by() */
         struct kept_texts labels;
         uint8_t pool;                                           /* of policy_pool_of() */
         double allocatable_cpu_cores, allocatable_memory_bytes; /* 0: not known */
@@ -82,6 +84,7 @@ struct node_set {
         const struct policy *policy; /* whose pools are in use; NULL: none yet */
         struct strmap by_name;
         size_t slot_cap;
+        uint64_t address_count; /* that nodes have got so far */
         uint32_t *free_slots;
         size_t free_count, free_cap;
 };

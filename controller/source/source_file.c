@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "codec/tree.h"
 #include "net/file_watch.h"
 
 struct source_file {
@@ -31,10 +32,17 @@ static void on_sources_file(void *userdata, const char *path) {
                 show_list(file, err.msg);
                 return;
         }
-        file->options.on_list(file->options.userdata, list);
-        source_list_free(file->list);
-        file->list = list;
-        log_info(MSG("sources are in force"), STR("from", path), INT("sources", list->count));
+        if (tree_is_same(tree_root(list->document), tree_root(file->list->document))) {
+                /* To begin again would cost every node an interval. */
+                source_list_free(list);
+                log_info(MSG("sources have not changed"), STR("from", path));
+        } else {
+                file->options.on_list(file->options.userdata, list);
+                source_list_free(file->list);
+                file->list = list;
+                log_info(MSG("sources are in force"), STR("from", path),
+                         INT("sources", list->count));
+        }
         show_list(file, NULL);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Watches the file of --sources. If it changes and is valid, its sources replace the previous ones;
- * otherwise, the previous ones stay.
+ * Watches the file of --sources. If its sources change and are valid, they replace the previous
+ * ones; otherwise, the previous ones go on.
  */
 #pragma once
 

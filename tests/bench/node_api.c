@@ -4,7 +4,7 @@
  * called pods; everything else is 404. tests/integration/standin checks what it is asked, knows the
  * rest of the API, and is too slow for this.
  *
- * Usage: node_api NODES HEARTBEAT_S
+ * Usage: node_api NODES HEARTBEAT_S KUBELET_PORT
  *
  * Node 0 is "node-000000" at 127.1.0.0, which exporter_fleet answers for. Every HEARTBEAT_S seconds
  * (0: never) each node has an event without a change, as of a kubelet that reports its status.
@@ -53,7 +53,7 @@ static struct {
         int epoll_fd, listen_fd;
         struct node *nodes;
         size_t node_count;
-        uint64_t version, patches;
+        uint64_t kubelet_port, version, patches;
         struct connection *connections[CONNECTIONS_MAX]; /* by descriptor */
         struct buf images, body, object;
 } api;
@@ -80,9 +80,10 @@ static void put_node(struct buf *out, size_t index, bool is_metadata) {
                                  "\":{\"cpu\":\"8\",\"memory\":\"33554432Ki\",\"pods\":\"110\"},"
                                  "\"allocatable\":{\"cpu\":\"7900m\",\"memory\":\"32Gi\",\"pods\":"
                                  "\"110\"},\"addresses\":[{\"type\":\"InternalIP\",\"address\":"
-                                 "\"127.%zu.%zu.%zu\"}],\"images\":[%s]}",
+                                 "\"127.%zu.%zu.%zu\"}],\"daemonEndpoints\":{"
+                                 "\"kubeletEndpoint\":{\"Port\":%llu}},\"images\":[%s]}",
                                  1 + index / 65536, index / 256 % 256, index % 256,
-                                 api.images.data);
+                                 (unsigned long long)api.kubelet_port, api.images.data);
         (void)buf_putc(out, '}');
 }
 
@@ -390,10 +391,11 @@ int main(int argc, char **argv) {
         struct epoll_event events[256];
         uint64_t nodes = 0, heartbeat_s = 0;
 
-        if (argc != 3 || !number_parse_u64(argv[1], strlen(argv[1]), &nodes) || nodes == 0 ||
+        if (argc != 4 || !number_parse_u64(argv[1], strlen(argv[1]), &nodes) || nodes == 0 ||
             nodes > NODES_MAX || !number_parse_u64(argv[2], strlen(argv[2]), &heartbeat_s) ||
-            heartbeat_s > PERIOD_MAX_S) {
-                (void)fputs("usage: node_api NODES HEARTBEAT_S\n", stderr);
+            heartbeat_s > PERIOD_MAX_S ||
+            !number_parse_u64(argv[3], strlen(argv[3]), &api.kubelet_port)) {
+                (void)fputs("usage: node_api NODES HEARTBEAT_S KUBELET_PORT\n", stderr);
                 return 2;
         }
         (void)prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -2,8 +2,9 @@
 
     scale.py BUILD_DIRECTORY                      measures, and writes docs/performance.md again
     scale.py BUILD_DIRECTORY --nodes 5000,20000   measures, and prints
+    scale.py BUILD_DIRECTORY --nodes 5000 --kubelets 15   the same, with kubelets every 15 s
 
-Nodes come from node_api, their pages from exporter_fleet; results go to BUILD_DIRECTORY/bench-scale.json.
+Nodes come from node_api, their pages from exporter_fleet or kubelet_fleet; results go to BUILD_DIRECTORY/bench-scale.json.
 All of it shares the machine's cores, so times on the clock are those of a busy machine. A process
 that may have fewer open files than there are nodes makes some connections again for each scrape, which
 costs more CPU; the table says for which sizes.
@@ -29,6 +30,7 @@ from controller_kit import Controller  # noqa: E402
 from harness import Process, fetch, wait_until  # noqa: E402
 from panels import panels  # noqa: E402
 from report import PAGE, figure, machine, replace_between  # noqa: E402
+from tls_kit import Authority  # noqa: E402
 
 PICTURE = PAGE.parent / "performance-scale.svg"
 MARKS = "<!-- scale -->", "<!-- scale end -->"
@@ -62,8 +64,9 @@ def sample_ages(text):
 class Running:
     """Both programs and their peers."""
 
-    def __init__(self, build, nodes, work):
-        self.nodes, self.parts = nodes, []
+    def __init__(self, build, nodes, work, kubelets_s=None):
+        """`kubelets_s`: the interval of kubelets in the exporters' place."""
+        self.nodes, self.parts, self.kubelets_s = nodes, [], kubelets_s
         self.started = time.monotonic()
         try:
             self._start(build, work)
@@ -78,10 +81,9 @@ class Running:
 
     def _start(self, build, work):
         self.work, bench = work, build / "tests/bench"
-        page = os.path.join(work, "page")
-        write_page(page)
-        exporters = self._part("fleet", bench / "exporter_fleet", page, REPLY_MS).wait_port()
-        api = self._part("api", bench / "node_api", self.nodes, HEARTBEAT_S).wait_port()
+        kubelet_port, sources = self._start_pages(bench)
+        api = self._part("api", bench / "node_api", self.nodes, HEARTBEAT_S, kubelet_port)
+        api = api.wait_port()
         self.api_url = f"http://127.0.0.1:{api}"
         self.patch_qps = max(50, self.nodes // FILL_S)
         common = [
@@ -97,14 +99,36 @@ class Running:
             "controller",
             build / "controller/plimsoll-controller",
             *common,
-            f"--target-url-template=http://{{address}}:{exporters}/metrics",
-            f"--scrape-interval={INTERVAL_S}s",
+            *sources,
             f"--patch-qps={self.patch_qps}",
             "--leader-elect=false",
             "--health-port=0",
         )
         self.controller = Controller(self.process)
         self.extender_port = self.extender.wait_port()
+
+    def _start_pages(self, bench):
+        """The port of the kubelets, 0 without; and the controller's flags."""
+        if not self.kubelets_s:
+            page = os.path.join(self.work, "page")
+            write_page(page)
+            port = self._part("fleet", bench / "exporter_fleet", page, REPLY_MS).wait_port()
+            template = f"--target-url-template=http://{{address}}:{port}/metrics"
+            return 0, [template, f"--scrape-interval={INTERVAL_S}s"]
+        authority = Authority(self.work, "kubelets")
+        pair = authority.server("kubelet", names="DNS:kubelet")
+        program = TOP / "tests/bench/kubelet_fleet.py"
+        port = self._part("fleet", sys.executable, program, *pair).wait_port()
+        token, file = os.path.join(self.work, "token"), os.path.join(self.work, "sources.json")
+        pathlib.Path(token).write_text("token", encoding="ascii")
+        source = {
+            "kind": "kubelet",
+            "interval": f"{self.kubelets_s}s",
+            "tls_config": {"ca_file": authority.cert, "server_name": "kubelet"},
+            "authorization": {"credentials_file": token},
+        }
+        pathlib.Path(file).write_text(json.dumps({"sources": [source]}), encoding="ascii")
+        return port, [f"--sources={file}"]
 
     def stats(self):
         return fetch(f"{self.api_url}/stats").json()
@@ -159,9 +183,9 @@ class Running:
             part.kill()
 
 
-def measure(build, nodes):
+def measure(build, nodes, kubelets_s):
     with tempfile.TemporaryDirectory() as work:
-        running = Running(build, nodes, work)
+        running = Running(build, nodes, work, kubelets_s)
         try:
             row = running.measure()
             row["filter_ms"] = {
@@ -246,12 +270,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("--nodes", help="sizes, comma-separated")
+    parser.add_argument("--kubelets", type=int, metavar="SECONDS", help="scrape kubelets so often")
     options = parser.parse_args()
     out = options.build / "bench-scale.json"
     sizes = [int(size) for size in options.nodes.split(",")] if options.nodes else SIZES
     rows = []
     for nodes in sizes:
-        rows.append(measure(options.build, nodes))
+        rows.append(measure(options.build, nodes, options.kubelets))
         print(json.dumps(rows[-1]), flush=True)
         out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     print(table(rows))

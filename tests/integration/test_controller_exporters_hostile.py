@@ -233,3 +233,14 @@ def test_a_host_called_like_a_node_that_is_not_scraped(start_standin, exporters,
     memory = "mem_usage_avg_5m"
     wait_until(lambda: reading(standin, "namesake", memory), what="values of the host")
     assert reading(standin, "node", memory) is None
+
+
+def test_a_node_that_claims_the_address_of_another(start_standin, exporters, start_controller):
+    """Each node's page is read for this node, so it makes no difference to the other one."""
+    standin = start_standin()
+    for name in ("a-thief", "node"):
+        standin.add_nodes(None, names=[name], first_address="127.1.0.1")
+    controller = start_controller(standin, exporters)
+    wait_until(lambda: reading(standin, "node", "mem_usage_avg_5m"), what="values of the node")
+    controller.process.wait_log("node=a-thief .*reason=other_node")
+    assert reading(standin, "a-thief", "mem_usage_avg_5m") is None

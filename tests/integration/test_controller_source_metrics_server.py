@@ -215,3 +215,25 @@ def test_the_next_source_takes_over_and_gives_back(
         for key, text in row["body"]["metadata"]["annotations"].items():
             value, _, at = text.partition(",")
             assert said.setdefault((row["name"], key, at), value) == value
+
+
+def test_a_standby_lists_less_often(start_standin, start_controller):
+    """Also while metrics-server has nothing about one of the nodes."""
+    standin = start_standin("--nodes", 3)
+    serve(standin, change={"node-0002": None})
+    lease = ("--leader-elect=true", "--leader-elect-resource-namespace=default")
+
+    def start():
+        return start_controller(standin, NOBODY, *FLAGS, *lease, content=RULES)
+
+    def count(controller):
+        return sum(controller.labels("plimsoll_metrics_server_items_total", "result").values())
+
+    writer = start()
+    wait_until(lambda: len(all_readings(standin, CPU)) == 2, what="values")
+    standby = start()
+    wait_until(lambda: count(standby) >= 4, what="the standby to know the nodes")
+    began = {controller: count(controller) for controller in (writer, standby)}
+    wait_until(lambda: count(standby) >= began[standby] + 8, what="four more lists")
+    assert count(writer) >= began[writer] + 2 * 6
+    standby.wait_ready()

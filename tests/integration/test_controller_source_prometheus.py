@@ -102,6 +102,24 @@ def test_series_that_contradict(pretended, start_asking):
     expect(standin, node(0), CPU, 0.2)
 
 
+def test_a_node_that_claims_the_addresses_of_others(pretended, start_asking):
+    """A kubelet writes its own addresses. The series stay with those who had them first."""
+    pretended.computed[CPU] = [({"instance": f"127.1.0.{i}:9100"}, 0.1 * i) for i in (1, 2, 3)]
+    controller, standin = start_asking(pretended)
+    expect(standin, node(2), CPU, 0.3)
+    others = [{"type": "InternalIP", "address": f"127.1.0.{i}"} for i in (2, 3)]
+    standin.patch(f"/api/v1/nodes/{node(0)}/status", {"status": {"addresses": others}})
+    said = "a node claims the address of another node, whose series it does not get"
+    (line,) = controller.process.wait_log(said) and log_lines(controller.process, said)
+    assert f"node={node(0)} of={node(2)}" in line
+    pretended.computed[CPU] = [(labels, value + 0.5) for labels, value in pretended.computed[CPU]]
+    for i in (1, 2):
+        expect(standin, node(i), CPU, 0.1 * (i + 1) + 0.5)
+    (line,) = log_lines(controller.process, "node is failing")
+    assert f"node={node(0)} " in line and "reason=no_data" in line
+    assert len(log_lines(controller.process, said)) == 1
+
+
 def test_values_that_are_none(pretended, start_asking):
     """They are no usage, and not 0 either: the node has no value, and that is said."""
     bad = ["NaN", "+Inf", "-Inf", "-5", "1e300", "", "0x10", "x"]

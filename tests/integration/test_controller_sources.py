@@ -100,6 +100,7 @@ def test_the_file_is_read_again(start_standin, start_exporters, start_controller
     argv = pathlib.Path(f"/proc/{controller.process.pid}/cmdline").read_text("utf-8").split("\0")
     path = argv[argv.index("--sources") + 1]
 
+    whole = pathlib.Path(path).read_bytes()
     write_policy(path, b"sources:\n- {kind: node-exporter, intervall: 1s}\n")
     wait_until(lambda: controller.metric("plimsoll_sources_failed") == 1, what="the complaint")
     where = f"{path}: line 2: sources[0].intervall: unknown field (did you mean interval?)"
@@ -110,6 +111,13 @@ def test_the_file_is_read_again(start_standin, start_exporters, start_controller
         ready and f"sources file: {path}, 2 sources; cannot load the latest file: {where}" in text
     )
     assert served(controller) == {"node-exporter": 2, "node-metrics": 0}
+
+    # What is in force is not begun again.
+    write_policy(path, b"# The same.\n" + whole)
+    controller.process.popen.send_signal(signal.SIGHUP)
+    controller.process.wait_log("sources have not changed")
+    assert controller.metric("plimsoll_sources_failed") == 0
+    assert not log_lines(controller.process, "sources are in force")
 
     write_sources(path, agent_at(agents))
     controller.process.popen.send_signal(signal.SIGHUP)

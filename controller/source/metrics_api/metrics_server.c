@@ -281,7 +281,7 @@ static const struct source_hint hints[] = {
 
 const struct source_kind metrics_server_kind = {
         .name = "metrics-server",
-        .traits = {.interval_ms = INTERVAL_MS, .scope = {.resources = MEASURED}},
+        .traits = {.interval_ms = INTERVAL_MS, .is_costly = true, .scope = {.resources = MEASURED}},
         .hints = hints,
         .new = metrics_server_new,
         .add_node = metrics_server_add_node,

@@ -56,6 +56,7 @@ struct prometheus {
 
         const char *trouble; /* why no query can be sent; NULL: queries can be sent */
         unsigned logged;     /* LOGGED_* */
+        uint64_t logged_claim_order;
         struct metrics_series *cut_rounds, *warnings, *fates[PROMETHEUS_FATE_COUNT];
 };
 
@@ -169,6 +170,18 @@ static void hint_at_selector(struct prometheus *source) {
                          F64("most", (double)found->value.most_ratio));
 }
 
+/* Nodes that are new, and addresses that have moved, have a higher order than what was logged. */
+static void warn_of_claim(struct prometheus *source) {
+        const struct prometheus_claim *claim = &source->round.match.newest;
+
+        if (source->round.is_match_stale || !claim->node ||
+            claim->order <= source->logged_claim_order)
+                return;
+        source->logged_claim_order = claim->order;
+        log_warn(MSG("a node claims the address of another node, whose series it does not get"),
+                 STR("node", claim->node->name), STR("of", claim->first->name));
+}
+
 static void end_query_round(struct prometheus *source) {
         const char *failure = NULL;
 
@@ -180,6 +193,7 @@ static void end_query_round(struct prometheus *source) {
                 metrics_set(source->fates[i], (double)source->round.series[i]);
         hint_at_unit(source);
         hint_at_selector(source);
+        warn_of_claim(source);
         hand_in(source, failure);
 }
 

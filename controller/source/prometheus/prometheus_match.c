@@ -4,10 +4,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Marks an address that several nodes share. */
-static struct node shared;
+#include "base/mem.h"
+
+struct address {
+        struct node *first; /* of the nodes with the address */
+        uint64_t order;
+        bool is_shared;
+};
 
 void prometheus_match_done(struct prometheus_match *match) {
+        struct strmap_entry *entry;
+
+        STRMAP_FOREACH (entry, &match->addresses) {
+                free(entry->value);
+        }
         strmap_done(&match->names);
         strmap_done(&match->addresses);
         *match = PROMETHEUS_MATCH_NULL;
@@ -42,21 +52,43 @@ void prometheus_instance_host(const char *instance, char ret_host[static PROMETH
         canonical(instance, len, ret_host);
 }
 
+static void add_address(struct prometheus_match *match, const char *text, struct node *node,
+                        uint64_t order) {
+        char host[PROMETHEUS_LABEL_MAX];
+
+        canonical(text, strlen(text), host);
+        struct address *address = strmap_get(&match->addresses, host, strlen(host));
+        if (!address) {
+                address = xcalloc(1, sizeof(*address));
+                *address = (struct address){.first = node, .order = order};
+                (void)strmap_put(&match->addresses, host, strlen(host), address);
+        } else if (address->first != node) {
+                struct prometheus_claim claim = {node, address->first, order};
+                if (order < address->order) {
+                        claim = (struct prometheus_claim){address->first, node, address->order};
+                        address->first = node;
+                        address->order = order;
+                }
+                address->is_shared = true;
+                if (!match->newest.node || claim.order > match->newest.order)
+                        match->newest = claim;
+        }
+}
+
 void prometheus_match_add(struct prometheus_match *match, struct node *node) {
         char host[PROMETHEUS_LABEL_MAX];
 
         canonical(node->name, strlen(node->name), host);
         (void)strmap_put(&match->names, host, strlen(host), node);
-        const char *const addresses[] = {node->address, node->second_address};
-        for (size_t i = 0; i < ARRAY_LEN(addresses) && addresses[i]; i++) {
-                canonical(addresses[i], strlen(addresses[i]), host);
-                if (strmap_put(&match->addresses, host, strlen(host), node))
-                        (void)strmap_put(&match->addresses, host, strlen(host), &shared);
-        }
+        if (node->address)
+                add_address(match, node->address, node, node->address_order);
+        if (node->second_address)
+                add_address(match, node->second_address, node, node->second_address_order);
 }
 
 struct node *prometheus_match_find(const struct prometheus_match *match,
-                                   const struct prometheus_series *series) {
+                                   const struct prometheus_series *series, bool *ret_is_weak) {
+        const struct address *address = NULL;
         char host[PROMETHEUS_LABEL_MAX];
         struct node *node = NULL;
 
@@ -65,13 +97,18 @@ struct node *prometheus_match_find(const struct prometheus_match *match,
         if (len > 0)
                 node = strmap_get(&match->names, host, len);
         if (!node && len > 0)
-                node = strmap_get(&match->addresses, host, len);
-        if (node == &shared)
-                node = NULL;
+                address = strmap_get(&match->addresses, host, len);
+        if (address && !address->is_shared)
+                node = address->first;
+        *ret_is_weak = !node && len > 0;
         for (size_t i = PROMETHEUS_NODE; !node && i < PROMETHEUS_LABEL_COUNT; i++) {
                 canonical(series->labels[i], strlen(series->labels[i]), host);
                 if (host[0])
                         node = strmap_get(&match->names, host, strlen(host));
+        }
+        if (!node && address) {
+                node = address->first;
+                *ret_is_weak = false;
         }
         return node;
 }

@@ -3,8 +3,11 @@
  *
  * The host in the label `instance` ("10.0.0.7:9100", "[fd00::7]:9100", "node-7") is a node's name
  * or address. Otherwise, the label `node`, `nodename` or `kubernetes_node` is a node's name.
- * Different spellings of an IP address are equal, and the case of names is ignored. An address that
- * several nodes share matches none of them.
+ * Different spellings of an IP address are equal, and the case of names is ignored.
+ *
+ * A node writes its own addresses, so it can claim that of another node. The series of an address
+ * that several nodes have belong to the node that the label names, else to the one that had the
+ * address first.
  */
 #pragma once
 
@@ -12,19 +15,27 @@
 #include "controller/node/node_set.h"
 #include "controller/source/prometheus/prometheus_reply.h"
 
-struct prometheus_match {
-        struct strmap names;     /* struct node */
-        struct strmap addresses; /* struct node, or a marker if several nodes share the address */
+/* A node that has the address of another node. */
+struct prometheus_claim {
+        const struct node *node, *first; /* first: the other; NULL: there is no claim */
+        uint64_t order;                  /* of the address of @node, see struct node */
 };
 
-#define PROMETHEUS_MATCH_NULL ((struct prometheus_match){STRMAP_NULL, STRMAP_NULL})
+struct prometheus_match {
+        struct strmap names;            /* struct node */
+        struct strmap addresses;        /* private */
+        struct prometheus_claim newest; /* the claim with the highest order */
+};
+
+#define PROMETHEUS_MATCH_NULL ((struct prometheus_match){.names = STRMAP_NULL})
 
 void prometheus_match_done(struct prometheus_match *match);
 /** prometheus_match_add() - @node is borrowed until prometheus_match_done() */
 void prometheus_match_add(struct prometheus_match *match, struct node *node);
-/** prometheus_match_find() - the node of a series, or NULL */
+/** prometheus_match_find() - the node of a series, or NULL. @ret_is_weak: only a label says so,
+ * although there is an instance: the exporter of another node may have that label on its page */
 struct node *prometheus_match_find(const struct prometheus_match *match,
-                                   const struct prometheus_series *series);
+                                   const struct prometheus_series *series, bool *ret_is_weak);
 
 /**
  * prometheus_instance_host() - the host of a label `instance` in canonical form

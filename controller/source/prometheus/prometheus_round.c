@@ -112,7 +112,7 @@ void prometheus_round_remove_node(struct prometheus_round *round, size_t slot) {
 }
 
 static struct node *find_node(struct prometheus_round *round,
-                              const struct prometheus_series *series) {
+                              const struct prometheus_series *series, bool *ret_is_weak) {
         if (round->is_match_stale) {
                 prometheus_match_done(&round->match);
                 for (size_t slot = 0; slot < round->slot_cap; slot++)
@@ -120,7 +120,7 @@ static struct node *find_node(struct prometheus_round *round,
                                 prometheus_match_add(&round->match, round->slots[slot]);
                 round->is_match_stale = false;
         }
-        return prometheus_match_find(&round->match, series);
+        return prometheus_match_find(&round->match, series, ret_is_weak);
 }
 
 void prometheus_round_begin(struct prometheus_round *round) {
@@ -164,15 +164,17 @@ static enum prometheus_fate take_series(struct prometheus_round *round,
                                         struct prometheus_query *query,
                                         const struct prometheus_series *series) {
         bool is_recorded = strcmp(series->labels[PROMETHEUS_NAME], query->name) == 0;
-        enum prometheus_rank rank = is_recorded ? PROMETHEUS_RECORDED : PROMETHEUS_COMPUTED;
-        const struct node *node = find_node(round, series);
+        bool is_weak = false;
+        const struct node *node = find_node(round, series, &is_weak);
         double ratio = 0;
 
         if (!node)
                 return PROMETHEUS_UNMATCHED;
         if (!series->has_value || !usage_ratio(round, is_recorded, series->value, &ratio))
                 return PROMETHEUS_UNUSABLE;
+        enum prometheus_rank rank = is_weak ? PROMETHEUS_WEAK_COMPUTED : PROMETHEUS_COMPUTED;
         struct prometheus_value *value = &query->values[node->slot];
+        rank += is_recorded; /* the next one */
         bool is_first = value->rank == PROMETHEUS_NONE;
         if (rank > value->rank)
                 *value = (struct prometheus_value){(float)ratio, (float)ratio, (uint8_t)rank};

@@ -2,7 +2,8 @@
  * The queries of a round, and the values of each node in their responses. No I/O: prometheus.c
  * sends the queries and passes the responses.
  *
- * A recorded value replaces a computed one. If a node has several series, the largest counts if
+ * A recorded value replaces a computed one, and a series whose instance is the node replaces one
+ * that only has a label with the node's name. If a node has several series, the largest counts if
  * they agree. If they contradict each other, none counts: they belong to different machines, such
  * as those of another cluster with the same addresses. A value that may be old (a maximum, a
  * quantile, a long mean) counts only while there is a 5-minute mean of the same resource.
@@ -35,8 +36,14 @@ enum prometheus_fate {
         PROMETHEUS_FATE_COUNT,
 };
 
-/* A value with a higher rank replaces one with a lower rank. */
-enum prometheus_rank { PROMETHEUS_NONE, PROMETHEUS_COMPUTED, PROMETHEUS_RECORDED };
+/* A value with a higher rank replaces one with a lower rank. Weak: see prometheus_match_find(). */
+enum prometheus_rank {
+        PROMETHEUS_NONE,
+        PROMETHEUS_WEAK_COMPUTED,
+        PROMETHEUS_WEAK_RECORDED,
+        PROMETHEUS_COMPUTED,
+        PROMETHEUS_RECORDED,
+};
 
 struct prometheus_value {
         float least_ratio, most_ratio; /* over the series with this rank */
@@ -66,7 +73,7 @@ struct prometheus_round {
         bool is_percent;      /* the unit of recorded values */
         size_t slot_cap;
         struct node **slots;           /* NULL: no node */
-        struct prometheus_match match; /* of the nodes, unless it is stale; private */
+        struct prometheus_match match; /* of the nodes, unless it is stale */
         bool is_match_stale;
         size_t query_count;
         struct prometheus_query queries[PROMETHEUS_MAX_QUERIES];

@@ -4,15 +4,12 @@
 
 #include "base/mem.h"
 
-static const struct {
-        size_t least, targets_per_place;
-} places[SCRAPE_LANE_COUNT] = {
-        [SCRAPE_LANE_HEALTHY] = {SCRAPE_HEALTHY_PLACES, 64},
-        [SCRAPE_LANE_FAILING] = {SCRAPE_FAILING_PLACES, 512},
-};
+enum { TARGETS_PER_PLACE = 64 };
 
 size_t scrape_pool_places(enum scrape_lane lane, size_t targets) {
-        return size_max(places[lane].least, targets / places[lane].targets_per_place);
+        size_t least = lane == SCRAPE_LANE_HEALTHY ? SCRAPE_HEALTHY_PLACES : SCRAPE_FAILING_PLACES;
+
+        return size_max(least, targets / TARGETS_PER_PLACE);
 }
 
 void scrape_pool_init(struct scrape_pool *pool, size_t max_page_bytes) {

@@ -3,8 +3,7 @@
  *
  * There are two lanes: one for healthy targets, and one with few places for targets that failed
  * last time. However many failing targets hang until their timeout, places for healthy targets stay
- * free. The number of places grows with the number of targets: one for 64 healthy or 512 failing
- * targets.
+ * free. The number of places grows with the number of targets: one for 64 of them in each lane.
  *
  * All pages in flight share one memory budget. A page has no memory before its first byte. The
  * memory of small pages is reused, starting with the last one, which is still in the processor's

@@ -15,6 +15,8 @@ enum {
         SPREAD_SALT = 1,           /* so that scrapes and syncs do not coincide */
         BATCHES = 60,              /* the minimum per interval; a batch begins together */
         BATCH_TARGETS = 256,       /* larger batches save no more time per target */
+        TLS_KEPT = 1000,        /* connections; one has 46 KiB, a handshake takes 1.1 ms of CPU */
+        BACK_OFF_MAX_TURNS = 8, /* a node that comes back is read after two minutes */
 };
 
 struct target {
@@ -26,6 +28,7 @@ struct target {
         bool is_at_second_address;        /* the node was last reached there */
         struct scrape scrape;
         const char *failure; /* of the last scrape; NULL: it succeeded, or there was none */
+        unsigned back_off_turns, rest_turns; /* see back_off() */
         struct scrape_state state;
 };
 
@@ -101,6 +104,17 @@ static void target_failed(struct target *target, const char *reason, const char 
                 &(struct source_failure){reason, detail, target_url_to_log(&source->url)});
 }
 
+/* A timeout occupies a place for seconds, which other failures do not. So a target that does not
+ * answer again and again is scraped at the next turn, then at every second, fourth, eighth. */
+static void back_off(struct target *target) {
+        unsigned turns = target->back_off_turns * 2;
+
+        target->back_off_turns = turns == 0                   ? 1
+                                 : turns < BACK_OFF_MAX_TURNS ? turns
+                                                              : BACK_OFF_MAX_TURNS;
+        target->rest_turns = target->back_off_turns - 1;
+}
+
 static void take_page(struct target *target, const struct scrape *scrape) {
         struct scraper *source = target->source;
         const struct kubelet_clocks clocks = {.now_mono_ms = loop_now_mono_ms(source->head.loop),
@@ -159,10 +173,14 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
         struct scraper *source = target->source;
         bool is_refused = response->failure == HTTP_OK && response->status == 400 &&
                           scrape->with_collectors;
-        bool is_unreachable = response->failure == HTTP_CONNECT && target->node->second_address &&
-                              !scrape->is_to_other_address;
+        bool is_late = response->failure == HTTP_TIMEOUT;
+        bool is_unreachable = (response->failure == HTTP_CONNECT ||
+                               (is_late && !response->is_sent)) &&
+                              target->node->second_address && !scrape->is_to_other_address;
 
         scrape->call = NULL;
+        if (!is_late)
+                target->back_off_turns = 0;
         if (response->failure == HTTP_OK && scrape->is_to_other_address)
                 target->is_at_second_address = !target->is_at_second_address;
         scrape->is_to_other_address = false;
@@ -170,9 +188,12 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
         if (scrape->is_over_budget) {
                 fail_over_budget(target);
         } else if (is_unreachable) {
-                /* A dual-stack node's exporter may listen on addresses of one family only. */
+                /* A dual-stack node's exporter may listen on addresses of one family only, and a
+                 * firewall may drop what is sent to the other. */
                 scrape->is_to_other_address = true;
         } else if (response->failure != HTTP_OK) {
+                if (is_late)
+                        back_off(target);
                 target_failed(target, http_failure_name(response->failure), response->err.msg);
         } else if (is_refused) {
                 /* A collector is disabled. Scrape the whole page, now and for a while. */
@@ -232,6 +253,7 @@ static void start_scrape(struct scraper *source, struct target *target) {
                 "Accept: text/plain;version=0.0.4,*/*;q=0.1"};
         credentials_put_headers(credentials, headers);
         struct http_tls tls = credentials->tls;
+        bool is_tls = strncmp(source->url.data, "https:", strlen("https:")) == 0;
         if (source->reader.profile->url && !tls.is_insecure && !tls.server_name)
                 tls.server_name = target->node->name;
         target->scrape.with_collectors = with_collectors;
@@ -245,6 +267,7 @@ static void start_scrape(struct scraper *source, struct target *target) {
                                                  .max_body_bytes = SCRAPE_MAX_PAGE_BYTES,
                                                  .basic_auth = credentials->basic_auth,
                                                  .tls = &tls,
+                                                 .closes = is_tls && target->node->slot >= TLS_KEPT,
                                                  .has_turn = true,
                                                  .turn_ratio = phase_ratio(source, target->node),
                                                  .on_data = on_data,
@@ -283,6 +306,10 @@ static void on_target_due(void *userdata) {
         loop_timer_arm(source->head.loop, &target->timer, next_mono_ms, on_target_due, target);
         if (!source->head.sink.is_needed(&source->head.sink, target->node)) {
                 target->failure = NULL;
+                return;
+        }
+        if (target->rest_turns > 0) {
+                target->rest_turns--;
                 return;
         }
         if (target->scrape.phase != SCRAPE_IDLE) {
@@ -332,6 +359,7 @@ static void reset_target(struct target *target) {
         scrape_pool_end(&source->pool, &target->scrape);
         scrape_state_done(&target->state);
         target->whole_page_until_mono_ms = 0;
+        target->back_off_turns = target->rest_turns = 0;
         target->is_at_second_address = target->scrape.is_to_other_address = false;
 }
 

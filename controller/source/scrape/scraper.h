@@ -5,10 +5,12 @@
  * sixtieth of the interval are scraped together, or within a smaller part that has about 256
  * targets. A node_exporter is asked only for the collectors that the policy needs, and uname. If
  * such a collector is disabled, the exporter answers 400, and its whole page is scraped for an
- * hour. A kubelet is scraped over HTTPS, and its certificate must have the node's name.
+ * hour. A kubelet is scraped over HTTPS, and its certificate must have the node's name. Connections
+ * stay open, but with TLS only those of 1,000 nodes, for the sake of memory.
  *
- * Slow targets do not delay others: see scrape_pool.h. All pages in flight share one memory budget.
- * If it is exceeded, the scrape with the largest page fails.
+ * Slow targets do not delay others: see scrape_pool.h. A target that has timed out twice in a row
+ * is scraped less often until it answers, at least at every eighth turn. All pages in flight share
+ * one memory budget. If it is exceeded, the scrape with the largest page fails.
  */
 #pragma once
 

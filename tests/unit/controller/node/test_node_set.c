@@ -192,6 +192,35 @@ TEST(life) {
         assert_null(node_set_get(set, "b"));
 }
 
+/* What a node has had before it keeps, also if its two addresses change places. */
+TEST(who_had_an_address_first) {
+#define TWO(name, address, second)                                                                 \
+        NODE(name, address "\"},{\"type\":\"InternalIP\",\"address\":\"" second)
+        static const struct {
+                const char *object, *name;
+                uint64_t address_order, second_address_order;
+        } rows[] = {
+                {NODE("a", "10.0.0.1"), "a", 1, 0},
+                {TWO("b", "10.0.0.2", "fd00::2"), "b", 2, 3},
+                {TWO("a", "10.0.0.1", "10.0.0.2"), "a", 1, 4},
+                {TWO("b", "fd00::2", "10.0.0.2"), "b", 3, 2},
+                {TWO("a", "10.0.0.2", "fd00::2"), "a", 4, 5},
+                {NODE("b", "10.0.0.2"), "b", 2, 0},
+                {NODE("a", "10.0.0.1"), "a", 6, 0},
+        };
+        struct seen seen;
+        _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                apply(set, REFLECTOR_PRESENT, rows[i].object);
+                const struct node *node = node_set_get(set, rows[i].name);
+                if (node->address_order != rows[i].address_order ||
+                    node->second_address_order != rows[i].second_address_order)
+                        fail_msg("row %zu: %d, %d", i, (int)node->address_order,
+                                 (int)node->second_address_order);
+        }
+}
+
 TEST(odd_objects) {
         static const char *const rows[] = {
                 "{}",

@@ -155,8 +155,8 @@ TEST(order) {
         assert_ptr_equal(list->specs[0].kind, &node_metrics_kind);
         assert_true(list->specs[0].traits.is_ready_made);
         assert_ptr_equal(list->specs[1].kind, &node_exporter_kind);
-        assert_int_equal(source_list_in_flight(list, 5000), 2 * (256 + 32) + 16);
-        assert_int_equal(source_list_in_flight(list, 100000), 2 * (1562 + 195) + 16);
+        assert_int_equal(source_list_in_flight(list, 5000), 2 * (256 + 78) + 16);
+        assert_int_equal(source_list_in_flight(list, 100000), 2 * (1562 + 1562) + 16);
 }
 
 TEST(bad_order) {

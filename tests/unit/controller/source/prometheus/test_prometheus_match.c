@@ -45,30 +45,35 @@ TEST(find) {
                 /* Its address is another's name: the name counts. */
                 {"odd", "10.0.0.3"},
         };
-        char second[] = "fd00::1"; /* of the first node */
+        char seconds[][16] = {"fd00::1", "", "", "192.168.0.8", "192.168.0.8", "", ""};
+        static const uint64_t orders[ARRAY_LEN(seconds)] = {1, 2, 3, 7, 4, 5, 6};
         struct node nodes[ARRAY_LEN(texts_of)];
         static const struct {
                 const char *instance, *node, *nodename, *kubernetes_node;
                 int expected; /* -1: none */
+                bool is_weak;
         } rows[] = {
-                {"10.0.0.1:9100", "", "", "", 0},
-                {"node-1:9100", "", "", "", 0},
-                {"NODE-1", "", "", "", 0},
-                {"[fd00::1]:9100", "", "", "", 0},
-                {"[fd00::2]:9100", "", "", "", 1},
-                {"10.0.0.3:9100", "", "", "", 2},
-                {"192.168.0.3", "", "", "", 2},
-                {"10.0.0.9:9100", "", "", "", -1},
-                {"10.0.0.9:9100", "twin-b", "", "", 4},
-                {"10.244.3.4:9100", "homeless", "", "", 5},
-                {"10.244.3.4:9100", "", "homeless", "", 5},
-                {"", "", "", "homeless", 5},
-                {"10.244.3.4:9100", "", "", "gone", -1},
+                {"10.0.0.1:9100", "", "", "", 0, false},
+                {"node-1:9100", "", "", "", 0, false},
+                {"NODE-1", "", "", "", 0, false},
+                {"[fd00::1]:9100", "", "", "", 0, false},
+                {"[fd00::2]:9100", "", "", "", 1, false},
+                {"10.0.0.3:9100", "", "", "", 2, false},
+                {"192.168.0.3", "", "", "", 2, false},
+                /* Several have it: the label decides, else the one that had it first. */
+                {"10.0.0.9:9100", "", "", "", 4, false},
+                {"192.168.0.8:9100", "", "", "", 4, false},
+                {"10.0.0.9:9100", "gone", "", "", 4, false},
+                {"10.0.0.9:9100", "twin-a", "", "", 3, true},
+                {"10.244.3.4:9100", "homeless", "", "", 5, true},
+                {"10.244.3.4:9100", "", "homeless", "", 5, true},
+                {"", "", "", "homeless", 5, false},
+                {"10.244.3.4:9100", "", "", "gone", -1, true},
                 /* instance stands above the rest. */
-                {"10.0.0.1:9100", "node-2", "", "", 0},
+                {"10.0.0.1:9100", "node-2", "", "", 0, false},
                 /* A label that is an address is no name. */
-                {"", "10.0.0.1", "", "", -1},
-                {"", "", "", "", -1},
+                {"", "10.0.0.1", "", "", -1, false},
+                {"", "", "", "", -1, false},
         };
         struct prometheus_match match = PROMETHEUS_MATCH_NULL;
 
@@ -76,7 +81,9 @@ TEST(find) {
                 char *address = texts_of[i][1];
                 nodes[i] = (struct node){.name = texts_of[i][0],
                                          .address = *address ? address : NULL,
-                                         .second_address = i == 0 ? second : NULL};
+                                         .second_address = *seconds[i] ? seconds[i] : NULL,
+                                         .address_order = orders[i],
+                                         .second_address_order = 10 + orders[i]};
                 prometheus_match_add(&match, &nodes[i]);
         }
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -88,8 +95,13 @@ TEST(find) {
                                        "%s", texts[l]);
                 const struct node *expected = rows[i].expected < 0 ? NULL
                                                                    : &nodes[rows[i].expected];
-                if (prometheus_match_find(&match, &series) != expected)
+                bool is_weak = false;
+                if (prometheus_match_find(&match, &series, &is_weak) != expected ||
+                    is_weak != rows[i].is_weak)
                         fail_msg("row %zu", i);
         }
+        assert_ptr_equal(match.newest.node, &nodes[3]);
+        assert_ptr_equal(match.newest.first, &nodes[4]);
+        assert_int_equal(match.newest.order, 17);
         prometheus_match_done(&match);
 }

@@ -63,10 +63,12 @@ static void take(struct prometheus_round *round, size_t query, const char *text)
         "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[{\"metric\":{"    \
         "\"instance\":\"a:9100\"" labels "},\"value\":[7,\"" value "\"]}]}}"
 
-#define SERIES(name, value)                                                                        \
-        "{\"metric\":{\"instance\":\"a\",\"__name__\":\"" name "\"},\"value\":[7,\"" value "\"]}"
+#define LABELLED(labels, name, value)                                                              \
+        "{\"metric\":{" labels ",\"__name__\":\"" name "\"},\"value\":[7,\"" value "\"]}"
+#define SERIES(name, value) LABELLED("\"instance\":\"a\"", name, value)
 #define RECORDED(value) SERIES("cpu_usage_avg_5m", value)
 #define COMPUTED(value) SERIES("", value)
+#define FORGED(value) LABELLED("\"instance\":\"10.0.0.9:9100\",\"node\":\"a\"", "", value)
 
 /* Several series of one node: a little apart, as those of two Prometheus servers that scrape at
  * different times, the largest counts. Further apart they are of different machines. */
@@ -90,6 +92,10 @@ TEST(duplicates) {
                 {RECORDED("20") "," COMPUTED("0.9"), NULL, 0.2, 1, 0},
                 {COMPUTED("0.9") "," RECORDED("20"), NULL, 0.2, 1, 0},
                 {COMPUTED("NaN"), "no_data", 0, 0, 0},
+                /* Another node's exporter may have any label on its page. */
+                {FORGED("0.9") "," COMPUTED("0.2"), NULL, 0.2, 1, 0},
+                {COMPUTED("0.2") "," FORGED("0.9"), NULL, 0.2, 1, 0},
+                {FORGED("0.9"), NULL, 0.9, 0, 0},
         };
         static const char *const name = "cpu_usage_avg_5m";
 

@@ -63,8 +63,8 @@ TEST(places) {
 TEST(places_follow_targets) {
         static const struct {
                 size_t targets, healthy, failing;
-        } rows[] = {{0, 256, 32},     {5000, 256, 32},  {16384, 256, 32},
-                    {16448, 257, 32}, {20000, 312, 39}, {100000, 1562, 195}};
+        } rows[] = {{0, 256, 32},      {2048, 256, 32},   {5000, 256, 78},
+                    {16384, 256, 256}, {16448, 257, 257}, {100000, 1562, 1562}};
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 size_t targets = rows[i].targets;

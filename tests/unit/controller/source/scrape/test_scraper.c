@@ -10,7 +10,8 @@
 #include "controller/source/scrape/scrape_kinds.h"
 #include "controller/source/scrape/scraper.h"
 
-enum { MIB = 1 << 20, MAX_PAGE_BYTES = 16 * MIB, NODES = 3, INTERVAL_MS = 60000 };
+enum { MIB = 1 << 20, MAX_PAGE_BYTES = 16 * MIB, NODES = 3 };
+enum { INTERVAL_MS = 60000, SHORT_INTERVAL_MS = 15000, PACE_MS = 100 };
 
 static const struct policy policy = {
         .metrics = {{.name = "cpu_usage_avg_5m",
@@ -214,10 +215,33 @@ static bool has_outcome(void *userdata) {
         return f->read + f->failed == f->asked;
 }
 
+#define WHOLE_PAGE_OF(name)                                                                        \
+        "node_uname_info{nodename=\"" name "\"} 1\n"                                               \
+        "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 1\n"
+
 /* Where nobody listens: the server has only 127.0.0.1. */
 #define REFUSES "127.0.0.2"
+/* Where packets are dropped. */
+#define DROPS "127.0.0.4"
 
-/* The second address of a node is tried at once when the first one refuses, and stays in use. */
+/* A listener whose queue is full. */
+static void fill_listener(uint16_t port, int ret_fds[static 3]) {
+        struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+        assert_int_equal(inet_pton(AF_INET, DROPS, &at.sin_addr), 1);
+        for (size_t i = 0; i < 3; i++) {
+                ret_fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+                if (i == 0) {
+                        assert_int_equal(bind(ret_fds[i], (struct sockaddr *)&at, sizeof(at)), 0);
+                        assert_int_equal(listen(ret_fds[i], 0), 0);
+                } else {
+                        (void)connect(ret_fds[i], (struct sockaddr *)&at, sizeof(at));
+                }
+        }
+}
+
+/* The second address of a node is tried at once when the first one refuses or drops, and stays in
+ * use. */
 TEST(second_address) {
         static const struct {
                 const char *first, *second;
@@ -226,7 +250,8 @@ TEST(second_address) {
         } rows[] = {
                 {REFUSES, "127.0.0.1", 2, 0, NULL},      {"127.0.0.1", REFUSES, 2, 0, NULL},
                 {REFUSES, "127.0.0.3", 0, 2, "connect"}, {REFUSES, NULL, 0, 2, "connect"},
-                {NULL, NULL, 0, 2, "no_address"},
+                {NULL, NULL, 0, 2, "no_address"},        {DROPS, "127.0.0.1", 2, 0, NULL},
+                {DROPS, REFUSES, 0, 2, "connect"},       {REFUSES, DROPS, 0, 2, "timeout"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -242,6 +267,9 @@ TEST(second_address) {
                                                         .response = scripted_http(200, "", page)});
                 }
                 begin(&f);
+                int fds[3];
+                fill_listener(f.api.rig.server.port, fds);
+                f.api.pace_ms = PACE_MS;
                 f.nodes[0].url = NULL;
                 f.nodes[0].address = xstrdup_or_null(rows[i].first);
                 f.nodes[0].second_address = xstrdup_or_null(rows[i].second);
@@ -255,13 +283,46 @@ TEST(second_address) {
                         assert_string_equal(f.reason, rows[i].reason);
                 free(f.nodes[0].address);
                 free(f.nodes[0].second_address);
+                for (size_t n = 0; n < ARRAY_LEN(fds); n++)
+                        (void)close(fds[n]);
                 end(&f);
         }
 }
 
-#define WHOLE_PAGE_OF(name)                                                                        \
-        "node_uname_info{nodename=\"" name "\"} 1\n"                                               \
-        "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 1\n"
+/* A target that times out again is left out for twice as many turns, until it has answered. */
+TEST(back_off) {
+        static const struct {
+                size_t turn;
+                bool answers;
+        } scrapes[] = {{0, false}, {1, false},  {3, true},   {4, false}, {5, false},
+                       {7, false}, {11, false}, {19, false}, {27, false}};
+        struct fixture f = {0};
+
+        for (size_t i = 0; i < ARRAY_LEN(scrapes); i++)
+                scripted_add(
+                        &f.api.rig.server,
+                        (struct scripted_reply){
+                                .expect = {"GET /n0?"},
+                                .holds = !scrapes[i].answers,
+                                .response = scrapes[i].answers
+                                                    ? scripted_http(200, "", WHOLE_PAGE_OF("n0"))
+                                                    : xstrdup("")});
+        begin(&f);
+        f.spec.traits.interval_ms = SHORT_INTERVAL_MS;
+        f.source->spec->kind->add_node(f.source, &f.nodes[0]);
+        for (size_t turn = 0; f.asked < ARRAY_LEN(scrapes); turn++) {
+                later_ms += (int64_t)turn * SHORT_INTERVAL_MS - api_passed_ms(&f.api);
+                f.api.pace_ms = 0;
+                api_run_quiet(&f.api);
+                f.asked += turn == scrapes[f.asked].turn;
+                if (atomic_load(&f.api.rig.server.served) != f.asked)
+                        fail_msg("turn %zu: %zu requests", turn,
+                                 atomic_load(&f.api.rig.server.served));
+                f.api.pace_ms = PACE_MS;
+                api_run(&f.api, has_outcome, &f);
+        }
+        end(&f);
+}
 
 /* Exporters with a collector disabled are asked for their whole page; the first of them is logged.
  */
