@@ -24,6 +24,7 @@ static void write_list(void *userdata, struct buf *json) {
         struct decision decision;
 
         json_write_object(json, NULL);
+        json_write_time(json, "lastConfirmedAt", decisions_confirmed_unix_ms(userdata));
         json_write_array(json, "decisions");
         for (size_t i = 0; i < count; i++) {
                 decisions_at(userdata, slots[i], &decision);

@@ -123,6 +123,7 @@ static void estimate_on_pod(void *userdata, const struct pod_facts *facts, bool 
 
         (void)is_appeared;
         estimator_bind(watch->options.estimator, &pod);
+        watch->options.on_pod(watch->options.userdata, facts);
         changed(watch);
 }
 
