@@ -114,13 +114,18 @@ static struct decision *decision_of(struct decisions *decisions, const struct de
         return &slot->decision;
 }
 
-static const struct slot *find_name(const struct slot_list *list, const char *full_name) {
+/* @uid: NULL: any */
+static const struct slot *find_name(const struct decisions *decisions, const char *full_name,
+                                    const char *uid) {
+        const struct slot_list *const lists[] = {&decisions->confirmed, &decisions->unverified};
         const struct slot *slot;
 
-        TAILQ_FOREACH (slot, list, age)
-                if (strcmp(slot->decision.pod.full_name, full_name) == 0)
-                        break;
-        return slot;
+        for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+                TAILQ_FOREACH (slot, lists[i], age)
+                        if (strcmp(slot->decision.pod.full_name, full_name) == 0 &&
+                            (!uid || strcmp(slot->decision.pod.uid, uid) == 0))
+                                return slot;
+        return NULL;
 }
 
 /* ---- Any thread. */
@@ -177,11 +182,12 @@ int64_t decisions_confirmed_unix_ms(struct decisions *decisions) {
         return at_unix_ms;
 }
 
-bool decisions_get(struct decisions *decisions, const char *full_name, struct decision *ret) {
+bool decisions_get(struct decisions *decisions, const char *full_name, const char *uid,
+                   struct decision *ret) {
         (void)pthread_mutex_lock(&decisions->lock);
-        const struct slot *slot = find_name(&decisions->confirmed, full_name);
+        const struct slot *slot = uid ? find_name(decisions, full_name, uid) : NULL;
         if (!slot)
-                slot = find_name(&decisions->unverified, full_name);
+                slot = find_name(decisions, full_name, NULL);
         if (slot)
                 *ret = slot->decision;
         (void)pthread_mutex_unlock(&decisions->lock);

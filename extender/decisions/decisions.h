@@ -48,9 +48,11 @@ int64_t decisions_confirmed_unix_ms(struct decisions *decisions);
 
 /**
  * decisions_get() - the decision about the pod @full_name, "namespace/name"; if several pods had
- * that name, the last confirmed one, or else the last one Return: false if there is none
+ * that name, the one with @uid, or else the last confirmed one, or else the last one
+ * @uid: NULL: unknown
+ * Return: false if there is none
  */
-_must_check_ bool decisions_get(struct decisions *decisions, const char *full_name,
+_must_check_ bool decisions_get(struct decisions *decisions, const char *full_name, const char *uid,
                                 struct decision *ret);
 
 /** decisions_list() - the slots of all pods, the last answer or binding first. Return: their number */

@@ -63,7 +63,7 @@ static void reply_one(struct decisions *decisions, const char *full_name,
 
         if (!is_full_name(full_name)) {
                 reply_error(exchange, 400, "pod: expected NAMESPACE/NAME");
-        } else if (!decisions_get(decisions, full_name, &decision)) {
+        } else if (!decisions_get(decisions, full_name, http_query(exchange, "uid"), &decision)) {
                 reply_error(exchange, 404,
                             "no such pod among the last ones that this extender was asked about");
         } else {

@@ -78,7 +78,7 @@ TEST(retries) {
         struct decision decision;
 
         assert_int_equal(list(decisions, lines), 0);
-        assert_false(decisions_get(decisions, "d/web", &decision));
+        assert_false(decisions_get(decisions, "d/web", NULL, &decision));
 
         filter(decisions, 7, "web", 100);
         assert_int_equal(list(decisions, lines), 1);
@@ -109,7 +109,7 @@ TEST(retries) {
         assert_null(decision_best(&lines[0]));
         assert_int_equal(lines[0].filter_count, 3);
         assert_int_equal(lines[0].ranking_count, 2);
-        assert_true(decisions_get(decisions, "d/web", &decision));
+        assert_true(decisions_get(decisions, "d/web", NULL, &decision));
         assert_int_equal(decision.filter.call.at_unix_ms, 200);
         assert_int_equal(decision.ranking.call.at_unix_ms, 40);
 
@@ -129,22 +129,27 @@ TEST(strangers) {
         assert_int_equal(decisions_confirmed_unix_ms(decisions), 0);
         filter(decisions, 7, "web", 100);
         rank(decisions, 7, "web", 101);
-        assert_true(decisions_get(decisions, "d/web", &decision));
+        assert_true(decisions_get(decisions, "d/web", NULL, &decision));
         assert_int_equal(decision.confirmed_unix_ms, 0);
 
         /* The name of the pod, with another uid. */
         rank(decisions, 8, "web", 102);
         confirm(decisions, 7, "abc", 200);
         rank(decisions, 9, "web", 201);
-        assert_true(decisions_get(decisions, "d/web", &decision));
+        assert_true(decisions_get(decisions, "d/web", NULL, &decision));
         assert_int_equal(decision.pod.id, 7);
         assert_int_equal(decision.confirmed_unix_ms, 200);
+
+        assert_true(decisions_get(decisions, "d/web", "u-8", &decision));
+        assert_int_equal(decision.pod.id, 8);
+        assert_true(decisions_get(decisions, "d/web", "u-3", &decision));
+        assert_int_equal(decision.pod.id, 7);
 
         /* Its uid, once it is bound. */
         filter(decisions, 7, "web", 300);
         rank(decisions, 7, "web", 300);
         confirm(decisions, 7, "other", 300);
-        assert_true(decisions_get(decisions, "d/web", &decision));
+        assert_true(decisions_get(decisions, "d/web", NULL, &decision));
         assert_int_equal(decision.filter.call.at_unix_ms, 100);
         assert_int_equal(decision.ranking.call.at_unix_ms, 101);
         assert_int_equal(decision.confirmed_unix_ms, 200);
@@ -152,7 +157,7 @@ TEST(strangers) {
         /* More pods than there is room for. */
         for (unsigned i = 0; i < 2 * DECISIONS_MAX; i++)
                 filter(decisions, 100 + i, "x", 400);
-        assert_true(decisions_get(decisions, "d/web", &decision));
+        assert_true(decisions_get(decisions, "d/web", NULL, &decision));
         assert_int_equal(decision.pod.id, 7);
         assert_int_equal(decisions_confirmed_unix_ms(decisions), 200);
 }
@@ -283,7 +288,7 @@ static void compare_one(struct decisions *decisions, const struct model *model, 
         char full_name[20];
 
         (void)snprintf(full_name, sizeof(full_name), "d/%s", name_of(name));
-        assert_int_equal(decisions_get(decisions, full_name, &decision), pod != NULL);
+        assert_int_equal(decisions_get(decisions, full_name, NULL, &decision), pod != NULL);
         if (!pod)
                 return;
         assert_int_equal(decision.pod.id, pod->id);
