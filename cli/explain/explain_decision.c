@@ -48,9 +48,9 @@ static void take_newer(json_t *into, const json_t *other, const char *call, cons
 }
 
 json_t *explain_decision_newer(json_t *a, json_t *b) {
-        bool is_b = !a || (is_confirmed(a) == is_confirmed(b)
-                                   ? newest_unix_ms(b) > newest_unix_ms(a)
-                                   : is_confirmed(b));
+        bool is_b = !a ||
+                    (is_confirmed(a) == is_confirmed(b) ? newest_unix_ms(b) > newest_unix_ms(a)
+                                                        : is_confirmed(b));
         json_t *newer = is_b ? b : a, *older = is_b ? a : b;
         const char *uid = json_string_at(newer, "uid", NULL);
 

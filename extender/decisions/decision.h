@@ -156,8 +156,8 @@ static inline int64_t decision_at_unix_ms(const struct decision *decision) {
                                    : decision->filter.call.at_unix_ms;
 }
 
-/** decision_allows() - the answers do not exclude that a scheduler binds the pod to @node. Of a long
- * list only the first nodes are kept; the others are allowed */
+/** decision_allows() - the answers do not exclude that a scheduler binds the pod to @node. Of a
+ * long list only the first nodes are kept; the others are allowed */
 bool decision_allows(const struct decision *decision, const struct skim_string *node);
 
 /** decision_best() - the best node in the prioritize call after the last filter call; NULL: none */

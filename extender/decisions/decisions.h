@@ -2,9 +2,9 @@
  * The last DECISIONS_MAX pods of the scheduler's calls, with the last answers about each. Pods are
  * told apart by their UID. Any thread; the lock is held while one decision is copied.
  *
- * Without client certificates, anybody who reaches the port can ask, about any pod. So a decision is
- * unverified until the pod is bound to a node that the answers allow (decisions_confirm()). Then it
- * is final, since a scheduler does not ask about a bound pod. A new pod replaces the oldest
+ * Without client certificates, anybody who reaches the port can ask, about any pod. So a decision
+ * is unverified until the pod is bound to a node that the answers allow (decisions_confirm()). Then
+ * it is final, since a scheduler does not ask about a bound pod. A new pod replaces the oldest
  * unverified one, if there are DECISIONS_UNVERIFIED_MAX, or else the oldest confirmed one. So the
  * memory is fixed, and calls of strangers do not push out what schedulers were told.
  */
@@ -55,7 +55,8 @@ int64_t decisions_confirmed_unix_ms(struct decisions *decisions);
 _must_check_ bool decisions_get(struct decisions *decisions, const char *full_name, const char *uid,
                                 struct decision *ret);
 
-/** decisions_list() - the slots of all pods, the last answer or binding first. Return: their number */
+/** decisions_list() - the slots of all pods, the last answer or binding first. Return: their number
+ */
 size_t decisions_list(struct decisions *decisions, uint16_t ret_slots[static DECISIONS_MAX]);
 /** decisions_at() - the decision in a slot of decisions_list(), which a newer pod may have taken */
 void decisions_at(struct decisions *decisions, uint16_t slot, struct decision *ret);

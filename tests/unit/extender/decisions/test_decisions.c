@@ -172,8 +172,8 @@ TEST(other_bindings) {
         } cases[] = {
                 {"abc", 99000, true, false}, /* before the answer */
                 {"abc", 99500, true, true},  /* times in lists are in seconds */
-                {"abc", 100000, true, true}, {"abd", 100000, true, false},
-                {"ab", 100000, true, false}, {"abd", 100000, false, true},
+                {"abc", 100000, true, true},   {"abd", 100000, true, false},
+                {"ab", 100000, true, false},   {"abd", 100000, false, true},
                 {"hot", 100000, false, false}, /* rejected */
         };
 
