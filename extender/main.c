@@ -119,6 +119,13 @@ static void extender_on_policy_known(void *userdata) {
         table_watch_keep_policy(extender->table_watch);
 }
 
+static void extender_on_bound(void *userdata, const struct pod_facts *pod) {
+        struct extender *extender = userdata;
+
+        if (extender->decisions)
+                decisions_confirm(extender->decisions, pod);
+}
+
 static void on_drained(void *userdata) {
         struct extender *extender = userdata;
 
@@ -264,6 +271,8 @@ static int extender_run(struct extender *extender, struct error *err) {
                 .table = extender->table,
                 .metrics = daemon->metrics,
                 .health = daemon->health,
+                .on_bound = extender_on_bound,
+                .userdata = extender,
                 .awaits_policy = policy_source_is_awaited(extender->policy_source),
         });
         if (settings.is_binding)

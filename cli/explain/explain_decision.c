@@ -36,6 +36,10 @@ static int64_t newest_unix_ms(const json_t *decision) {
         return filter > rank ? filter : rank;
 }
 
+static bool is_confirmed(const json_t *decision) {
+        return json_is_string(json_at(decision, "confirmedAt", NULL));
+}
+
 static void take_newer(json_t *into, const json_t *other, const char *call, const char *count) {
         if (at_unix_ms(other, call) <= at_unix_ms(into, call))
                 return;
@@ -44,11 +48,14 @@ static void take_newer(json_t *into, const json_t *other, const char *call, cons
 }
 
 json_t *explain_decision_newer(json_t *a, json_t *b) {
-        bool is_b = !a || newest_unix_ms(b) > newest_unix_ms(a);
+        bool is_b = !a ||
+                    (is_confirmed(a) == is_confirmed(b) ? newest_unix_ms(b) > newest_unix_ms(a)
+                                                        : is_confirmed(b));
         json_t *newer = is_b ? b : a, *older = is_b ? a : b;
         const char *uid = json_string_at(newer, "uid", NULL);
 
-        if (uid && json_is_at(uid, older, "uid", NULL)) {
+        if (uid && json_is_at(uid, older, "uid", NULL) &&
+            is_confirmed(newer) == is_confirmed(older)) {
                 take_newer(newer, older, "filter", "filterCalls");
                 take_newer(newer, older, "prioritize", "prioritizeCalls");
         }
@@ -64,8 +71,10 @@ static void print_outcome(const json_t *decision, const struct explain_place *pl
         const char *uid = json_string_at(place->pod, "metadata", "uid", NULL);
         const char *asked_uid = json_string_at(decision, "uid", NULL);
 
+        if (!is_confirmed(decision))
+                (void)fputs("unverified: no binding confirms that a scheduler asked\n", out);
         if (uid && asked_uid && strcmp(uid, asked_uid) != 0) {
-                (void)fputs("these answers are about an earlier pod with this name\n", out);
+                (void)fputs("these answers are about another pod with this name\n", out);
                 return;
         }
         if (!node || json_array_size(nodes) == 0)

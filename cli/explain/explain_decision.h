@@ -11,7 +11,8 @@
 #include "cli/explain/explain_place.h"
 
 /**
- * explain_decision_newer() - merge the decisions of two replicas: the newest answer to each call
+ * explain_decision_newer() - merge the decisions of two replicas: the newest answer to each call.
+ * A confirmed decision is preferred to an unverified one
  * @a, @b: consumed; @a may be NULL
  *
  * A Service may send the filter call to one replica and the prioritize call to another. Answers

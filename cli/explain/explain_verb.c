@@ -178,9 +178,12 @@ static bool is_full_name(const char *text) {
 
 /* Ask every extender, and take the newest answers. @ret_why_not: why an extender did not answer;
  * owned by the caller; NULL: all did. Return: NULL: no extender has a decision */
-static json_t *ask_extenders(const struct cluster_extenders *extenders, const char *full_name,
-                             char **ret_why_not) {
-        _cleanup_(freep) char *page = xasprintf("decisions?pod=%s", full_name);
+static json_t *ask_extenders(const struct cluster_extenders *extenders,
+                             const struct explain_place *place, char **ret_why_not) {
+        const char *uid = json_string_at(place->pod, "metadata", "uid", NULL);
+        bool is_plain = uid && uid[strspn(uid, NAME_LOWER "-")] == '\0';
+        _cleanup_(freep) char *page = xasprintf("decisions?pod=%s%s%s", place->full_name,
+                                                is_plain ? "&uid=" : "", is_plain ? uid : "");
         struct cluster_question question = {extenders, page};
         json_t *decision = NULL, *answer;
 
@@ -275,7 +278,7 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                                  full_name);
         enum kube_outcome outcome = find_place(cluster, full_name, &place);
         cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders);
-        json_auto_t *decision = ask_extenders(&extenders, full_name, &why_not);
+        json_auto_t *decision = ask_extenders(&extenders, &place, &why_not);
         if (!decision && !why_not && place.pod)
                 why_not = explain_place_unasked(&place);
         if (!decision && outcome == KUBE_NOT_FOUND) {

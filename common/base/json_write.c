@@ -88,5 +88,5 @@ void json_write_time(struct buf *out, const char *key, int64_t at_unix_ms) {
         char text[TIMESTAMP_MAX];
 
         timestamp_format_ms(at_unix_ms, text, sizeof(text));
-        json_write_text(out, key, text);
+        json_write_text(out, key, at_unix_ms == 0 ? NULL : text);
 }

@@ -36,7 +36,7 @@ void json_write_bool(struct buf *out, const char *key, bool value);
 void json_write_null(struct buf *out, const char *key);
 /** json_write_seconds() - a duration in seconds, with three decimals */
 void json_write_seconds(struct buf *out, const char *key, int64_t duration_ms);
-/** json_write_time() - the string of timestamp_format_ms() */
+/** json_write_time() - the string of timestamp_format_ms(); null for 0 */
 void json_write_time(struct buf *out, const char *key, int64_t at_unix_ms);
 /** json_write_json() - a value that is already JSON */
 void json_write_json(struct buf *out, const char *key, const char *json);

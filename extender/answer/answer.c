@@ -17,7 +17,8 @@ static void answer_begin(struct answer *answer, const struct node_snapshot *snap
 }
 
 static struct reservation_pod reservation_pod(const struct pod_facts *pod) {
-        return (struct reservation_pod){.id = pod->id, .group = pod->group_id};
+        return (struct reservation_pod){
+                .id = pod->id, .group = pod->group_id, .has_claims = pod->has_claims};
 }
 
 static void answer_expect(struct answer *answer, int64_t now_mono_ms) {
@@ -47,10 +48,11 @@ void answer_shortlist(struct answer *answer, int64_t now_mono_ms) {
         struct judge *judge = &answer->judge;
 
         answer->list = judge_shortlist_kind(judge);
-        if (answer->list != JUDGE_LIST_SHORT)
-                return;
-        answer_expect(answer, now_mono_ms);
-        judge_shortlist(judge);
+        /* A retry ends the reservation of the last try, even if no node passes this time. */
+        if (answer->list == JUDGE_LIST_SHORT || judge->question.pod->is_retry)
+                answer_expect(answer, now_mono_ms);
+        if (answer->list == JUDGE_LIST_SHORT)
+                judge_shortlist(judge);
 }
 
 void answer_score(struct answer *answer, const struct node_snapshot *snapshot,

@@ -140,6 +140,9 @@ struct decision_ranking {
 
 struct decision {
         struct decision_pod pod;
+        /* The binding that has confirmed the answers, by our clock. 0: none, so anybody who reaches
+         * the port may have asked. */
+        int64_t confirmed_unix_ms;
         bool is_ranked; /* there was a prioritize call after the last filter call */
         /* The number of calls; only the last one of each kind is kept. */
         uint32_t filter_count, ranking_count;
@@ -152,6 +155,10 @@ static inline int64_t decision_at_unix_ms(const struct decision *decision) {
         return decision->is_ranked ? decision->ranking.call.at_unix_ms
                                    : decision->filter.call.at_unix_ms;
 }
+
+/** decision_allows() - the answers do not exclude that a scheduler binds the pod to @node. Of a
+ * long list only the first nodes are kept; the others are allowed */
+bool decision_allows(const struct decision *decision, const struct skim_string *node);
 
 /** decision_best() - the best node in the prioritize call after the last filter call; NULL: none */
 static inline const struct decision_node *decision_best(const struct decision *decision) {

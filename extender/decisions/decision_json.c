@@ -32,13 +32,15 @@ static void json_put_age(struct buf *out, int32_t age_ms) {
                 json_write_seconds(out, "ageSeconds", age_ms);
 }
 
-static void json_put_pod(struct buf *out, const struct decision_pod *pod) {
+static void json_put_pod(struct buf *out, const struct decision *decision) {
+        const struct decision_pod *pod = &decision->pod;
         const char *name = pod->full_name + pod->namespace_len + 1;
 
         json_write_object(out, NULL);
         json_write_text_len(out, "namespace", pod->full_name, pod->namespace_len);
         json_write_text(out, "name", name);
         json_write_text(out, "uid", pod->uid);
+        json_write_time(out, "confirmedAt", decision->confirmed_unix_ms);
 }
 
 /* ---- Filter. */
@@ -204,7 +206,7 @@ static void json_put_ranking(struct buf *out, const struct decision_ranking *ran
 /* ---- Decisions. */
 
 void decision_json(const struct decision *decision, struct buf *out) {
-        json_put_pod(out, &decision->pod);
+        json_put_pod(out, decision);
         json_write_int(out, "filterCalls", decision->filter_count);
         json_write_int(out, "prioritizeCalls", decision->ranking_count);
         if (decision->filter_count > 0)
@@ -232,7 +234,7 @@ void decision_json_line(const struct decision *decision, struct buf *out) {
         const struct decision_node *best = decision_best(decision);
         bool has_filter = decision->filter_count > 0;
 
-        json_put_pod(out, &decision->pod);
+        json_put_pod(out, decision);
         json_write_time(out, "at", decision_at_unix_ms(decision));
         json_write_int(out, "filterCalls", decision->filter_count);
         json_write_int(out, "prioritizeCalls", decision->ranking_count);

@@ -6,23 +6,31 @@
 #include <sys/queue.h>
 
 #include "base/mem.h"
-#include "base/strmap.h"
 
-enum { BUCKETS = DECISIONS_MAX };
+enum {
+        BUCKETS = DECISIONS_MAX,
+        /* Of the times in lists, which are in seconds. */
+        BOUND_RESOLUTION_MS = 1000,
+};
 
 struct slot {
         TAILQ_ENTRY(slot) age;
-        LIST_ENTRY(slot) same_name; /* the slots of a bucket */
+        LIST_ENTRY(slot) same_bucket;
+        uint64_t turn; /* of its last answer or binding */
         struct decision decision;
 };
 
 LIST_HEAD(bucket, slot);
+TAILQ_HEAD(slot_list, slot);
 
 struct decisions {
         pthread_mutex_t lock;
-        TAILQ_HEAD(slot_list, slot) by_age; /* the newest first */
-        struct bucket by_name[BUCKETS];
+        struct slot_list unverified, confirmed; /* the newest first */
+        size_t unverified_count;
+        struct bucket by_id[BUCKETS]; /* ids are seeded hashes */
         size_t count;
+        uint64_t turns;
+        int64_t confirmed_unix_ms;
         struct slot slots[DECISIONS_MAX];
 };
 
@@ -32,7 +40,8 @@ struct decisions *decisions_new(void) {
         struct decisions *decisions = xcalloc(1, sizeof(*decisions));
 
         (void)pthread_mutex_init(&decisions->lock, NULL);
-        TAILQ_INIT(&decisions->by_age);
+        TAILQ_INIT(&decisions->unverified);
+        TAILQ_INIT(&decisions->confirmed);
         return decisions;
 }
 
@@ -45,43 +54,78 @@ void decisions_free(struct decisions *decisions) {
 
 /* ---- Under the lock. */
 
+static struct bucket *bucket_of(struct decisions *decisions, uint64_t id) {
+        return &decisions->by_id[id % BUCKETS];
+}
+
+static struct slot *find(struct decisions *decisions, uint64_t id) {
+        struct slot *slot;
+
+        LIST_FOREACH (slot, bucket_of(decisions, id), same_bucket)
+                if (slot->decision.pod.id == id)
+                        break;
+        return slot;
+}
+
 static void take_out(struct decisions *decisions, struct slot *slot) {
-        TAILQ_REMOVE(&decisions->by_age, slot, age);
-        LIST_REMOVE(slot, same_name);
+        bool is_confirmed = slot->decision.confirmed_unix_ms != 0;
+
+        TAILQ_REMOVE(is_confirmed ? &decisions->confirmed : &decisions->unverified, slot, age);
+        decisions->unverified_count -= !is_confirmed;
+        LIST_REMOVE(slot, same_bucket);
+}
+
+static void put_in(struct decisions *decisions, struct slot *slot) {
+        bool is_confirmed = slot->decision.confirmed_unix_ms != 0;
+
+        slot->turn = ++decisions->turns;
+        TAILQ_INSERT_HEAD(is_confirmed ? &decisions->confirmed : &decisions->unverified, slot, age);
+        decisions->unverified_count += !is_confirmed;
+        LIST_INSERT_HEAD(bucket_of(decisions, slot->decision.pod.id), slot, same_bucket);
 }
 
 static struct slot *free_slot(struct decisions *decisions) {
         if (decisions->count < DECISIONS_MAX)
                 return &decisions->slots[decisions->count++];
-        struct slot *oldest = TAILQ_LAST(&decisions->by_age, slot_list);
+        bool has_many = decisions->unverified_count >= DECISIONS_UNVERIFIED_MAX;
+        struct slot *oldest = TAILQ_LAST(has_many ? &decisions->unverified : &decisions->confirmed,
+                                         slot_list);
         take_out(decisions, oldest);
         return oldest;
 }
 
-static struct bucket *bucket_of(struct decisions *decisions, const char *full_name) {
-        return &decisions->by_name[strmap_hash(full_name, strlen(full_name)) % BUCKETS];
-}
-
-/* The slot of the pod, which becomes the newest one. The name of a pod never changes. */
+/* The decision about the pod, for a new answer. NULL: the pod is bound already */
 static struct decision *decision_of(struct decisions *decisions, const struct decision_pod *pod) {
-        struct bucket *bucket = bucket_of(decisions, pod->full_name);
-        struct slot *slot;
+        struct slot *slot = find(decisions, pod->id);
 
-        LIST_FOREACH (slot, bucket, same_name)
-                if (slot->decision.pod.id == pod->id)
-                        break;
+        if (slot && slot->decision.confirmed_unix_ms != 0)
+                return NULL;
         if (slot) {
                 take_out(decisions, slot);
         } else {
                 slot = free_slot(decisions);
                 /* The slot has answers about another pod; forget them. */
+                slot->decision.confirmed_unix_ms = 0;
                 slot->decision.filter_count = slot->decision.ranking_count = 0;
                 slot->decision.filter.call.at_unix_ms = slot->decision.ranking.call.at_unix_ms = 0;
         }
         slot->decision.pod = *pod;
-        TAILQ_INSERT_HEAD(&decisions->by_age, slot, age);
-        LIST_INSERT_HEAD(bucket, slot, same_name);
+        put_in(decisions, slot);
         return &slot->decision;
+}
+
+/* @uid: NULL: any */
+static const struct slot *find_name(const struct decisions *decisions, const char *full_name,
+                                    const char *uid) {
+        const struct slot_list *const lists[] = {&decisions->confirmed, &decisions->unverified};
+        const struct slot *slot;
+
+        for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+                TAILQ_FOREACH (slot, lists[i], age)
+                        if (strcmp(slot->decision.pod.full_name, full_name) == 0 &&
+                            (!uid || strcmp(slot->decision.pod.uid, uid) == 0))
+                                return slot;
+        return NULL;
 }
 
 /* ---- Any thread. */
@@ -90,10 +134,12 @@ void decisions_put_filter(struct decisions *decisions, const struct decision_pod
                           const struct decision_filter *filter) {
         (void)pthread_mutex_lock(&decisions->lock);
         struct decision *decision = decision_of(decisions, pod);
-        memcpy(&decision->filter, filter,
-               offsetof(struct decision_filter, texts.bytes) + filter->texts.used);
-        decision->filter_count++;
-        decision->is_ranked = false;
+        if (decision) {
+                memcpy(&decision->filter, filter,
+                       offsetof(struct decision_filter, texts.bytes) + filter->texts.used);
+                decision->filter_count++;
+                decision->is_ranked = false;
+        }
         (void)pthread_mutex_unlock(&decisions->lock);
 }
 
@@ -101,20 +147,47 @@ void decisions_put_ranking(struct decisions *decisions, const struct decision_po
                            const struct decision_ranking *ranking) {
         (void)pthread_mutex_lock(&decisions->lock);
         struct decision *decision = decision_of(decisions, pod);
-        memcpy(&decision->ranking, ranking,
-               offsetof(struct decision_ranking, texts.bytes) + ranking->texts.used);
-        decision->ranking_count++;
-        decision->is_ranked = true;
+        if (decision) {
+                memcpy(&decision->ranking, ranking,
+                       offsetof(struct decision_ranking, texts.bytes) + ranking->texts.used);
+                decision->ranking_count++;
+                decision->is_ranked = true;
+        }
         (void)pthread_mutex_unlock(&decisions->lock);
 }
 
-bool decisions_get(struct decisions *decisions, const char *full_name, struct decision *ret) {
-        struct slot *slot;
+static bool is_confirmed_by(const struct decision *decision, const struct pod_facts *pod) {
+        return decision->confirmed_unix_ms == 0 &&
+               decision_at_unix_ms(decision) < pod->bound_unix_ms + BOUND_RESOLUTION_MS &&
+               decision_allows(decision, &pod->node);
+}
 
+void decisions_confirm(struct decisions *decisions, const struct pod_facts *pod) {
         (void)pthread_mutex_lock(&decisions->lock);
-        LIST_FOREACH (slot, bucket_of(decisions, full_name), same_name)
-                if (strcmp(slot->decision.pod.full_name, full_name) == 0)
-                        break;
+        struct slot *slot = find(decisions, pod->id);
+        if (slot && is_confirmed_by(&slot->decision, pod)) {
+                take_out(decisions, slot);
+                slot->decision.confirmed_unix_ms = pod->bound_unix_ms;
+                put_in(decisions, slot);
+                if (decisions->confirmed_unix_ms < pod->bound_unix_ms)
+                        decisions->confirmed_unix_ms = pod->bound_unix_ms;
+        }
+        (void)pthread_mutex_unlock(&decisions->lock);
+}
+
+int64_t decisions_confirmed_unix_ms(struct decisions *decisions) {
+        (void)pthread_mutex_lock(&decisions->lock);
+        int64_t at_unix_ms = decisions->confirmed_unix_ms;
+        (void)pthread_mutex_unlock(&decisions->lock);
+        return at_unix_ms;
+}
+
+bool decisions_get(struct decisions *decisions, const char *full_name, const char *uid,
+                   struct decision *ret) {
+        (void)pthread_mutex_lock(&decisions->lock);
+        const struct slot *slot = uid ? find_name(decisions, full_name, uid) : NULL;
+        if (!slot)
+                slot = find_name(decisions, full_name, NULL);
         if (slot)
                 *ret = slot->decision;
         (void)pthread_mutex_unlock(&decisions->lock);
@@ -122,12 +195,16 @@ bool decisions_get(struct decisions *decisions, const char *full_name, struct de
 }
 
 size_t decisions_list(struct decisions *decisions, uint16_t ret_slots[static DECISIONS_MAX]) {
-        const struct slot *slot;
         size_t count = 0;
 
         (void)pthread_mutex_lock(&decisions->lock);
-        TAILQ_FOREACH (slot, &decisions->by_age, age)
-                ret_slots[count++] = (uint16_t)(slot - decisions->slots);
+        const struct slot *a = TAILQ_FIRST(&decisions->unverified);
+        const struct slot *b = TAILQ_FIRST(&decisions->confirmed);
+        while (a || b) {
+                const struct slot **newer = !b || (a && a->turn > b->turn) ? &a : &b;
+                ret_slots[count++] = (uint16_t)(*newer - decisions->slots);
+                *newer = TAILQ_NEXT(*newer, age);
+        }
         (void)pthread_mutex_unlock(&decisions->lock);
         return count;
 }

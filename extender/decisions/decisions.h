@@ -1,7 +1,12 @@
 /*
- * The last DECISIONS_MAX pods of the scheduler's calls, with the last answers about each. A new pod
- * replaces the one whose last call is oldest, so the memory is fixed. Any thread; the lock is held
- * while one decision is copied.
+ * The last DECISIONS_MAX pods of the scheduler's calls, with the last answers about each. Pods are
+ * told apart by their UID. Any thread; the lock is held while one decision is copied.
+ *
+ * Without client certificates, anybody who reaches the port can ask, about any pod. So a decision
+ * is unverified until the pod is bound to a node that the answers allow (decisions_confirm()). Then
+ * it is final, since a scheduler does not ask about a bound pod. A new pod replaces the oldest
+ * unverified one, if there are DECISIONS_UNVERIFIED_MAX, or else the oldest confirmed one. So the
+ * memory is fixed, and calls of strangers do not push out what schedulers were told.
  */
 #pragma once
 
@@ -12,7 +17,11 @@
 #include "base/attributes.h"
 #include "extender/decisions/decision.h"
 
-enum { DECISIONS_MAX = 1024, DECISIONS_MAX_BYTES = 4 << 20 };
+enum {
+        DECISIONS_MAX = 1024,
+        DECISIONS_UNVERIFIED_MAX = DECISIONS_MAX / 2, /* while there are enough confirmed ones */
+        DECISIONS_MAX_BYTES = 4 << 20,
+};
 
 struct decisions;
 
@@ -28,13 +37,26 @@ void decisions_put_ranking(struct decisions *decisions, const struct decision_po
                            const struct decision_ranking *ranking);
 
 /**
- * decisions_get() - the decision about the pod @full_name, "namespace/name"; the last one, if
- * several pods had that name Return: false if there is none
+ * decisions_confirm() - a watch shows that @pod is bound
+ *
+ * Confirms the answers about it, if they were given before the binding (bound_unix_ms) and allow
+ * its node.
  */
-_must_check_ bool decisions_get(struct decisions *decisions, const char *full_name,
+void decisions_confirm(struct decisions *decisions, const struct pod_facts *pod);
+/** decisions_confirmed_unix_ms() - the last binding that has confirmed a decision; 0: none */
+int64_t decisions_confirmed_unix_ms(struct decisions *decisions);
+
+/**
+ * decisions_get() - the decision about the pod @full_name, "namespace/name"; if several pods had
+ * that name, the one with @uid, or else the last confirmed one, or else the last one
+ * @uid: NULL: unknown
+ * Return: false if there is none
+ */
+_must_check_ bool decisions_get(struct decisions *decisions, const char *full_name, const char *uid,
                                 struct decision *ret);
 
-/** decisions_list() - the slots of all pods, the newest first. Return: their number */
+/** decisions_list() - the slots of all pods, the last answer or binding first. Return: their number
+ */
 size_t decisions_list(struct decisions *decisions, uint16_t ret_slots[static DECISIONS_MAX]);
 /** decisions_at() - the decision in a slot of decisions_list(), which a newer pod may have taken */
 void decisions_at(struct decisions *decisions, uint16_t slot, struct decision *ret);

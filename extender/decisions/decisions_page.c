@@ -24,6 +24,7 @@ static void write_list(void *userdata, struct buf *json) {
         struct decision decision;
 
         json_write_object(json, NULL);
+        json_write_time(json, "lastConfirmedAt", decisions_confirmed_unix_ms(userdata));
         json_write_array(json, "decisions");
         for (size_t i = 0; i < count; i++) {
                 decisions_at(userdata, slots[i], &decision);
@@ -62,7 +63,7 @@ static void reply_one(struct decisions *decisions, const char *full_name,
 
         if (!is_full_name(full_name)) {
                 reply_error(exchange, 400, "pod: expected NAMESPACE/NAME");
-        } else if (!decisions_get(decisions, full_name, &decision)) {
+        } else if (!decisions_get(decisions, full_name, http_query(exchange, "uid"), &decision)) {
                 reply_error(exchange, 404,
                             "no such pod among the last ones that this extender was asked about");
         } else {

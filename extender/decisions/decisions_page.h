@@ -1,6 +1,6 @@
 /*
  * The pages /decisions, with one line for each of the last pods, and /decisions?pod=NAMESPACE/NAME,
- * with everything about one pod. Both are JSON.
+ * with everything about one pod; &uid=UID prefers one of several pods with the name. Both are JSON.
  */
 #pragma once
 

@@ -123,6 +123,7 @@ static void estimate_on_pod(void *userdata, const struct pod_facts *facts, bool 
 
         (void)is_appeared;
         estimator_bind(watch->options.estimator, &pod);
+        watch->options.on_pod(watch->options.userdata, facts);
         changed(watch);
 }
 
@@ -194,9 +195,11 @@ static void estimate_register_metrics(struct estimate_watch *watch) {
         watch->workloads = metrics_gauge(metrics, "plimsoll_extender_workloads",
                                          "Workloads in the estimate, learned or not yet learned.",
                                          NULL);
-        watch->reservations = metrics_gauge(
-                metrics, "plimsoll_extender_reservations",
-                "Answers of the last 5 seconds without a binding so far.", NULL);
+        watch->reservations = metrics_gauge(metrics, "plimsoll_extender_reservations",
+                                            "Answers without a binding so far: of the last 5 "
+                                            "seconds, or of 10 minutes for pods "
+                                            "with claims of volumes or devices.",
+                                            NULL);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 watch->factor[r] = metrics_gauge(
                         metrics, "plimsoll_extender_usage_to_request_ratio",

@@ -61,6 +61,8 @@ static void on_estimate_changed(void *userdata, void *owner) {
         const struct node_row *node = owner;
         struct node_table *table = userdata;
 
+        if (!table->context.columns.has_estimate) /* a policy that has left it */
+                return;
         table->context.columns.settled_until_unix_ms[node->row] = INT64_MIN;
         table->has_changed_rows = true;
 }

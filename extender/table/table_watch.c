@@ -100,6 +100,13 @@ static void on_estimate_change(void *userdata) {
         touched(userdata);
 }
 
+static void on_bound_pod(void *userdata, const struct pod_facts *pod) {
+        const struct table_watch *watch = userdata;
+
+        if (watch->options.on_bound)
+                watch->options.on_bound(watch->options.userdata, pod);
+}
+
 /* Starts with the first policy that needs the estimate, and is kept, since learning takes long.
  * Pods are watched after the list of nodes, when the policy of the cluster is known: unlike the
  * built-in policy, it may not need pods. */
@@ -113,6 +120,7 @@ static void watch_estimate(struct table_watch *watch) {
                         .metrics = watch->options.metrics,
                         .estimator = node_table_estimator(watch->options.table),
                         .on_change = on_estimate_change,
+                        .on_pod = on_bound_pod,
                         .userdata = watch,
                 });
         if (watch->is_synced)

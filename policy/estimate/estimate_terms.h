@@ -50,7 +50,7 @@ uint8_t estimate_terms_missing(const struct estimate_terms *terms, const struct 
                                const bool is_known[static ESTIMATE_RESOURCE_COUNT],
                                int64_t now_unix_ms);
 
-/* The median usage of the candidates by part; CPU and memory are unweighted. 0: no candidate has a
+/* The median usage of candidates by part; CPU and memory are unweighted. 0: no candidate has a
  * known value. */
 struct estimate_median {
         double ratio[ESTIMATE_PART_COUNT];

@@ -24,9 +24,14 @@ static uint32_t trial_of(const struct reservations *all, const struct reservatio
         return trial == NO_TRIAL || has_place(all, pod->id, trial) ? trial + 1 : trial;
 }
 
-static void drop_oldest(struct reservations *all, size_t count) {
-        all->count -= count;
-        memmove(all->of, all->of + count, all->count * sizeof(*all->of));
+static void drop_oldest(struct reservations *all) {
+        all->count--;
+        memmove(all->of, all->of + 1, all->count * sizeof(*all->of));
+}
+
+/* The placements of a group are alternatives, most of which the scheduler has given up at once. */
+static int64_t limit_ms(const struct reservation_pod *pod) {
+        return pod->has_claims && pod->group == 0 ? RESERVATION_CLAIMS_MS : RESERVATION_MS;
 }
 
 void reservations_add(struct reservations *all, const struct reservation_pod *pod,
@@ -43,12 +48,12 @@ void reservations_add(struct reservations *all, const struct reservation_pod *po
         }
         all->count = kept;
         if (all->count == RESERVATIONS_MAX)
-                drop_oldest(all, 1);
+                drop_oldest(all);
         all->of[all->count++] = (struct reservation){
                 .pod = *pod,
                 .node_number = node_number,
                 .trial = trial,
-                .until_mono_ms = now_mono_ms + RESERVATION_MS,
+                .until_mono_ms = now_mono_ms + limit_ms(pod),
                 .load = *load,
         };
 }
@@ -84,18 +89,23 @@ void reservations_published(struct reservations *all, uint64_t publication) {
 }
 
 void reservations_expire(struct reservations *all, int64_t now_mono_ms) {
-        size_t old = 0;
+        size_t kept = 0;
 
-        while (old < all->count && all->of[old].until_mono_ms <= now_mono_ms)
-                old++;
-        drop_oldest(all, old);
+        for (size_t i = 0; i < all->count; i++)
+                if (all->of[i].until_mono_ms > now_mono_ms)
+                        all->of[kept++] = all->of[i];
+        all->count = kept;
 }
 
-size_t reservations_for(const struct reservations *all, const struct reservation_pod *pod,
+size_t reservations_for(struct reservations *all, const struct reservation_pod *pod,
                         uint64_t publication, struct reservation ret[static RESERVATIONS_MAX]) {
         uint32_t trial = trial_of(all, pod);
-        size_t count = 0;
+        size_t kept = 0, count = 0;
 
+        for (size_t i = 0; i < all->count; i++)
+                if (all->of[i].pod.id != pod->id || pod->group != 0 || all->of[i].shown_in > 0)
+                        all->of[kept++] = all->of[i];
+        all->count = kept;
         for (size_t i = 0; i < all->count; i++) {
                 const struct reservation *of = &all->of[i];
                 bool is_alternative = pod->group != 0 && of->pod.group == pod->group &&

@@ -1,9 +1,11 @@
 /*
  * Reservations: the load of pods that answers have placed on nodes. It counts until a snapshot has
  * the pods, since kube-scheduler binds faster than a watch shows the bindings, and for at most
- * RESERVATION_MS.
+ * RESERVATION_MS. Before it binds a pod with claims, the scheduler waits until its volumes and
+ * devices are there, for up to ten minutes; then the limit is RESERVATION_CLAIMS_MS.
  *
- * For a pod without a group, the last answer counts. kube-scheduler places all pods of a PodGroup
+ * For a pod without a group, the last answer counts. If the scheduler asks about it again, it has
+ * given up the node of the last answer. kube-scheduler places all pods of a PodGroup
  * before it binds the first one. With a topology constraint, it places them once in each domain
  * (podGroupSchedulingPlacementAlgorithm() in pkg/scheduler/schedule_one_podgroup.go of 1.37). Each
  * such round is a trial. A new trial begins when the scheduler asks about a pod that has a place in
@@ -26,11 +28,14 @@
 enum {
         RESERVATIONS_MAX = 1024, /* a further one replaces the oldest */
         RESERVATION_MS = 5000,
+        /* bindTimeoutSeconds of VolumeBinding and bindingTimeout of DynamicResources are 600 s. */
+        RESERVATION_CLAIMS_MS = 600000 + RESERVATION_MS,
 };
 
 struct reservation_pod {
-        uint64_t id;    /* not 0 */
-        uint64_t group; /* 0: none */
+        uint64_t id;     /* not 0 */
+        uint64_t group;  /* 0: none */
+        bool has_claims; /* pod_facts.h; has no effect in a group */
 };
 
 struct reservation {
@@ -58,12 +63,13 @@ void reservations_bound(struct reservations *all, uint64_t id, uint32_t node_num
 /** reservations_published() - @publication is out: drop the reservations whose pods the publication
  * before it has. Requests that use older snapshots have read their reservations already */
 void reservations_published(struct reservations *all, uint64_t publication);
-/** reservations_expire() - drop reservations that are older than RESERVATION_MS */
+/** reservations_expire() - drop reservations that have reached their limit */
 void reservations_expire(struct reservations *all, int64_t now_mono_ms);
 /**
- * reservations_for() - the reservations that count when @pod is placed; its own do not
+ * reservations_for() - the reservations that count when @pod is placed. Without a group, its own
+ * are dropped
  * @publication: of the snapshot that is used; reservations whose pods it has do not count
  * Return: their number
  */
-size_t reservations_for(const struct reservations *all, const struct reservation_pod *pod,
+size_t reservations_for(struct reservations *all, const struct reservation_pod *pod,
                         uint64_t publication, struct reservation ret[static RESERVATIONS_MAX]);

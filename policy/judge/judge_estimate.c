@@ -54,7 +54,8 @@ static void reservations_apply(const struct judge *judge, uint32_t node_number,
 
 /* ---- */
 
-static size_t headrooms_of_all(struct judge *judge) {
+/* @ret_missing: the parts that some candidate misses */
+static size_t headrooms_of_all(struct judge *judge, uint8_t *ret_missing) {
         const struct judge_question *question = &judge->question;
         const struct node_columns *columns = &question->nodes->columns;
         const bool *is_listed = judge->filtered.is_set ? judge->filtered.is_listed : NULL;
@@ -62,6 +63,7 @@ static size_t headrooms_of_all(struct judge *judge) {
         size_t count = question->count, row_count = question->nodes->count, best = count;
         const uint32_t *rows = question->rows;
         double *headrooms = judge->scored.headrooms, largest = -DBL_MAX;
+        uint8_t missing = 0;
 
         for (size_t i = 0; i < count; i++) {
                 uint32_t row = rows[i];
@@ -74,16 +76,19 @@ static size_t headrooms_of_all(struct judge *judge) {
                         reservations_apply(judge, columns->estimate_number[row], &node);
                 headrooms[i] = score_headroom(&node, &question->load);
                 judge->scored.old_count += columns->is_estimate_old[row];
+                missing |= columns->missing[row];
                 if (headrooms[i] > largest) {
                         largest = headrooms[i];
                         best = i;
                 }
         }
+        *ret_missing = missing;
         return best;
 }
 
-/* The median over the candidates for which headrooms_of_all() has computed a headroom. */
-static void headrooms_median(const struct judge *judge, struct estimate_median *ret) {
+/* The median of these parts, over the candidates with a headroom. */
+static void headrooms_median(const struct judge *judge, uint8_t parts,
+                             struct estimate_median *ret) {
         const struct judge_question *question = &judge->question;
         _cleanup_(freep) uint32_t *rows = xcalloc(question->count, sizeof(*rows));
         size_t judged = 0;
@@ -91,30 +96,39 @@ static void headrooms_median(const struct judge *judge, struct estimate_median *
         for (size_t i = 0; i < question->count; i++)
                 if (judge->scored.headrooms[i] != -DBL_MAX)
                         rows[judged++] = question->rows[i];
-        node_columns_median(&question->nodes->columns, question->nodes->terms, rows, judged, ret);
+        node_columns_median(&question->nodes->columns, question->nodes->terms, rows, judged, parts,
+                            ret);
+}
+
+static double headroom_again(const struct judge *judge, uint32_t row,
+                             const struct estimate_median *median) {
+        const struct judge_nodes *nodes = judge->question.nodes;
+        const struct node_columns *columns = &nodes->columns;
+        const struct estimate_terms *terms = &nodes->terms[columns->pool[row]];
+        struct score_node node = node_columns_estimate(columns, row);
+
+        estimate_terms_complete(terms, median, columns->missing[row], &node);
+        reservations_apply(judge, columns->estimate_number[row], &node);
+        return estimate_terms_headroom(terms, &node, &judge->question.load);
 }
 
 /* The rare cases, after headrooms_of_all(): targets, candidates that rank last, and candidates with
  * unknown values. */
-static size_t headrooms_again(struct judge *judge) {
+static size_t headrooms_again(struct judge *judge, uint8_t missing) {
         const struct judge_question *question = &judge->question;
         const struct judge_nodes *nodes = question->nodes;
-        const struct node_columns *columns = &nodes->columns;
         double *headrooms = judge->scored.headrooms, largest = -DBL_MAX;
         struct estimate_median median = {0};
         size_t best = question->count;
 
-        if (nodes->has_missing)
-                headrooms_median(judge, &median);
+        if (missing != 0)
+                headrooms_median(judge, missing, &median);
         for (size_t i = 0; i < question->count; i++) {
                 if (headrooms[i] == -DBL_MAX)
                         continue;
                 uint32_t row = question->rows[i];
-                const struct estimate_terms *terms = &nodes->terms[columns->pool[row]];
-                struct score_node node = node_columns_estimate(columns, row);
-                estimate_terms_complete(terms, &median, columns->missing[row], &node);
-                reservations_apply(judge, columns->estimate_number[row], &node);
-                headrooms[i] = estimate_terms_headroom(terms, &node, &question->load);
+                if (nodes->has_target || nodes->columns.missing[row] != 0)
+                        headrooms[i] = headroom_again(judge, row, &median);
                 if (headrooms[i] > largest && !judge_is_last(judge, i)) {
                         largest = headrooms[i];
                         best = i;
@@ -127,9 +141,10 @@ size_t judge_find_headrooms(struct judge *judge) {
         const struct judge_nodes *nodes = judge->question.nodes;
 
         reservations_load(&judge->question, &judge->scratch);
-        size_t best = headrooms_of_all(judge);
-        if (nodes->has_target || judge->scored.has_last || nodes->has_missing)
-                best = headrooms_again(judge);
+        uint8_t missing;
+        size_t best = headrooms_of_all(judge, &missing);
+        if (nodes->has_target || judge->scored.has_last || missing != 0)
+                best = headrooms_again(judge, missing);
         reservations_unload(&judge->question, &judge->scratch);
         return best;
 }

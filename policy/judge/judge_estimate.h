@@ -4,7 +4,7 @@
 
 #include "policy/judge/judge.h"
 
-enum { JUDGE_NAMED_MAX = 16 }; /* candidates that get points; all other candidates get 0 */
+enum { JUDGE_NAMED_MAX = 16 }; /* candidates that get points; see judge_score() */
 
 /**
  * judge_find_headrooms() - set judge->scored.headrooms; after judge_find_last()

@@ -135,7 +135,7 @@ static double median_of(const struct node_columns *columns, const struct estimat
         uint32_t of_step[STEPS + 1] = {0};
         size_t known = 0, step = 0;
 
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count && known < NODE_COLUMNS_MEDIAN_OF; i++) {
                 uint32_t row = rows[i];
                 double weight = part_weight(&terms[columns->pool[row]], part);
                 if (weight <= 0 || columns->missing[row] >> part & 1)
@@ -150,9 +150,11 @@ static double median_of(const struct node_columns *columns, const struct estimat
 }
 
 void node_columns_median(const struct node_columns *columns, const struct estimate_terms *terms,
-                         const uint32_t *rows, size_t count, struct estimate_median *ret) {
+                         const uint32_t *rows, size_t count, uint8_t parts,
+                         struct estimate_median *ret) {
         for (int part = 0; part < ESTIMATE_PART_COUNT; part++)
-                ret->ratio[part] = median_of(columns, terms, rows, count, part);
+                if (parts >> part & 1)
+                        ret->ratio[part] = median_of(columns, terms, rows, count, part);
 }
 
 int node_columns_score100(const struct node_columns *columns, const struct estimate_terms *terms,

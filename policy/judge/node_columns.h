@@ -13,6 +13,8 @@
 #include "policy/policy.h"
 #include "policy/verdict.h"
 
+enum { NODE_COLUMNS_MEDIAN_OF = 128 };
+
 struct node_columns {
         size_t metric_count;
         bool has_estimate; /* scoring: estimate; otherwise its columns are NULL */
@@ -58,11 +60,14 @@ size_t node_columns_expired(const struct node_columns *columns, size_t count, in
 bool node_columns_lack_any(const struct node_columns *columns, size_t count);
 /**
  * node_columns_median() - the median of @rows, to a thousandth, for estimate_terms_complete(). With
- * an even number of rows, the busier of the middle two is used
+ * an even number of rows, the busier of the middle two is used. The first NODE_COLUMNS_MEDIAN_OF
+ * with a value are enough, since a scheduler sends the nodes of all zones in turn
  * @terms: [pool]
+ * @parts: one bit for each part whose median to set
  */
 void node_columns_median(const struct node_columns *columns, const struct estimate_terms *terms,
-                         const uint32_t *rows, size_t count, struct estimate_median *ret);
+                         const uint32_t *rows, size_t count, uint8_t parts,
+                         struct estimate_median *ret);
 /** node_columns_has_mean() - the row has a reading for the estimate, which may have expired
  * @metric: -1: no metric */
 static inline bool node_columns_has_mean(const struct node_columns *columns, int metric,

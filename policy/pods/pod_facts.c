@@ -81,7 +81,7 @@ struct spec {
         struct sums containers, init;
         struct requests own, overhead;
         struct affinity affinity;
-        bool is_spread_softly;
+        bool is_spread_softly, has_volume_claim, has_device_claim;
 };
 
 struct condition {
@@ -307,6 +307,16 @@ static bool read_constraint(struct skim *skim, void *ret) {
         return true;
 }
 
+static bool read_volume(struct skim *skim, void *ret) {
+        static const struct skim_field fields[] = {
+                {SKIM_ONLY("persistentVolumeClaim", bool), .read = read_presence},
+                {SKIM_ONLY("ephemeral", bool), .read = read_presence},
+                {0},
+        };
+
+        return skim_fields(skim, fields, ret);
+}
+
 static const struct skim_field group_fields[] = {
         {SKIM_ONLY("podGroupName", struct skim_string), .read = skim_field_text},
         {0},
@@ -322,6 +332,8 @@ static const struct skim_field spec_fields[] = {
         SKIM_OBJECT("overhead", struct spec, overhead, requests_fields),
         SKIM_OBJECT("affinity", struct spec, affinity, affinity_fields),
         SKIM_LIST("topologySpreadConstraints", struct spec, is_spread_softly, read_constraint),
+        SKIM_LIST("volumes", struct spec, has_volume_claim, read_volume),
+        SKIM_LIST("resourceClaims", struct spec, has_device_claim, read_presence),
         SKIM_OBJECT("resources", struct spec, own, resources_fields),
         SKIM_OBJECT("schedulingGroup", struct spec, group, group_fields),
         {0},
@@ -565,6 +577,7 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         facts->is_retry = pod.status.conditions.is_retry;
         facts->has_preferences = affinity->node || affinity->pod || affinity->anti ||
                                  pod.spec.is_spread_softly;
+        facts->has_claims = pod.spec.has_volume_claim || pod.spec.has_device_claim;
         return true;
 }
 

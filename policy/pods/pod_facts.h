@@ -79,6 +79,9 @@ struct pod_facts {
          * nonempty preferredDuringSchedulingIgnoredDuringExecution, or it has a
          * topologySpreadConstraint with whenUnsatisfiable: ScheduleAnyway. */
         bool has_preferences;
+        /* The pod has a volume with a claim (also an ephemeral one) or claims a device, for which
+         * the scheduler may wait before it binds the pod. */
+        bool has_claims;
 };
 
 /**

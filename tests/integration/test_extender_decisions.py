@@ -8,7 +8,7 @@ import uuid
 import pytest
 
 from extender_kit import POD, annotate, policy
-from harness import fetch
+from harness import fetch, wait_until
 from pages import block
 from policies import CPU, MEM, node_names
 
@@ -44,10 +44,10 @@ def pod(name="web-0", namespace="default", cpu="1"):
     return other
 
 
-def decisions(extender):
+def listed(extender):
     answer = extender.page_of_now("/decisions")
     assert answer.status == 200 and answer.headers["Content-Type"] == "application/json"
-    return json.loads(answer.text)["decisions"]
+    return json.loads(answer.text)
 
 
 def decision(extender, name):
@@ -109,7 +109,7 @@ def test_estimate(cluster, start):
     }
     assert reserved[best] == pytest.approx(0.1) and sum(reserved.values()) == reserved[best]
 
-    lines = decisions(extender)
+    lines = listed(extender)["decisions"]
     assert [line["name"] for line in lines] == ["web-1", "web-0"]
     assert lines[1]["bestNode"] == best and lines[1]["bestScore"] == scores[best]
     assert {key: lines[1][key] for key in ("candidates", "passed", "rejected", "leftOut")} == {
@@ -121,6 +121,24 @@ def test_estimate(cluster, start):
     # Of what a pod asks for, and of what it is, nothing is kept but what it is expected to use.
     text = extender.page("/decisions?pod=shop/web-0").text
     assert "nginx" not in text and "html" not in text and "NodeNames" not in text
+
+
+def test_confirmed_by_a_binding(cluster, start):
+    extender = start(cluster)
+    asked = pod()
+    asked["metadata"].pop("creationTimestamp")  # else it was bound then
+    with extender.scheduler() as scheduler:
+        scheduler.prioritize([IDLE, HALF], asked)
+        assert decision(extender, "default/web-0")["confirmedAt"] is None
+        asked["spec"]["nodeName"] = HALF
+        cluster.admin("objects", {"resource": "pods", "object": asked})
+        wait_until(lambda: decision(extender, "default/web-0")["confirmedAt"])
+        scheduler.filter(NODES, pod())  # a stranger, who knows its name
+        scheduler.filter(NODES, asked)  # and its uid
+    assert decision(extender, "default/web-0")["filter"] is None
+    page = listed(extender)
+    assert [line["confirmedAt"] is None for line in page["decisions"]] == [True, False]
+    assert page["decisions"][1]["confirmedAt"] == page["lastConfirmedAt"]
 
 
 @pytest.mark.parametrize(
@@ -189,8 +207,7 @@ def test_the_documented_examples(cluster, start):
     with extender.scheduler() as scheduler:
         scheduler.filter([IDLE, HALF, HOT], asked)
         scheduler.prioritize([IDLE, HALF], asked)
-    listed = json.loads(block("docs/http-api.md", "decisions"))
+    lines = json.loads(block("docs/http-api.md", "decisions"))
     whole = json.loads(block("docs/http-api.md", "decision"))
-    ours = {"decisions": decisions(extender)}
-    assert json.dumps(shape(ours)) == json.dumps(shape(listed))
+    assert json.dumps(shape(listed(extender))) == json.dumps(shape(lines))
     assert json.dumps(shape(decision(extender, "default/web-0"))) == json.dumps(shape(whole))

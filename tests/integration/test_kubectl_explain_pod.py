@@ -14,7 +14,7 @@ from policies import CPU, MEM
 
 PODS = f"{SYSTEM}/pods"
 WEB = "/api/v1/namespaces/shop/pods/web-0"
-ASKED = "decisions?pod=shop/web-0"
+ASKED = "decisions?pod=shop/web-0&uid=1"
 UNKNOWN = "no such pod among the last ones that this extender was asked about"
 
 
@@ -55,7 +55,7 @@ def explain(plimsoll):
 def decision(verb="prioritize", at="2026-07-23T11:33:09.996Z", node="node-1"):
     answers = {"filter": None, "prioritize": None}
     answers[verb] = {"at": at, "candidates": 3, "bestNodes": [{"node": node, "score": 10}]}
-    return {"namespace": "shop", "name": "web-0", "uid": "1", **answers}
+    return {"namespace": "shop", "name": "web-0", "uid": "1", "confirmedAt": at, **answers}
 
 
 def test_what_extenders_answered(cluster, explain, start_standin, start_extender):
@@ -76,9 +76,11 @@ def test_what_extenders_answered(cluster, explain, start_standin, start_extender
     answer = json.loads(extender.page("/decisions?pod=shop/web-0").text)
     cluster.objects[proxy(EXTENDERS[0])] = answer
     cluster.objects[proxy(EXTENDERS[1])] = decision(at="2026-01-01T00:00:00Z", node="node-3")
+    cluster.objects[proxy(EXTENDERS[1])]["confirmedAt"] = None
 
     lines = explain("shop/web-0").splitlines()
     assert lines[0] == "shop/web-0: on node-1, Running"
+    assert lines.pop(1).startswith("unverified: ")
     assert lines[1] == "its node is the best node of the extender"
     assert lines[2].endswith(": 3 candidates, 2 passed, 1 rejected")
     assert lines[3] == f"  1 over {CPU} above 65.0%"
@@ -134,6 +136,7 @@ def test_names(cluster, explain):
         assert "expected NAMESPACE/NAME" in explain(name, status=2)
     # It is gone, and an extender still knows it.
     cluster.objects[WEB] = 404
+    cluster.objects[proxy(EXTENDERS[0]).removesuffix("&uid=1")] = decision()
     assert explain("shop/web-0").startswith("shop/web-0: its node is unknown: GET /api/v1/")
 
 
@@ -205,7 +208,7 @@ def test_the_page(cluster):
     """Its commands run, and print the decision of docs/http-api.md as the picture is."""
     answer = json.loads(block("docs/http-api.md", "decision"))
     cluster.objects[WEB] = web(node="node-a")
-    cluster.objects[WEB]["metadata"]["uid"] = answer["uid"]
+    answer["uid"] = "1"
     cluster.objects[proxy(EXTENDERS[0])] = answer
     picture = block("docs/kubectl/explain.md", "explain-pod-picture")
     shown = run_commands(block("docs/kubectl/explain.md", "explain-pod"), f"-s {cluster.url}")

@@ -111,8 +111,9 @@ def test_a_pods_nodes(cluster, plimsoll):
         "at": ago(),
         "prioritize": {"at": ago(), "bestNodes": best},
     }
+    asked = f"decisions?pod=shop/web-0&uid={pod(0)['metadata']['uid']}"
     for name in EXTENDERS:
-        cluster.objects[f"{SYSTEM}/pods/{name}:8010/proxy/decisions?pod=shop/web-0"] = answer
+        cluster.objects[f"{SYSTEM}/pods/{name}:8010/proxy/{asked}"] = answer
     for flags, count in ((), 5), (("-owide",), 7):
         assert plimsoll("explain", "pod", "shop/web-0", *flags).count("; score ") == count
 

@@ -118,6 +118,9 @@ TEST(newer) {
                 {"{\"uid\": \"1\", \"filter\": {\"at\": " EARLY "}}",
                  "{\"uid\": \"2\", \"prioritize\": {\"at\": " LATE "}}",
                  "{\"uid\": \"2\", \"prioritize\": {\"at\": " LATE "}}"},
+                {"{\"confirmedAt\": " EARLY ", \"filter\": {\"at\": " EARLY "}}",
+                 "{\"confirmedAt\": null, \"filter\": {\"at\": " LATE "}}",
+                 "{\"confirmedAt\": " EARLY ", \"filter\": {\"at\": " EARLY "}}"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)

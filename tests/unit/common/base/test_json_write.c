@@ -23,6 +23,7 @@ TEST(document) {
         json_write_bool(&out, NULL, false);
         json_write_seconds(&out, NULL, 12345);
         json_write_time(&out, NULL, 1700000000123);
+        json_write_time(&out, NULL, 0);
         json_write_array(&out, NULL);
         json_write_array_end(&out);
         json_write_object(&out, NULL);
@@ -34,7 +35,7 @@ TEST(document) {
         assert_string_equal(out.data,
                             "{\"text\":\"a\\\"b\\n\",\"missing\":null,\"part\":\"ab\",\"\":\"\","
                             "\"of\\\\all\":[-9223372036854775808,0.1,1.23e+06,null,null,true,"
-                            "false,12.345,\"2023-11-14T22:13:20.123Z\",[],{}],"
+                            "false,12.345,\"2023-11-14T22:13:20.123Z\",null,[],{}],"
                             "\"json\":{\"x\":1},\"null\":null}");
 }
 

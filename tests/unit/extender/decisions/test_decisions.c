@@ -40,6 +40,16 @@ static void rank(struct decisions *decisions, unsigned id, const char *name, int
                               });
 }
 
+/* What a watch of pods reports. */
+static void confirm(struct decisions *decisions, unsigned id, const char *node,
+                    int64_t bound_unix_ms) {
+        decisions_confirm(decisions, &(struct pod_facts){
+                                             .id = id,
+                                             .node = {.text = node, .len = strlen(node)},
+                                             .bound_unix_ms = bound_unix_ms,
+                                     });
+}
+
 /* Return: how many there are, the newest first */
 static size_t list(struct decisions *decisions, struct decision ret[static DECISIONS_MAX]) {
         uint16_t slots[DECISIONS_MAX];
@@ -68,7 +78,7 @@ TEST(retries) {
         struct decision decision;
 
         assert_int_equal(list(decisions, lines), 0);
-        assert_false(decisions_get(decisions, "d/web", &decision));
+        assert_false(decisions_get(decisions, "d/web", NULL, &decision));
 
         filter(decisions, 7, "web", 100);
         assert_int_equal(list(decisions, lines), 1);
@@ -99,7 +109,7 @@ TEST(retries) {
         assert_null(decision_best(&lines[0]));
         assert_int_equal(lines[0].filter_count, 3);
         assert_int_equal(lines[0].ranking_count, 2);
-        assert_true(decisions_get(decisions, "d/web", &decision));
+        assert_true(decisions_get(decisions, "d/web", NULL, &decision));
         assert_int_equal(decision.filter.call.at_unix_ms, 200);
         assert_int_equal(decision.ranking.call.at_unix_ms, 40);
 
@@ -110,6 +120,87 @@ TEST(retries) {
         assert_best(&lines[0], 8, "abc");
 }
 
+/* Without client certificates, anybody who reaches the port can ask about any pod. */
+TEST(strangers) {
+        _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
+        struct decision decision;
+
+        confirm(decisions, 7, "abc", 100);
+        assert_int_equal(decisions_confirmed_unix_ms(decisions), 0);
+        filter(decisions, 7, "web", 100);
+        rank(decisions, 7, "web", 101);
+        assert_true(decisions_get(decisions, "d/web", NULL, &decision));
+        assert_int_equal(decision.confirmed_unix_ms, 0);
+
+        /* The name of the pod, with another uid. */
+        rank(decisions, 8, "web", 102);
+        confirm(decisions, 7, "abc", 200);
+        rank(decisions, 9, "web", 201);
+        assert_true(decisions_get(decisions, "d/web", NULL, &decision));
+        assert_int_equal(decision.pod.id, 7);
+        assert_int_equal(decision.confirmed_unix_ms, 200);
+
+        assert_true(decisions_get(decisions, "d/web", "u-8", &decision));
+        assert_int_equal(decision.pod.id, 8);
+        assert_true(decisions_get(decisions, "d/web", "u-3", &decision));
+        assert_int_equal(decision.pod.id, 7);
+
+        /* Its uid, once it is bound. */
+        filter(decisions, 7, "web", 300);
+        rank(decisions, 7, "web", 300);
+        confirm(decisions, 7, "other", 300);
+        assert_true(decisions_get(decisions, "d/web", NULL, &decision));
+        assert_int_equal(decision.filter.call.at_unix_ms, 100);
+        assert_int_equal(decision.ranking.call.at_unix_ms, 101);
+        assert_int_equal(decision.confirmed_unix_ms, 200);
+
+        /* More pods than there is room for. */
+        for (unsigned i = 0; i < 2 * DECISIONS_MAX; i++)
+                filter(decisions, 100 + i, "x", 400);
+        assert_true(decisions_get(decisions, "d/web", NULL, &decision));
+        assert_int_equal(decision.pod.id, 7);
+        assert_int_equal(decisions_confirmed_unix_ms(decisions), 200);
+}
+
+/* Bindings that do not confirm the answers. */
+TEST(other_bindings) {
+        static const struct {
+                const char *node;
+                int64_t bound_unix_ms;
+                bool is_whole; /* all candidates are kept */
+                bool is_confirmed;
+        } cases[] = {
+                {"abc", 99000, true, false}, /* before the answer */
+                {"abc", 99500, true, true},  /* times in lists are in seconds */
+                {"abc", 100000, true, true},   {"abd", 100000, true, false},
+                {"ab", 100000, true, false},   {"abd", 100000, false, true},
+                {"hot", 100000, false, false}, /* rejected */
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
+                const struct decision_pod pod = pod_of(7, "web");
+                struct decision_filter filtered = {
+                        .rejection_count = 1,
+                        .rejections = {{.node = {.len = 3}}},
+                        .texts = {.used = 3, .bytes = "hot"},
+                };
+                struct decision_ranking ranking = {
+                        .call = {.at_unix_ms = 100000, .candidates = cases[i].is_whole ? 2 : 3},
+                        .node_count = 1,
+                        .nodes = {{.name = {.len = 3}}},
+                        .texts = {.used = 3, .bytes = "abc"},
+                };
+
+                ranking.call.duplicates = 1;
+                decisions_put_filter(decisions, &pod, &filtered);
+                decisions_put_ranking(decisions, &pod, &ranking);
+                confirm(decisions, 7, cases[i].node, cases[i].bound_unix_ms);
+                assert_int_equal(decisions_confirmed_unix_ms(decisions) != 0,
+                                 cases[i].is_confirmed);
+        }
+}
+
 /* ---- The plain list: the newest last. */
 
 enum { MODEL_IDS = 2000, MODEL_NAMES = 1300 };
@@ -117,7 +208,7 @@ enum { MODEL_IDS = 2000, MODEL_NAMES = 1300 };
 struct model_pod {
         unsigned id;
         uint32_t filters, rankings;
-        int64_t filtered, ranked;
+        int64_t filtered, ranked, confirmed;
 };
 
 struct model {
@@ -132,16 +223,33 @@ static const char *name_of(unsigned id) {
         return name;
 }
 
-static struct model_pod *model_touch(struct model *model, unsigned id) {
-        struct model_pod pod = {.id = id};
+static size_t model_index(const struct model *model, unsigned id) {
         size_t i = 0;
 
         while (i < model->count && model->pods[i].id != id)
                 i++;
+        return i;
+}
+
+/* Return: which one makes room */
+static size_t model_oldest(const struct model *model) {
+        size_t unverified = 0, i = 0;
+
+        for (size_t pod = 0; pod < model->count; pod++)
+                unverified += model->pods[pod].confirmed == 0;
+        while ((unverified >= DECISIONS_MAX / 2) == (model->pods[i].confirmed != 0))
+                i++;
+        return i;
+}
+
+static struct model_pod *model_touch(struct model *model, unsigned id) {
+        struct model_pod pod = {.id = id};
+        size_t i = model_index(model, id);
+
         if (i < model->count)
                 pod = model->pods[i];
         else
-                i = model->count < DECISIONS_MAX ? model->count++ : 0;
+                i = model->count < DECISIONS_MAX ? model->count++ : model_oldest(model);
         memmove(&model->pods[i], &model->pods[i + 1],
                 (model->count - i - 1) * sizeof(*model->pods));
         model->pods[model->count - 1] = pod;
@@ -149,10 +257,13 @@ static struct model_pod *model_touch(struct model *model, unsigned id) {
 }
 
 static const struct model_pod *model_find(const struct model *model, unsigned name) {
+        const struct model_pod *found = NULL;
+
         for (size_t i = model->count; i-- > 0;)
-                if (model->pods[i].id % MODEL_NAMES == name)
-                        return &model->pods[i];
-        return NULL;
+                if (model->pods[i].id % MODEL_NAMES == name &&
+                    (!found || (found->confirmed == 0 && model->pods[i].confirmed != 0)))
+                        found = &model->pods[i];
+        return found;
 }
 
 static void compare(struct decisions *decisions, const struct model *model,
@@ -162,6 +273,7 @@ static void compare(struct decisions *decisions, const struct model *model,
                 const struct model_pod *pod = &model->pods[model->count - 1 - i];
                 int64_t at = pod->filtered > pod->ranked ? pod->filtered : pod->ranked;
                 assert_int_equal(lines[i].pod.id, pod->id);
+                assert_int_equal(lines[i].confirmed_unix_ms, pod->confirmed);
                 assert_int_equal(decision_at_unix_ms(&lines[i]), at);
                 assert_int_equal(lines[i].filter_count, pod->filters);
                 assert_int_equal(lines[i].ranking_count, pod->rankings);
@@ -176,7 +288,7 @@ static void compare_one(struct decisions *decisions, const struct model *model, 
         char full_name[20];
 
         (void)snprintf(full_name, sizeof(full_name), "d/%s", name_of(name));
-        assert_int_equal(decisions_get(decisions, full_name, &decision), pod != NULL);
+        assert_int_equal(decisions_get(decisions, full_name, NULL, &decision), pod != NULL);
         if (!pod)
                 return;
         assert_int_equal(decision.pod.id, pod->id);
@@ -195,13 +307,24 @@ TEST(against_a_list) {
                 /* Some come often, most seldom. */
                 unsigned range = rand() % 4 == 0 ? 20 : MODEL_IDS;
                 unsigned id = 1 + (unsigned)rand() % range;
-                struct model_pod *pod = model_touch(model, id);
-                if (rand() % 2) {
+                size_t known = model_index(model, id);
+                bool is_final = known < model->count && model->pods[known].confirmed != 0;
+                int what = rand() % 5;
+                if (what == 0)
+                        confirm(decisions, id, "abc", at);
+                else if (what % 2)
                         filter(decisions, id, name_of(id), at);
+                else
+                        rank(decisions, id, name_of(id), at);
+                if (is_final || (what == 0 && known == model->count))
+                        continue;
+                struct model_pod *pod = model_touch(model, id);
+                if (what == 0) {
+                        pod->confirmed = at;
+                } else if (what % 2) {
                         pod->filters++;
                         pod->filtered = at;
                 } else {
-                        rank(decisions, id, name_of(id), at);
                         pod->rankings++;
                         pod->ranked = at;
                 }

@@ -124,6 +124,11 @@ struct watched {
         int owner;
 };
 
+static void ignore_pod(void *userdata, const struct pod_facts *pod) {
+        (void)userdata;
+        (void)pod;
+}
+
 /* Two pods of one core each. */
 static void begin_watching(struct watched *w) {
         start(&w->f);
@@ -135,6 +140,7 @@ static void begin_watching(struct watched *w) {
                 .metrics = w->f.rig.metrics,
                 .estimator = w->estimator,
                 .on_change = on_change,
+                .on_pod = ignore_pod,
                 .userdata = &w->changes,
         });
         estimator_set_capacity(w->node, &(struct pod_load){{10, 1e10}});

@@ -203,6 +203,13 @@ TEST(estimate_from_now_on) {
         /* What a core of a pod is of its 8. */
         assert_true(snapshot->nodes.columns.own[ESTIMATE_CPU][0] > 0);
         node_snapshot_unref(snapshot);
+
+        /* Once no policy asks for it, pods change nothing. */
+        node_table_set_policy(table, policy_of(one_metric), NOW);
+        node_table_publish(table, NOW);
+        estimator_bind(node_table_estimator(table),
+                       &(struct estimator_pod){.id = 1, .node = "a", .node_len = 1});
+        assert_false(node_table_is_dirty(table));
         node_table_free(table);
 }
 

@@ -38,8 +38,10 @@ static unsigned seen_by(struct reservation_pod pod) {
 TEST(of_one_pod_the_last_counts) {
         all.count = 0;
         place(alone(1), 5, 1000);
-        place(alone(2), 6, 2000);
+        place(alone(2), 4, 2000);
         assert_int_equal(seen_by(alone(2)), 1u << 5);
+        assert_int_equal(seen_by(alone(9)), 1u << 5); /* it has given up its node */
+        place(alone(2), 6, 2000);
         assert_int_equal(seen_by(alone(9)), 1u << 5 | 1u << 6);
         place(alone(1), 7, 3000); /* it is asked about again */
         assert_int_equal(seen_by(alone(9)), 1u << 6 | 1u << 7);
@@ -50,6 +52,31 @@ TEST(of_one_pod_the_last_counts) {
         reservations_bound(&all, 1, 3, 1); /* somewhere else */
         assert_int_equal(seen_by(alone(9)), 0);
         reservations_bound(&all, 1, 3, 1); /* not reserved for */
+        assert_int_equal(all.count, 0);
+}
+
+/* The scheduler waits for a volume, and binds the pod at last, or tries again. */
+TEST(with_claims) {
+        const struct reservation_pod waits = {.id = 1, .has_claims = true};
+
+        all.count = 0;
+        place(waits, 5, 0);
+        place(alone(2), 6, 0);
+        place((struct reservation_pod){.id = 3, .group = 7, .has_claims = true}, 7, 0);
+        reservations_expire(&all, RESERVATION_MS);
+        assert_int_equal(seen_by(alone(9)), 1u << 5);
+        reservations_expire(&all, RESERVATION_CLAIMS_MS - 1);
+        assert_int_equal(seen_by(alone(9)), 1u << 5);
+        assert_int_equal(seen_by(waits), 0); /* it is asked about again */
+        assert_int_equal(seen_by(alone(9)), 0);
+        place(waits, 5, 0);
+        reservations_expire(&all, RESERVATION_CLAIMS_MS);
+        assert_int_equal(all.count, 0);
+        place(waits, 5, 0);
+        reservations_bound(&all, 1, 5, 8);
+        assert_int_equal(seen_by(waits), 0);
+        assert_int_equal(seen_from(7, alone(9)), 1u << 5);
+        reservations_published(&all, 9);
         assert_int_equal(all.count, 0);
 }
 

@@ -265,6 +265,32 @@ TEST(reserved_is_at_most_a_node) {
         assert_float_equal((float)reservations[0].load.of[ESTIMATE_CPU], 10, 1e-6);
 }
 
+static size_t reserved_for_others(const struct fixture *fixture, int64_t now_mono_ms) {
+        static struct reservation reservations[RESERVATIONS_MAX];
+
+        return estimator_reservations(node_table_estimator(fixture->table),
+                                      &(struct reservation_pod){0}, 0, now_mono_ms, reservations);
+}
+
+/* While the scheduler waits for its volume, until it tries again. */
+TEST(reserved_while_a_volume_is_awaited) {
+#define WAITS(status)                                                                              \
+        "{\"metadata\":{\"uid\":\"u1\"},\"spec\":{\"volumes\":[{\"persistentVolumeClaim\":{}}]}"   \
+        "," status "}"
+        _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+
+        put(fixture->table, "a", 0.10, 0.1, 0);
+        (void)score(fixture, WAITS("\"status\":{}"), "\"a\"", 0);
+        assert_int_equal(reserved_for_others(fixture, RESERVATION_CLAIMS_MS - 1), 1);
+        parse(fixture,
+              WAITS("\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\"}]"
+                    "}"),
+              "\"a\"");
+        answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
+        answer_shortlist(&fixture->answer, RESERVATION_MS);
+        assert_int_equal(reserved_for_others(fixture, RESERVATION_MS), 0);
+}
+
 /* Return: rejected candidates of all three nodes, of which only "c" is below the limit */
 static size_t rejected(struct fixture *fixture, const char *names) {
         put(fixture->table, "a", 0.70, 0.10, 0);

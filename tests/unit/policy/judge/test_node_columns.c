@@ -127,10 +127,13 @@ TEST(median) {
                         columns.used[ESTIMATE_MEM][row] = 0.7; /* which has no weight */
                 }
                 columns.missing[0] = rows[i].missing;
-                node_columns_median(&columns, &terms, all, rows[i].count, &median);
+                median.ratio[ESTIMATE_OTHER] = 7; /* not asked for */
+                node_columns_median(&columns, &terms, all, rows[i].count,
+                                    1 << ESTIMATE_CPU | 1 << ESTIMATE_MEM, &median);
                 if (median.ratio[ESTIMATE_CPU] != rows[i].median)
                         fail_msg("row %zu gave %g", i, median.ratio[ESTIMATE_CPU]);
                 assert_true(median.ratio[ESTIMATE_MEM] == 0);
+                assert_true(median.ratio[ESTIMATE_OTHER] == 7);
         }
 }
 

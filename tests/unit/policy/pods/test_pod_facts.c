@@ -27,6 +27,7 @@ static bool has_fact(const struct pod_facts *facts, char *fact) {
                 {"finished", facts->is_finished},
                 {"retry", facts->is_retry},
                 {"preferences", facts->has_preferences},
+                {"claims", facts->has_claims},
                 {"daemonset", facts->is_daemonset},
                 {"mirror", facts->is_mirror},
                 {"grouped", facts->group_id != 0},
