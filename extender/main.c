@@ -262,6 +262,7 @@ static int extender_run(struct extender *extender, struct error *err) {
                 .loop = daemon->loop,
                 .api = daemon->api,
                 .table = extender->table,
+                .namespace = kube_access_home(daemon->kube_access),
                 .metrics = daemon->metrics,
                 .health = daemon->health,
                 .awaits_policy = policy_source_is_awaited(extender->policy_source),
