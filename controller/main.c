@@ -108,15 +108,6 @@ static void on_source_list(void *userdata, const struct source_list *list) {
         controller_set_sources(state->controller, list);
 }
 
-/* A controller outside of the cluster uses the same Lease as those that the manifests install. */
-static const char *lease_namespace(const struct controller_options *options,
-                                   const struct kube_access *config) {
-        if (options->lease.namespace)
-                return options->lease.namespace;
-        return config && kube_access_is_in_cluster(config) ? kube_access_namespace(config)
-                                                           : "kube-system";
-}
-
 /* Runs until the loop ends. Consumes @policy. */
 static int connect_and_run(const struct settings *settings, struct program *state,
                            struct policy *policy, struct error *err) {
@@ -135,7 +126,8 @@ static int connect_and_run(const struct settings *settings, struct program *stat
 
         struct controller_options options = settings->controller;
         options.sources = state->sources;
-        options.lease.namespace = lease_namespace(&options, daemon->kube_access);
+        if (!options.lease.namespace)
+                options.lease.namespace = kube_access_home(daemon->kube_access);
         const struct controller_parts parts = {daemon, scrape_client, state->policy_source};
         if (controller_new(&parts, &options, policy, &controller, err) < 0)
                 return program_exit_code(err);

@@ -269,6 +269,7 @@ static int extender_run(struct extender *extender, struct error *err) {
                 .loop = daemon->loop,
                 .api = daemon->api,
                 .table = extender->table,
+                .namespace = kube_access_home(daemon->kube_access),
                 .metrics = daemon->metrics,
                 .health = daemon->health,
                 .on_bound = extender_on_bound,

@@ -5,7 +5,6 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "policy/annotation.h"
 #include "policy/metric_name.h"
 
 void kept_texts_done(struct kept_texts *kept) {
@@ -26,8 +25,7 @@ static void collect(const json_t *object, const char *prefix, is_wanted_fn *is_w
                 const char *text = json_string_value(value);
                 if (strncmp(key, prefix, prefix_len) != 0 || !is_wanted(key + prefix_len) || !text)
                         continue;
-                /* One byte above the limit is enough to make the value malformed. */
-                size_t len = size_min(json_string_length(value), ANNOTATION_MAX_BYTES + 1);
+                size_t len = size_min(json_string_length(value), KEPT_TEXT_MAX_BYTES);
                 bool ok = buf_append(out, key + prefix_len, strlen(key + prefix_len) + 1) &&
                           buf_append(out, text, len) && buf_putc(out, '\0');
                 if (!ok) {

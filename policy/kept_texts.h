@@ -8,7 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { KEPT_TEXTS_MAX_BYTES = 16 << 10 }; /* the rest is dropped */
+enum {
+        KEPT_TEXTS_MAX_BYTES = 16 << 10, /* the rest is dropped */
+        KEPT_TEXT_MAX_BYTES = 512,       /* of a value; a longer one is malformed */
+};
 
 /* Zero-initialised: none. */
 struct kept_texts {
@@ -24,7 +27,7 @@ void kept_texts_done(struct kept_texts *kept);
  * @prefix:      keys without this prefix are ignored; the other keys are stored without it
  * Return: false if nothing has changed
  *
- * Values are cut after ANNOTATION_MAX_BYTES + 1 bytes, and bytes that are not printable ASCII
+ * Values are cut after KEPT_TEXT_MAX_BYTES, and bytes that are not printable ASCII
  * become '?'. This makes values safe to print; such values are malformed anyway.
  */
 bool kept_texts_set_annotations(struct kept_texts *kept, const json_t *annotations,

@@ -35,7 +35,7 @@ static bool is_on_node(const struct pod_facts *facts, struct estimator_pod *ret)
                 .node = facts->node.text,
                 .node_len = facts->node.len,
                 .request = facts->request,
-                .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms : TRACKED_NEVER,
+                .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms : NODE_POD_NEVER,
         };
         return facts->id != 0 && facts->node.len > 0 && !facts->is_finished;
 }

@@ -30,7 +30,7 @@ void explanation_init(struct explanation *explanation, struct node_table *table,
                 explanation->expectation = estimator_expect(estimator, pod->facts.workload,
                                                             pod->facts.workload_len,
                                                             &pod->facts.request);
-        if (explanation->expectation.is_learned)
+        if (explanation->expectation.is_measured)
                 explanation->workload = xmemdup0(pod->facts.workload, pod->facts.workload_len);
         for (size_t row = 0; row < count && listed && !pod->name; row++)
                 explanation->closed_by[row] =

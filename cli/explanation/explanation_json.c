@@ -94,17 +94,13 @@ static json_t *priority_json(const struct explanation *explanation, size_t row, 
 }
 
 static json_t *usage_json(const struct explanation *explanation, size_t row, int resource) {
-        const struct tracked_node *node = estimator_tracked(
-                explanation->snapshot->estimator,
-                explanation->snapshot->nodes.columns.estimate_number[row]);
         struct estimate_usage usage;
 
         if (!estimate_usage_get(&explanation->snapshot->nodes, row, resource,
                                 &explanation->judge.question.load, &usage))
                 return NULL;
-        return json_pack("{s:o, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:f, s:f}", "reading",
-                         usage.is_read ? number_json(usage.reading_ratio) : json_null(), "noise",
-                         node ? tracked_node_noise_ratio(node, resource) : 0, "inFlight",
+        return json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:f, s:f}", "reading",
+                         usage.is_read ? number_json(usage.reading_ratio) : json_null(), "inFlight",
                          number_json(usage.in_flight_ratio), "margin",
                          number_json(usage.margin_ratio), "pod", number_json(usage.pod_ratio),
                          "expected", number_json(usage.expected_ratio), "weight", usage.weight,
@@ -182,9 +178,8 @@ json_t *explanation_expected_json(const struct explanation *explanation) {
 
         if (!explanation_has_estimate(explanation) || explanation->why_unscored)
                 return NULL;
-        json_t *cores = expected->is_learned ? json_real(expected->load.of[ESTIMATE_CPU]) : NULL;
-        return json_pack("{s:o*, s:s*, s:f, s:f, s:f, s:f, s:f}", "learnedCores", cores, "workload",
-                         explanation->workload, "confidence", expected->confidence, "loadCores",
+        return json_pack("{s:b, s:s*, s:f, s:f, s:f, s:f}", "measured", expected->is_measured,
+                         "workload", explanation->workload, "loadCores",
                          expected->load.of[ESTIMATE_CPU], "loadBytes",
                          expected->load.of[ESTIMATE_MEM], "clusterFactorCpu",
                          expected->factor.ratio[ESTIMATE_CPU], "clusterFactorMem",

@@ -217,8 +217,6 @@ static void print_usage(const json_t *estimate, const char *resource, const stru
         else
                 (void)fprintf(out, "%s read", terms_percent(usage, "reading").text);
         print_age(usage, " (", ")", out);
-        if (json_at(usage, "noise", NULL))
-                (void)fprintf(out, ", %s noise", terms_percent(usage, "noise").text);
         (void)fprintf(out, ", %s in flight", terms_percent(usage, "inFlight").text);
         print_load(usage, strcmp(resource, "mem") == 0, out);
         if (json_at(usage, "margin", NULL))
@@ -333,21 +331,18 @@ void terms_print_expected(const json_t *expected, FILE *out) {
 
         if (!json_is_object(expected))
                 return;
-        if (json_is_number(json_at(expected, "learnedCores", NULL))) {
-                (void)fprintf(out, "  expected: %s %s, learned from %s (confidence %s%%); %s MiB",
-                              cores.text, cpus_word(cores), name.text,
-                              terms_amount(expected, "confidence", 100).text, mib.text);
-                (void)fprintf(out, " by the cluster's factor %s\n",
-                              terms_amount(expected, "clusterFactorMem", 1).text);
+        (void)fprintf(out, "  expected: %s %s and %s MiB, ", cores.text, cpus_word(cores),
+                      mib.text);
+        if (json_is_true(json_at(expected, "measured", NULL))) {
+                (void)fprintf(out, "as measured of %s\n", name.text);
                 return;
         }
-        (void)fprintf(out, "  expected: %s %s and %s MiB, by the cluster's factors %s and %s",
-                      cores.text, cpus_word(cores), mib.text,
+        (void)fprintf(out, "by the cluster's factors %s and %s",
                       terms_amount(expected, "clusterFactorCpu", 1).text,
                       terms_amount(expected, "clusterFactorMem", 1).text);
         if (json_is_null(workload))
                 (void)fputs("; it has no workload", out);
         else if (workload)
-                (void)fprintf(out, "; nothing is learned from %s yet", name.text);
+                (void)fprintf(out, "; %s is not measured", name.text);
         (void)fputc('\n', out);
 }

@@ -140,7 +140,7 @@ static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appear
                 .used = usage_of(pods, facts, &pods->names[pods->count]),
                 .request = facts->request,
                 .bound_unix_ms = facts->bound_unix_ms,
-                .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms : TRACKED_NEVER,
+                .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms : NODE_POD_NEVER,
                 .is_kept = facts->is_mirror || facts->idle_cores > 0 ||
                            facts->priority > pods->priority_max,
         };

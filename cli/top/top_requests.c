@@ -152,10 +152,10 @@ static void requests_on_pod(void *userdata, const struct pod_facts *facts, bool 
         forget_pod(strmap_put(pods, (const char *)&facts->id, sizeof(facts->id), pod));
 }
 
-static void requests_on_pod_gone(void *userdata, uint64_t id) {
+static void requests_on_pod_gone(void *userdata, const struct pod_facts *facts) {
         struct top_requests *requests = userdata;
 
-        forget_pod(strmap_remove(&requests->pods, (const char *)&id, sizeof(id)));
+        forget_pod(strmap_remove(&requests->pods, (const char *)&facts->id, sizeof(facts->id)));
 }
 
 static void requests_on_pods_ended(void *userdata) {

@@ -64,15 +64,18 @@ static void view_judge(struct top_view *view, struct top_node *node) {
 
 static double find_expected(const struct explanation *explanation, size_t row) {
         const struct estimator *estimator = explanation->snapshot->estimator;
-        const struct tracked_node *node =
+        const struct estimator_node *node =
                 explanation_has_estimate(explanation) && !explanation->why_unscored
-                        ? estimator_tracked(
+                        ? estimator_node_at(
                                   estimator,
                                   explanation->snapshot->nodes.columns.estimate_number[row])
                         : NULL;
+        struct estimator_usage usage;
 
-        return node ? tracked_node_usage_ratio(node, ESTIMATE_CPU, estimator_cluster(estimator))
-                    : -1;
+        if (!node)
+                return -1;
+        estimator_usage(estimator, node, &usage);
+        return usage.ratio[ESTIMATE_CPU];
 }
 
 static void view_look(struct top_view *view, struct top_node *node) {

@@ -13,7 +13,7 @@
 #include "program/table.h"
 
 enum { NAME_MAX_COLUMNS = 60 };
-enum sort { SORT_NAME, SORT_PODS, SORT_REQUEST, SORT_USES, SORT_RATIO, SORT_CONFIDENCE };
+enum sort { SORT_NAME, SORT_PODS, SORT_REQUEST, SORT_USES, SORT_RATIO };
 
 static struct {
         struct cluster_options cluster;
@@ -22,7 +22,7 @@ static struct {
         int output, sort;
 } settings;
 
-static const char *const sorts[] = {"name", "pods", "request", "uses", "ratio", "confidence", NULL};
+static const char *const sorts[] = {"name", "pods", "request", "uses", "ratio", NULL};
 
 /* clang-format off */
 static const struct option_row rows[] = {
@@ -43,35 +43,36 @@ static const struct option_row rows[] = {
 /* clang-format on */
 
 struct known_workload {
-        struct workload_facts facts; /* its name ends in NUL */
-        double key;                  /* the largest comes first */
+        const char *name; /* borrowed */
+        struct workload_measure measure;
+        double key; /* the largest comes first */
 };
 
 struct known_workloads {
         struct known_workload *items;
-        size_t count, cap, learned;
+        size_t count, cap;
 };
 
 static void known_workloads_done(struct known_workloads *known) {
         free(known->items);
 }
 
-static double used_of_request(const struct workload_facts *facts) {
-        return facts->request_cores > 0 ? facts->learned_cores / facts->request_cores : 0;
+static double used_of_request(const struct workload_measure *measure) {
+        double request_cores = measure->request.of[ESTIMATE_CPU];
+
+        return request_cores > 0 ? measure->mean.of[ESTIMATE_CPU] / request_cores : 0;
 }
 
-static double sort_key(const struct workload_facts *facts) {
+static double sort_key(const struct workload_measure *measure) {
         switch ((enum sort)settings.sort) {
         case SORT_PODS:
-                return (double)facts->pods;
+                return (double)measure->pods;
         case SORT_REQUEST:
-                return facts->request_cores;
+                return measure->request.of[ESTIMATE_CPU];
         case SORT_USES:
-                return facts->is_learned ? facts->learned_cores : -1;
+                return measure->mean.of[ESTIMATE_CPU];
         case SORT_RATIO:
-                return facts->is_learned ? used_of_request(facts) : -1;
-        case SORT_CONFIDENCE:
-                return facts->is_learned ? facts->confidence : -1;
+                return used_of_request(measure);
         case SORT_NAME:
                 break;
         }
@@ -84,14 +85,15 @@ static bool is_of_namespace(const char *workload, const char *namespace) {
         return !namespace || (strncmp(workload, namespace, len) == 0 && workload[len] == '/');
 }
 
-static void know_workload(void *userdata, const struct workload_facts *facts) {
+static void know_workload(void *userdata, const char *name, size_t name_len,
+                          const struct workload_measure *measure) {
         struct known_workloads *known = userdata;
 
-        if (!is_of_namespace(facts->name, settings.pod_namespace))
+        (void)name_len;
+        if (!is_of_namespace(name, settings.pod_namespace))
                 return;
         mem_grow(&known->items, known->count, &known->cap);
-        known->items[known->count++] = (struct known_workload){*facts, sort_key(facts)};
-        known->learned += facts->is_learned;
+        known->items[known->count++] = (struct known_workload){name, *measure, sort_key(measure)};
 }
 
 static int compare_known(const void *a, const void *b) {
@@ -99,25 +101,22 @@ static int compare_known(const void *a, const void *b) {
 
         if (left->key != right->key)
                 return left->key > right->key ? -1 : 1;
-        return strcmp(left->facts.name, right->facts.name);
+        return strcmp(left->name, right->name);
 }
 
 static size_t shown_count(const struct known_workloads *known) {
         return settings.limit > 0 ? size_min(known->count, (size_t)settings.limit) : known->count;
 }
 
-static void put_known_workload(struct table *to, const struct workload_facts *facts) {
+static void put_known_workload(struct table *to, const struct known_workload *workload) {
+        const struct workload_measure *measure = &workload->measure;
+
         table_row(to);
-        table_cell(to, "", "%s", facts->name);
-        table_cell(to, "", "%zu", facts->pods);
-        table_cell(to, "", "%.3g", facts->request_cores);
-        if (facts->is_learned) {
-                table_cell(to, "", "%.3g", facts->learned_cores);
-                table_cell(to, "", "%.0f%%", used_of_request(facts) * 100);
-                table_cell(to, "", "%.0f%%", facts->confidence * 100);
-        }
-        for (int i = facts->is_learned ? 3 : 0; i < 3; i++)
-                table_cell(to, "", "-");
+        table_cell(to, "", "%s", workload->name);
+        table_cell(to, "", "%zu", measure->pods);
+        table_cell(to, "", "%.3g", measure->request.of[ESTIMATE_CPU]);
+        table_cell(to, "", "%.3g", measure->mean.of[ESTIMATE_CPU]);
+        table_cell(to, "", "%.0f%%", used_of_request(measure) * 100);
 }
 
 static void print_known(const struct known_workloads *known, const char *from) {
@@ -128,16 +127,15 @@ static void print_known(const struct known_workloads *known, const char *from) {
                 {"REQUEST"},
                 {"   USES"},
                 {"OF REQUEST"},
-                {"CONFIDENCE"},
         };
         struct style style = style_of(stdout);
         _cleanup_(table_freep) struct table *table = table_new(&style, columns, ARRAY_LEN(columns));
 
         for (size_t i = 0; i < shown_count(known); i++)
-                put_known_workload(table, &known->items[i].facts);
+                put_known_workload(table, &known->items[i]);
         (void)table_print(table, SIZE_MAX, stdout);
-        (void)printf("\n%zu of %zu workload%s, %zu learned; by the estimate of ",
-                     shown_count(known), known->count, number_plural(known->count), known->learned);
+        (void)printf("\n%zu of %zu measured workload%s; by the estimate of ", shown_count(known),
+                     known->count, number_plural(known->count));
         (void)style_text(from, SIZE_MAX, stdout);
         (void)putchar('\n');
 }
@@ -146,17 +144,16 @@ static json_t *known_json(const struct known_workloads *known, const char *from)
         json_t *items = json_array();
 
         for (size_t i = 0; i < shown_count(known); i++) {
-                const struct workload_facts *facts = &known->items[i].facts;
-                json_t *cores = facts->is_learned ? json_real(facts->learned_cores) : json_null();
-                json_array_append_new(items, json_pack("{s:s, s:I, s:f, s:o, s:f}", "workload",
-                                                       facts->name, "pods", (json_int_t)facts->pods,
-                                                       "requestCores", facts->request_cores,
-                                                       "learnedCores", cores, "confidence",
-                                                       facts->confidence));
+                const struct known_workload *workload = &known->items[i];
+                const struct workload_measure *measure = &workload->measure;
+                json_array_append_new(
+                        items, json_pack("{s:s, s:I, s:f, s:f}", "workload", workload->name, "pods",
+                                         (json_int_t)measure->pods, "requestCores",
+                                         measure->request.of[ESTIMATE_CPU], "usedCores",
+                                         measure->mean.of[ESTIMATE_CPU]));
         }
-        return json_pack("{s:s, s:{s:I, s:I}, s:o}", "from", from, "summary", "workloads",
-                         (json_int_t)known->count, "learned", (json_int_t)known->learned,
-                         "workloads", items);
+        return json_pack("{s:s, s:{s:I}, s:o}", "from", from, "summary", "workloads",
+                         (json_int_t)known->count, "workloads", items);
 }
 
 static int run_workloads(int count, char **words, struct error *err) {
@@ -192,13 +189,13 @@ static int run_workloads(int count, char **words, struct error *err) {
 
 const struct verb workloads_verb = {
         .name = "workloads",
-        .summary = "Show the estimated usage of each workload next to its requests",
+        .summary = "Show the measured usage of each workload next to its requests",
         .usage = "Usage: kubectl plimsoll workloads [FLAG...]\n"
                  "\n"
-                 "Show the CPU usage that a running extender has learned for each workload: how\n"
-                 "many cores one pod uses, how many it requests, and how certain that is. The\n"
+                 "Show the CPU usage by which a running extender expects pods of each workload:\n"
+                 "how many cores one pod was measured to use, and how many it requests. The\n"
                  "policy must have `scoring: estimate`. Do not size requests by these figures:\n"
-                 "they cover only CPU.\n"
+                 "they cover only CPU, and only the last minutes.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll workloads --sort-by=ratio --limit=20\n"

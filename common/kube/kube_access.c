@@ -39,6 +39,10 @@ bool kube_access_is_in_cluster(const struct kube_access *config) {
         return config->is_in_cluster;
 }
 
+const char *kube_access_home(const struct kube_access *config) {
+        return config && config->is_in_cluster ? kube_access_namespace(config) : "kube-system";
+}
+
 static const char *after_scheme(const char *server) {
         if (strncasecmp(server, "https://", 8) == 0)
                 return server + 8;

@@ -43,6 +43,10 @@ const char *kube_access_namespace(const struct kube_access *config);
 /** kube_access_is_in_cluster() - whether this is the pod's service account */
 bool kube_access_is_in_cluster(const struct kube_access *config);
 
+/** kube_access_home() - the namespace of our own objects: the pod's, else that of the manifests
+ * @config: NULL: no API server is used */
+const char *kube_access_home(const struct kube_access *config);
+
 /* Credentials for one request; borrowed until the next call with the same configuration. */
 struct kube_credentials {
         const char *bearer;      /* NULL: none */

@@ -100,9 +100,9 @@ static void idle_pods_on_pod(void *userdata, const struct pod_facts *facts, bool
         pod->list = pods->list;
 }
 
-static void idle_pods_on_gone(void *userdata, uint64_t id) {
+static void idle_pods_on_gone(void *userdata, const struct pod_facts *facts) {
         struct idle_pods *pods = userdata;
-        struct idle_pod *pod = find_idle_pod(pods, id);
+        struct idle_pod *pod = find_idle_pod(pods, facts->id);
 
         if (pod)
                 drop_idle_pod(pods, pod);

@@ -114,8 +114,7 @@ static void json_put_expectation(struct buf *out, const struct decision_ranking 
 
         json_write_object(out, "expected");
         put_kept_or_null(out, "workload", &ranking->texts, ranking->workload);
-        put_number(out, "learnedCores", of->is_learned ? of->load.of[ESTIMATE_CPU] : NAN);
-        put_number(out, "confidence", of->confidence);
+        json_write_bool(out, "measured", of->is_measured);
         put_number(out, "loadCores", of->load.of[ESTIMATE_CPU]);
         json_write_int(out, "loadBytes", (int64_t)of->load.of[ESTIMATE_MEM]);
         put_number(out, "clusterFactorCpu", of->factor.ratio[ESTIMATE_CPU]);

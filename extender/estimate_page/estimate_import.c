@@ -3,20 +3,17 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/strmap.h"
 #include "codec/json.h"
-#include "policy/pods/pod_facts.h"
 
 static const char *const resource_names[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
-static const double LOAD_MAX = 1e18; /* cores or bytes of a node */
+static const double LOAD_MAX = 1e18; /* cores or bytes */
 
 struct number_field {
         const char *key;
         double max; /* the minimum is 0 */
         double *ret;
-        bool may_be_null; /* null leaves *ret unchanged */
 };
 
 /* @place: the object's place on the page, for errors: "nodes[3].cpu" */
@@ -25,8 +22,6 @@ static int import_numbers(const json_t *object, const char *place,
         for (size_t i = 0; i < count; i++) {
                 const json_t *number = json_at(object, fields[i].key, NULL);
                 double value = json_number_value(number);
-                if (fields[i].may_be_null && json_is_null(number))
-                        continue;
                 if (!json_is_number(number) || !(value >= 0 && value <= fields[i].max))
                         return error_set(err, EINVAL, "%s.%s: expected a number from 0 to %g",
                                          place, fields[i].key, fields[i].max);
@@ -66,43 +61,35 @@ static int import_check_metric(const struct node_table *table, size_t row, int r
 }
 
 static int import_resource(const json_t *object, const char *place, int resource,
-                           struct tracked_node *ret, struct error *err) {
-        struct tracked_reading *reading = &ret->readings[resource];
-        double window_s = 0, noise = 0, pods_error = 0, reserved = 0;
+                           struct estimator_usage *ret, struct error *err) {
+        double reserved = 0;
         const struct number_field fields[] = {
-                {"baseLoad", LOAD_MAX, &ret->base.of[resource]},
-                {"noiseLoad", LOAD_MAX, &noise},
-                {"podsLoad", LOAD_MAX, &ret->pods_used.of[resource]},
-                {"podsErrorLoad", LOAD_MAX, &pods_error},
-                {"reservedLoad", LOAD_MAX, &reserved},
-                {"windowSeconds", INT32_MAX, &window_s, .may_be_null = true},
-                {"reading", ANNOTATION_RATIO_MAX, &reading->ratio, .may_be_null = true},
+                {"usage", ANNOTATION_RATIO_MAX, &ret->ratio[resource]},
+                {"margin", ANNOTATION_RATIO_MAX, &ret->margin_ratio[resource]},
+                {"reserved", ANNOTATION_RATIO_MAX, &reserved},
         };
 
         int r = import_numbers(object, place, fields, ARRAY_LEN(fields), err);
-        ret->noise.of[resource] = noise * noise;
-        ret->pods_variance.of[resource] = pods_error * pods_error;
         /* A reservation counts in the score as a pod of the node does. */
-        ret->pods_used.of[resource] += reserved;
-        reading->window_ms = (int64_t)(window_s * MS_PER_S);
+        ret->ratio[resource] += reserved;
         return r;
 }
 
 static int import_node(struct node_table *table, size_t row, const json_t *object,
                        const char *place, struct error *err) {
-        struct tracked_node node = {0};
+        struct estimator_usage usage = {0};
         int r = 0;
 
         for (int i = 0; r == 0 && i < ESTIMATE_RESOURCE_COUNT; i++) {
                 const json_t *resource = json_at(object, resource_names[i], NULL);
                 _cleanup_(freep) char *its = xasprintf("%s.%s", place, resource_names[i]);
-                r = import_resource(resource, its, i, &node, err);
+                r = import_resource(resource, its, i, &usage, err);
                 if (r == 0)
                         r = import_check_metric(table, row, i, resource, err);
         }
         if (r == 0)
                 estimator_import_node(node_table_estimator(table), node_table_name(table, row),
-                                      &node);
+                                      &usage);
         return r;
 }
 
@@ -145,27 +132,23 @@ static int import_cluster(const json_t *page, struct cluster_load *ret, struct e
         return r;
 }
 
-static int import_workload(const json_t *object, size_t i, struct workload_facts *ret,
-                           struct error *err) {
+static int import_workload(const json_t *object, size_t i, const char **ret_name,
+                           struct workload_measure *ret, struct error *err) {
         _cleanup_(freep) char *place = xasprintf("workloads[%zu]", i);
         double pods = 0;
         const struct number_field fields[] = {
                 {"pods", INT32_MAX, &pods},
-                {"requestCores", POD_FACTS_CORES_MAX, &ret->request_cores},
-                {"learnedCores", POD_FACTS_CORES_MAX, &ret->learned_cores, .may_be_null = true},
-                {"confidence", 1, &ret->confidence},
+                {"requestCores", LOAD_MAX, &ret->request.of[ESTIMATE_CPU]},
+                {"requestBytes", LOAD_MAX, &ret->request.of[ESTIMATE_MEM]},
+                {"usedCores", LOAD_MAX, &ret->mean.of[ESTIMATE_CPU]},
+                {"usedBytes", LOAD_MAX, &ret->mean.of[ESTIMATE_MEM]},
         };
 
-        *ret = (struct workload_facts){0};
-        int r = import_name(object, place, "workload", &ret->name, err);
+        int r = import_name(object, place, "workload", ret_name, err);
         if (r == 0)
                 r = import_numbers(object, place, fields, ARRAY_LEN(fields), err);
-        if (r < 0)
-                return r;
-        ret->name_len = strlen(ret->name);
         ret->pods = (size_t)pods;
-        ret->is_learned = json_typeof(json_at(object, "learnedCores", NULL)) != JSON_NULL;
-        return 0;
+        return r;
 }
 
 static int import_check_scoring(const json_t *page, struct error *err) {
@@ -180,7 +163,8 @@ static int import_check_scoring(const json_t *page, struct error *err) {
 }
 
 int estimate_import_workloads(const json_t *page,
-                              void (*fn)(void *userdata, const struct workload_facts *facts),
+                              void (*fn)(void *userdata, const char *name, size_t name_len,
+                                         const struct workload_measure *measure),
                               void *userdata, struct error *err) {
         const json_t *list = NULL;
 
@@ -188,23 +172,25 @@ int estimate_import_workloads(const json_t *page,
         if (r == 0)
                 r = import_list(page, "workloads", &list, err);
         for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-                struct workload_facts facts;
-                r = import_workload(json_array_get(list, i), i, &facts, err);
+                struct workload_measure measure = {0};
+                const char *name = NULL;
+                r = import_workload(json_array_get(list, i), i, &name, &measure, err);
                 if (r == 0)
-                        fn(userdata, &facts);
+                        fn(userdata, name, strlen(name), &measure);
         }
         return r;
 }
 
-static void import_learned(void *userdata, const struct workload_facts *facts) {
-        estimator_import_workload(userdata, facts);
+static void import_measured(void *userdata, const char *name, size_t name_len,
+                            const struct workload_measure *measure) {
+        estimator_measure_workload(userdata, 0, name, name_len, measure);
 }
 
 int estimate_import_page(struct node_table *table, const json_t *page, struct error *err) {
         struct estimator *estimator = node_table_estimator(table);
         struct cluster_load cluster;
 
-        int r = estimate_import_workloads(page, import_learned, estimator, err);
+        int r = estimate_import_workloads(page, import_measured, estimator, err);
         if (r == 0)
                 r = import_cluster(page, &cluster, err);
         if (r < 0)

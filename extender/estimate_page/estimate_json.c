@@ -37,9 +37,9 @@ static double reserved_load(const struct estimate_writing *writing, uint32_t nod
         return load;
 }
 
-static void put_reading(struct buf *out, const struct tracked_reading *reading) {
+static void put_reading(struct buf *out, const struct node_reading *reading) {
         if (reading->window_ms > 0) {
-                put_exactly(out, "reading", reading->ratio);
+                put_shown(out, "reading", reading->ratio);
                 json_write_time(out, "at", reading->ends_unix_ms);
                 json_write_seconds(out, "windowSeconds", reading->window_ms);
         } else {
@@ -50,27 +50,23 @@ static void put_reading(struct buf *out, const struct tracked_reading *reading) 
 }
 
 static void put_resource(const struct estimate_writing *writing, size_t row, int resource,
-                         const struct tracked_node *node) {
+                         const struct node_estimate *node, const struct estimator_usage *usage) {
         const struct judge_nodes *nodes = &writing->snapshot->nodes;
-        const struct cluster_load *cluster = estimator_cluster(writing->snapshot->estimator);
         int metric = nodes->terms[nodes->columns.pool[row]].metric[resource];
-        const struct tracked_reading *reading = &node->readings[resource];
-        double usage = tracked_node_usage_ratio(node, resource, cluster);
+        const struct node_reading *reading = &node->readings[resource];
+        double ratio = usage->ratio[resource];
         struct buf *out = writing->out;
 
         json_write_object(out, resource_names[resource]);
-        put_exactly(out, "capacity", node->capacity.of[resource]);
+        put_shown(out, "capacity", node->capacity.of[resource]);
         json_write_text(out, "metric", metric < 0 ? NULL : nodes->policy->metrics[metric].name);
         put_reading(out, reading);
-        put_exactly(out, "baseLoad", tracked_node_base(node, resource, cluster));
-        put_shown(out, "noiseLoad", sqrt(node->noise.of[resource]));
-        put_exactly(out, "podsLoad", node->pods_used.of[resource]);
-        put_exactly(out, "podsErrorLoad", sqrt(node->pods_variance.of[resource]));
-        put_exactly(out, "reservedLoad",
-                    reserved_load(writing, nodes->columns.estimate_number[row], resource));
-        put_shown(out, "inFlight", reading->window_ms > 0 ? usage - reading->ratio : NAN);
-        put_shown(out, "usage", usage);
-        put_shown(out, "margin", tracked_node_margin_ratio(node, resource));
+        put_shown(out, "inFlight", reading->window_ms > 0 ? ratio - reading->ratio : NAN);
+        put_exactly(out, "usage", ratio);
+        put_exactly(out, "margin", usage->margin_ratio[resource]);
+        put_exactly(out, "reserved",
+                    reserved_load(writing, nodes->columns.estimate_number[row], resource) *
+                            usage->per_capacity[resource]);
         json_write_object_end(out);
 }
 
@@ -89,36 +85,41 @@ static double headroom_of(const struct estimate_writing *writing, size_t row) {
 static void put_estimated_node(const struct estimate_writing *writing, size_t row) {
         const struct node_snapshot *snapshot = writing->snapshot;
         const struct node_columns *columns = &snapshot->nodes.columns;
-        const struct tracked_node *node = estimator_tracked(snapshot->estimator,
-                                                            columns->estimate_number[row]);
+        const struct estimator_node *node = estimator_node_at(snapshot->estimator,
+                                                              columns->estimate_number[row]);
         const struct node_name *name = node_names_at(snapshot->names, (uint32_t)row);
         struct buf *out = writing->out;
+        struct estimator_usage usage;
 
         if (!node)
                 return;
+        const struct node_estimate *estimate = estimator_node_estimate(node);
+        estimator_usage(snapshot->estimator, node, &usage);
         json_write_line(out);
         json_write_object(out, NULL);
         json_write_text_len(out, "node", name->name, name->name_bytes);
-        json_write_int(out, "pods", (int64_t)(node->pod_count - node->gone_count));
+        json_write_int(out, "pods", (int64_t)(estimate->pod_count - estimate->gone_count));
         put_shown(out, "headroom", headroom_of(writing, row));
         put_shown(out, "other", columns->other[row]);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                put_resource(writing, row, r, node);
+                put_resource(writing, row, r, estimate, &usage);
         json_write_object_end(out);
 }
 
 /* ---- The cluster. */
 
-static void put_workload(void *userdata, const struct workload_facts *facts) {
+static void put_workload(void *userdata, const char *name, size_t name_len,
+                         const struct workload_measure *measure) {
         struct buf *out = userdata;
 
         json_write_line(out);
         json_write_object(out, NULL);
-        json_write_text_len(out, "workload", facts->name, facts->name_len);
-        json_write_int(out, "pods", (int64_t)facts->pods);
-        put_shown(out, "requestCores", facts->request_cores);
-        put_exactly(out, "learnedCores", facts->is_learned ? facts->learned_cores : NAN);
-        put_shown(out, "confidence", facts->confidence);
+        json_write_text_len(out, "workload", name, name_len);
+        json_write_int(out, "pods", (int64_t)measure->pods);
+        put_shown(out, "requestCores", measure->request.of[ESTIMATE_CPU]);
+        put_shown(out, "requestBytes", measure->request.of[ESTIMATE_MEM]);
+        put_exactly(out, "usedCores", measure->mean.of[ESTIMATE_CPU]);
+        put_exactly(out, "usedBytes", measure->mean.of[ESTIMATE_MEM]);
         json_write_object_end(out);
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "base/strmap.h"
-#include "extender/estimator/pod_table.h"
 
 /* The capacity of a node, in cores or bytes. */
 static const double CAPACITY_MIN = 0.001, CAPACITY_MAX = 1e18;
@@ -18,9 +17,10 @@ struct estimator_node {
         char *name;
         size_t name_len;
         uint32_t number;
-        size_t holders; /* its pods, plus its row in the node table */
-        void *owner;    /* NULL: known only from pods */
-        struct tracked_node tracked;
+        void *owner; /* NULL: known only from pods */
+        struct node_estimate estimate;
+        struct estimator_usage imported; /* if is_imported: in place of readings and pods */
+        bool is_imported;
 };
 
 struct estimator {
@@ -32,9 +32,10 @@ struct estimator {
         size_t node_count, node_cap;
         uint32_t *free_numbers;
         size_t free_count, free_cap;
-        struct pod_table pods;
+        size_t pod_count;    /* live ones */
         uint32_t generation; /* of the last list of pods */
         bool has_list;       /* all pods were listed once */
+        bool has_news;       /* workloads were measured since the last step */
 
         pthread_mutex_t lock; /* guards what follows: the loop's thread writes it, workers read */
         struct workload_set *workloads;
@@ -59,7 +60,6 @@ struct estimator *estimator_new(estimator_changed_fn *fn, void *userdata) {
         (void)pthread_mutex_init(&estimator->lock, NULL);
         estimator->workloads = workload_set_new();
         pod_load_factor_init(&estimator->cluster.factor);
-        estimator->cluster.pods_known_since_unix_ms = INT64_MAX;
         return estimator;
 }
 
@@ -90,22 +90,24 @@ static struct estimator_node *find_or_add(struct estimator *estimator, const cha
         return node;
 }
 
-static void estimator_node_free(struct estimator *estimator, struct estimator_node *node) {
-        tracked_node_done(&node->tracked, estimator->workloads);
+static void estimator_node_free(struct estimator_node *node) {
+        node_estimate_done(&node->estimate);
         free(node->name);
         free(node);
 }
 
-static void drop_holder(struct estimator *estimator, struct estimator_node *node) {
-        if (--node->holders > 0)
+static size_t live_pods(const struct estimator_node *node) {
+        return node->estimate.pod_count - node->estimate.gone_count;
+}
+
+static void drop_if_unused(struct estimator *estimator, struct estimator_node *node) {
+        if (node->owner || live_pods(node) > 0)
                 return;
         (void)strmap_remove(&estimator->by_name, node->name, node->name_len);
         mem_grow(&estimator->free_numbers, estimator->free_count, &estimator->free_cap);
         estimator->free_numbers[estimator->free_count++] = node->number;
         estimator->nodes[node->number] = NULL;
-        estimator_lock(estimator);
-        estimator_node_free(estimator, node);
-        estimator_unlock(estimator);
+        estimator_node_free(node);
 }
 
 void estimator_free(struct estimator *estimator) {
@@ -113,9 +115,8 @@ void estimator_free(struct estimator *estimator) {
                 return;
         for (size_t i = 0; i < estimator->node_count; i++)
                 if (estimator->nodes[i])
-                        estimator_node_free(estimator, estimator->nodes[i]);
+                        estimator_node_free(estimator->nodes[i]);
         workload_set_free(estimator->workloads);
-        pod_table_done(&estimator->pods);
         strmap_done(&estimator->by_name);
         free(estimator->nodes);
         free(estimator->free_numbers);
@@ -127,10 +128,8 @@ struct estimator_node *estimator_node_hold(struct estimator *estimator, const ch
                                            size_t name_len, void *owner) {
         struct estimator_node *node = find_or_add(estimator, name, name_len);
 
-        if (!node)
-                return NULL;
-        node->holders++;
-        node->owner = owner;
+        if (node)
+                node->owner = owner;
         return node;
 }
 
@@ -140,7 +139,7 @@ void estimator_node_release(struct estimator *estimator, struct estimator_node *
         node->owner = NULL;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 estimator_forget_reading(node, r);
-        drop_holder(estimator, node);
+        drop_if_unused(estimator, node);
 }
 
 uint32_t estimator_node_number(const struct estimator_node *node) {
@@ -154,45 +153,45 @@ bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *
                 double of = capacity->of[r] >= CAPACITY_MIN && capacity->of[r] <= CAPACITY_MAX
                                     ? capacity->of[r]
                                     : 0;
-                has_changed |= of < node->tracked.capacity.of[r] ||
-                               of > node->tracked.capacity.of[r];
-                node->tracked.capacity.of[r] = of;
+                has_changed |= of < node->estimate.capacity.of[r] ||
+                               of > node->estimate.capacity.of[r];
+                node->estimate.capacity.of[r] = of;
         }
         /* Readings are shares of the capacity, so they no longer give the number of cores. */
         for (int r = 0; has_changed && r < ESTIMATE_RESOURCE_COUNT; r++)
-                node->tracked.readings[r].window_ms = 0;
+                estimator_forget_reading(node, r);
         return has_changed;
 }
 
-void estimator_read(struct estimator *estimator, struct estimator_node *node, int resource,
-                    const struct tracked_reading *reading, const struct tracked_reading *shorter) {
-        const struct tracked_reading *known = &node->tracked.readings[resource];
-
-        if (known->window_ms == reading->window_ms &&
-            known->ends_unix_ms == reading->ends_unix_ms &&
-            !(known->ratio < reading->ratio || known->ratio > reading->ratio))
-                return;
-        estimator_lock(estimator);
-        tracked_node_read(&node->tracked, estimator->workloads, resource, reading, shorter,
-                          &estimator->cluster);
-        estimator_unlock(estimator);
+void estimator_read(struct estimator_node *node, int resource,
+                    const struct node_reading *reading) {
+        node_estimate_read(&node->estimate, resource, reading);
 }
 
 void estimator_forget_reading(struct estimator_node *node, int resource) {
-        node->tracked.readings[resource].window_ms = 0;
+        node->estimate.readings[resource].window_ms = 0;
+}
+
+void estimator_measure_pods(struct estimator_node *node, const struct pod_usage_list *list) {
+        node_estimate_forget_measured(&node->estimate);
+        for (size_t i = 0; i < list->count; i++)
+                node_estimate_measure(&node->estimate, list->pods[i].uid, &list->pods[i].load);
 }
 
 void estimator_usage(const struct estimator *estimator, const struct estimator_node *node,
                      struct estimator_usage *ret) {
-        const struct tracked_node *tracked = &node->tracked;
+        const struct node_estimate *of = &node->estimate;
+        struct node_usage usage[ESTIMATE_RESOURCE_COUNT];
 
+        node_estimate_usage(of, estimator->workloads, &estimator->cluster, usage);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                double capacity = tracked->capacity.of[r];
+                double capacity = of->capacity.of[r];
                 ret->per_capacity[r] = capacity > 0 ? 1 / capacity : 0;
                 ret->is_known[r] = capacity > 0 &&
-                                   (tracked->readings[r].window_ms > 0 || estimator->has_list);
-                ret->ratio[r] = tracked_node_usage_ratio(tracked, r, &estimator->cluster);
-                ret->margin_ratio[r] = tracked_node_margin_ratio(tracked, r);
+                                   (of->readings[r].window_ms > 0 || estimator->has_list);
+                ret->ratio[r] = node->is_imported ? node->imported.ratio[r] : usage[r].ratio;
+                ret->margin_ratio[r] = node->is_imported ? node->imported.margin_ratio[r]
+                                                         : usage[r].margin_ratio;
         }
 }
 
@@ -207,126 +206,95 @@ void estimator_list_begins(struct estimator *estimator) {
         estimator->generation++;
 }
 
-void estimator_set_known_since(struct estimator *estimator, int64_t since_unix_ms) {
-        estimator_lock(estimator);
-        estimator->cluster.pods_known_since_unix_ms = since_unix_ms;
-        estimator_unlock(estimator);
-}
+/* A known pod may have started, or may have been resized in place. Return: false: it is as it was */
+static bool update_pod(struct node_pod *known, const struct node_pod *pod) {
+        bool is_news = known->runs_unix_ms == NODE_POD_NEVER && pod->runs_unix_ms != NODE_POD_NEVER;
 
-static bool is_other_load(const struct pod_load *a, const struct pod_load *b) {
-        bool is_other = false;
-
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                is_other |= a->of[r] < b->of[r] || a->of[r] > b->of[r];
-        return is_other;
-}
-
-/* A known pod may have started, or may have been resized in place. */
-static void update_entry(const struct estimator *estimator, struct pod_entry *entry,
-                         const struct estimator_pod *pod) {
-        const struct pod_load from = entry->request, to = pod_load_counted(&pod->request);
-
-        entry->generation = estimator->generation;
-        bool is_news = pod->runs_unix_ms != TRACKED_NEVER &&
-                       tracked_node_start(&entry->node->tracked, pod->id, pod->runs_unix_ms);
-        entry->request = to;
-        if (is_other_load(&from, &to)) {
-                tracked_node_resize(&entry->node->tracked, pod->id, &from, &to,
-                                    &estimator->cluster);
-                is_news = true;
-        }
+        known->generation = pod->generation;
         if (is_news)
-                notify_owner(estimator, entry->node);
-}
-
-static void end_entry(struct estimator *estimator, struct pod_entry *entry, int64_t now_unix_ms) {
-        struct estimator_node *node = entry->node;
-
-        estimator_lock(estimator);
-        tracked_node_end(&node->tracked, estimator->workloads, entry->id, &entry->request,
-                         now_unix_ms);
-        estimator_unlock(estimator);
-        pod_table_remove(&estimator->pods, entry);
-        notify_owner(estimator, node);
-        drop_holder(estimator, node);
-}
-
-static bool is_bound_to(const struct pod_entry *entry, const struct estimator_pod *pod) {
-        const struct estimator_node *node = entry->node;
-
-        return node->name_len == pod->node_len && memcmp(node->name, pod->node, pod->node_len) == 0;
-}
-
-void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod) {
-        enum { LONG_AGO_MS = 0 };
-        struct pod_entry *entry = pod_table_get(&estimator->pods, pod->id);
-
-        if (entry && is_bound_to(entry, pod)) {
-                update_entry(estimator, entry, pod);
-                return;
+                known->runs_unix_ms = pod->runs_unix_ms;
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                is_news |= pod->request[r] < known->request[r] ||
+                           pod->request[r] > known->request[r];
+                known->request[r] = pod->request[r];
         }
-        /* The API server was restored from a backup that is older than the binding. */
-        if (entry)
-                end_entry(estimator, entry, LONG_AGO_MS);
-        struct estimator_node *node = find_or_add(estimator, pod->node, pod->node_len);
-        if (!node)
-                return;
-        node->holders++;
-        entry = pod_table_add(&estimator->pods, pod->id);
-        if (!entry) {
-                drop_holder(estimator, node);
-                return;
-        }
-        entry->node = node;
-        entry->generation = estimator->generation;
-        const struct pod_load request = pod_load_counted(&pod->request);
-        entry->request = request;
+        return is_news;
+}
+
+static void add_pod(struct estimator *estimator, struct estimator_node *node,
+                    const struct node_pod *pod) {
+        estimator->pod_count++;
+        node_estimate_bind(&node->estimate, pod);
         estimator_lock(estimator);
-        struct workload *workload = NULL;
-        if (pod->workload_len > 0)
-                workload = workload_set_get(estimator->workloads, pod->workload, pod->workload_len,
-                                            &pod->request);
-        tracked_node_bind(&node->tracked, pod->id, workload, &request, pod->runs_unix_ms,
-                          &estimator->cluster);
-        workload_unref(estimator->workloads, workload);
         reservations_bound(&estimator->reservations, pod->id, node->number,
                            estimator->publication + 1);
         estimator_unlock(estimator);
         notify_owner(estimator, node);
 }
 
-void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms) {
-        struct pod_entry *entry = pod_table_get(&estimator->pods, id);
+static void end_pod(struct estimator *estimator, struct estimator_node *node, struct node_pod *pod,
+                    int64_t gone_unix_ms) {
+        estimator->pod_count--;
+        node_estimate_end(&node->estimate, pod, gone_unix_ms);
+        notify_owner(estimator, node);
+}
 
-        if (entry)
-                end_entry(estimator, entry, now_unix_ms);
+void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod) {
+        const struct pod_load request = pod_load_counted(&pod->request);
+        const struct node_pod bound = {
+                .id = pod->id,
+                .workload = workload_key(pod->workload, pod->workload_len),
+                .runs_unix_ms = pod->runs_unix_ms,
+                .gone_unix_ms = NODE_POD_NEVER,
+                .request = {(float)request.of[ESTIMATE_CPU], (float)request.of[ESTIMATE_MEM]},
+                .own = {-1},
+                .uid = pod->uid,
+                .generation = estimator->generation,
+        };
+        struct estimator_node *node = find_or_add(estimator, pod->node, pod->node_len);
+        struct node_pod *known = node ? node_estimate_find(&node->estimate, pod->id) : NULL;
+
+        if (known && update_pod(known, &bound))
+                notify_owner(estimator, node);
+        else if (node && !known && estimator->pod_count < ESTIMATOR_MAX_PODS &&
+                 live_pods(node) < ESTIMATOR_MAX_PODS_PER_NODE)
+                add_pod(estimator, node, &bound);
+        if (node)
+                drop_if_unused(estimator, node); /* there was no room for the pod */
+}
+
+void estimator_end(struct estimator *estimator, const char *node_name, size_t node_len, uint64_t id,
+                   int64_t now_unix_ms) {
+        struct estimator_node *node = strmap_get(&estimator->by_name, node_name, node_len);
+        struct node_pod *pod = node ? node_estimate_find(&node->estimate, id) : NULL;
+
+        if (!pod)
+                return;
+        end_pod(estimator, node, pod, now_unix_ms);
+        drop_if_unused(estimator, node);
 }
 
 void estimator_leave_out(struct estimator *estimator, const struct estimator_pod *pod,
                          int64_t now_unix_ms) {
+        estimator_end(estimator, pod->node, pod->node_len, pod->id, now_unix_ms);
         struct estimator_node *node = strmap_get(&estimator->by_name, pod->node, pod->node_len);
+        if (!node || !node->is_imported)
+                return;
         const struct pod_load expected =
                 estimator_expect(estimator, pod->workload, pod->workload_len, &pod->request).load;
-
-        if (pod_table_get(&estimator->pods, pod->id)) {
-                estimator_end(estimator, pod->id, now_unix_ms);
-                return;
-        }
-        for (int r = 0; node && r < ESTIMATE_RESOURCE_COUNT; r++)
-                node->tracked.pods_used.of[r] = fmax(0, node->tracked.pods_used.of[r] -
-                                                                expected.of[r]);
-        if (node)
-                notify_owner(estimator, node);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                if (node->estimate.capacity.of[r] > 0)
+                        node->imported.ratio[r] = fmax(0, node->imported.ratio[r] -
+                                                                  expected.of[r] /
+                                                                          node->estimate.capacity
+                                                                                  .of[r]);
+        notify_owner(estimator, node);
 }
 
 void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_unix_ms) {
-        int64_t since_unix_ms = estimator->cluster.pods_known_since_unix_ms;
-
-        if (since_unix_ms > now_unix_ms && since_unix_ms != INT64_MAX)
-                estimator_set_known_since(estimator, since_unix_ms - by_ms);
         for (size_t i = 0; i < estimator->node_count; i++)
                 if (estimator->nodes[i])
-                        tracked_node_set_back(&estimator->nodes[i]->tracked, by_ms, now_unix_ms);
+                        node_estimate_set_back(&estimator->nodes[i]->estimate, by_ms, now_unix_ms);
 }
 
 void estimator_published(struct estimator *estimator, uint64_t publication) {
@@ -336,12 +304,8 @@ void estimator_published(struct estimator *estimator, uint64_t publication) {
         estimator_unlock(estimator);
 }
 
-static bool is_reading_fresh(const struct tracked_reading *reading, int64_t now_unix_ms) {
-        return reading->window_ms > 0 &&
-               now_unix_ms - reading->ends_unix_ms < 2 * reading->window_ms;
-}
-
-/* ---- Trimmed means over nodes, which no single node can decide, however wrong it is. */
+/* ---- Trimmed means over nodes or workloads, which no single one can decide, however wrong it is.
+ */
 
 struct share {
         double ratio, weight;
@@ -349,12 +313,8 @@ struct share {
 
 struct shares {
         struct share *of;
-        size_t count;
+        size_t count, cap;
 };
-
-static struct shares shares_new(const struct estimator *estimator) {
-        return (struct shares){.of = xcalloc(estimator->node_count + 1, sizeof(struct share))};
-}
 
 static int compare_ratios(const void *a, const void *b) {
         double left = ((const struct share *)a)->ratio, right = ((const struct share *)b)->ratio;
@@ -369,11 +329,13 @@ static int compare_weights(const void *a, const void *b) {
 }
 
 static void add_share(struct shares *shares, double amount, double of) {
-        if (of > 0)
-                shares->of[shares->count++] = (struct share){amount / of, of};
+        if (!(of > 0))
+                return;
+        mem_grow(&shares->of, shares->count, &shares->cap);
+        shares->of[shares->count++] = (struct share){amount / of, of};
 }
 
-/* No node weighs more than WEIGHT_MAX typical ones. Return: the sum of weights */
+/* None weighs more than WEIGHT_MAX typical ones. Return: the sum of weights */
 static double limit_weights(struct shares *shares, double *ret_largest) {
         double sum = 0;
 
@@ -388,13 +350,14 @@ static double limit_weights(struct shares *shares, double *ret_largest) {
 }
 
 /* The mean without the smallest and the largest ratios: 2% of the weight at either end, and at
- * least one node; releases them. Return: NAN: there are none */
+ * least one of them; releases them. Return: NAN: there are none */
 static double shares_mean(struct shares *shares) {
         double below = 0, mean = 0, largest = 0;
         double sum = shares->count > 0 ? limit_weights(shares, &largest) : 0;
         double left_out = fmin(fmax(TRIM_MIN * sum, largest), TRIM_MAX * sum);
 
-        qsort(shares->of, shares->count, sizeof(*shares->of), compare_ratios);
+        if (shares->count > 0)
+                qsort(shares->of, shares->count, sizeof(*shares->of), compare_ratios);
         for (size_t i = 0; i < shares->count; i++) {
                 double above = below + shares->of[i].weight;
                 double inside = fmin(above, sum - left_out) - fmax(below, left_out);
@@ -405,146 +368,157 @@ static double shares_mean(struct shares *shares) {
         return mean / (sum - 2 * left_out);
 }
 
-/* [number of node]: the requests of pods that ran in its last window. */
-static struct pod_load *requested_in_windows(const struct estimator *estimator) {
-        struct pod_load *requested = xcalloc(estimator->node_count + 1, sizeof(*requested));
+/* ---- The cluster's factor and mean base. */
 
-        for (size_t i = 0; i < estimator->pods.cap; i++) {
-                const struct pod_entry *entry = &estimator->pods.entries[i];
-                for (int r = 0; entry->id != 0 && r < ESTIMATE_RESOURCE_COUNT; r++)
-                        requested[entry->node->number].of[r] +=
-                                entry->request.of[r] *
-                                tracked_node_part(&entry->node->tracked, entry->id, r);
-        }
-        return requested;
+struct measured_shares {
+        int resource;
+        struct shares shares;
+};
+
+static void add_workload(void *userdata, const char *name, size_t name_len,
+                         const struct workload_measure *measure) {
+        struct measured_shares *measured = userdata;
+        double pods = (double)measure->pods;
+        int r = measured->resource;
+
+        (void)name;
+        (void)name_len;
+        add_share(&measured->shares, pods * measure->mean.of[r], pods * measure->request.of[r]);
 }
 
-/* Factors from the last readings alone, without the state of base and pods. */
-static void factors_at_start(const struct estimator *estimator, int64_t now_unix_ms,
-                             double ret_factors[static ESTIMATE_RESOURCE_COUNT]) {
-        _cleanup_(freep) struct pod_load *requested = requested_in_windows(estimator);
+/* Of nodes with a reading that is not old.
+ * @is_of_base: what it has beside pods, as a share of the capacity; else all of it, as a share of
+ * what its pods request */
+static struct shares shares_of_nodes(const struct estimator *estimator, int r, int64_t now_unix_ms,
+                                     bool is_of_base) {
+        struct shares shares = {0};
+        struct node_usage usage[ESTIMATE_RESOURCE_COUNT];
 
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                struct shares factors = shares_new(estimator);
-                for (size_t i = 0; i < estimator->node_count; i++) {
-                        if (!estimator->nodes[i])
-                                continue;
-                        const struct tracked_node *node = &estimator->nodes[i]->tracked;
-                        if (is_reading_fresh(&node->readings[r], now_unix_ms))
-                                add_share(&factors, node->readings[r].ratio * node->capacity.of[r],
-                                          requested[i].of[r]);
-                }
-                ret_factors[r] = shares_mean(&factors);
-        }
-}
-
-/* Set the factor to its limit, and reset the expected load of every pod. */
-static void settle(struct estimator *estimator, int64_t now_unix_ms) {
-        double factors[ESTIMATE_RESOURCE_COUNT];
-
-        factors_at_start(estimator, now_unix_ms, factors);
-        estimator_lock(estimator);
-        pod_load_factor_move(&estimator->cluster.factor, 1, factors);
-        estimator_unlock(estimator);
-        for (size_t i = 0; i < estimator->pods.cap; i++) {
-                const struct pod_entry *entry = &estimator->pods.entries[i];
-                if (entry->id != 0)
-                        tracked_node_expect_again(&entry->node->tracked, entry->id, &entry->request,
-                                                  &estimator->cluster);
-        }
         for (size_t i = 0; i < estimator->node_count; i++) {
                 if (!estimator->nodes[i])
                         continue;
-                tracked_node_begin_again(&estimator->nodes[i]->tracked, &estimator->cluster);
-                notify_owner(estimator, estimator->nodes[i]);
+                const struct node_estimate *node = &estimator->nodes[i]->estimate;
+                const struct node_reading *reading = &node->readings[r];
+                double capacity = node->capacity.of[r];
+                if (now_unix_ms - reading->ends_unix_ms >= 2 * reading->window_ms)
+                        continue; /* or there is none */
+                node_estimate_usage(node, estimator->workloads, &estimator->cluster, usage);
+                if (is_of_base)
+                        add_share(&shares, usage[r].base_ratio * capacity, capacity);
+                else
+                        add_share(&shares, reading->ratio * capacity, usage[r].requested);
         }
+        return shares;
 }
 
-void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int64_t now_unix_ms) {
-        struct pod_entry *entry;
-        size_t position = 0;
+/* As pods were measured; without that, as readings are. */
+static double measure_factor(const struct estimator *estimator, int r, int64_t now_unix_ms) {
+        struct measured_shares measured = {.resource = r};
 
-        while ((entry = pod_table_sweep(&estimator->pods, estimator->generation, &position)))
-                end_entry(estimator, entry, gone_unix_ms);
-        /* Pods that started and ended in the meantime stay unknown. */
-        if (!estimator->has_list || now_unix_ms - gone_unix_ms > ESTIMATOR_MISSED_MS)
-                estimator_set_known_since(estimator, now_unix_ms);
-        if (!estimator->has_list) {
-                settle(estimator, now_unix_ms);
-                estimator_step(estimator, now_unix_ms); /* the mean base, for nodes without one */
-        }
-        estimator->has_list = true;
+        workload_set_each(estimator->workloads, add_workload, &measured);
+        if (measured.shares.count == 0)
+                measured.shares = shares_of_nodes(estimator, r, now_unix_ms, false);
+        return shares_mean(&measured.shares);
 }
 
-/* The node has no reading for a resource for which other nodes have readings. */
-static bool is_unread(const struct tracked_node *node,
-                      const double bases[static ESTIMATE_RESOURCE_COUNT]) {
+/* Return: has it moved? */
+static bool step_factor(struct estimator *estimator, int64_t now_unix_ms) {
+        double factors[ESTIMATE_RESOURCE_COUNT];
+
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                if (node->readings[r].window_ms == 0 && isfinite(bases[r]))
+                factors[r] = measure_factor(estimator, r, now_unix_ms);
+        estimator_lock(estimator);
+        bool has_moved = pod_load_factor_set(&estimator->cluster.factor, factors);
+        estimator_unlock(estimator);
+        return has_moved;
+}
+
+/* Return: has it moved? */
+static bool step_base(struct estimator *estimator, int64_t now_unix_ms) {
+        bool has_moved = false;
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                struct shares bases = shares_of_nodes(estimator, r, now_unix_ms, true);
+                double *known = &estimator->cluster.base_ratio[r], mean = shares_mean(&bases);
+                if (!isfinite(mean))
+                        continue;
+                mean = fmax(0, mean); /* pods use no less than is known of them */
+                has_moved |= mean < *known || mean > *known;
+                *known = mean;
+        }
+        return has_moved;
+}
+
+static bool is_unread(const struct estimator_node *node) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                if (node->estimate.readings[r].window_ms == 0)
                         return true;
         return false;
 }
 
-static void measure(const struct estimator *estimator, int r, int64_t now_unix_ms,
-                    double *ret_factor, double *ret_base) {
-        struct shares factors = shares_new(estimator), bases = shares_new(estimator);
-
-        for (size_t i = 0; i < estimator->node_count; i++) {
-                if (!estimator->nodes[i])
-                        continue;
-                const struct tracked_node *node = &estimator->nodes[i]->tracked;
-                double capacity = node->capacity.of[r];
-                if (!is_reading_fresh(&node->readings[r], now_unix_ms))
-                        continue;
-                add_share(&factors, node->pods_used.of[r], node->requested.of[r]);
-                add_share(&bases, node->base.of[r], capacity);
-        }
-        *ret_factor = shares_mean(&factors);
-        *ret_base = shares_mean(&bases);
-}
-
 void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
-        double factors[ESTIMATE_RESOURCE_COUNT], bases[ESTIMATE_RESOURCE_COUNT];
+        bool has_other_pods = step_factor(estimator, now_unix_ms) || estimator->has_news,
+             has_other_base = step_base(estimator, now_unix_ms);
 
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                measure(estimator, r, now_unix_ms, &factors[r], &bases[r]);
-        estimator_lock(estimator);
-        pod_load_factor_move(&estimator->cluster.factor, POD_LOAD_FACTOR_STEP, factors);
-        if (estimator->cluster.pods_known_since_unix_ms <= now_unix_ms - ESTIMATOR_DOUBT_MS)
-                workload_set_forget_doubtful(estimator->workloads);
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                if (isfinite(bases[r]))
-                        estimator->cluster.base_ratio[r] = bases[r];
-        estimator_unlock(estimator);
-        for (size_t i = 0; i < estimator->node_count; i++)
-                if (estimator->nodes[i] && is_unread(&estimator->nodes[i]->tracked, bases))
-                        notify_owner(estimator, estimator->nodes[i]); /* its base is the mean */
+        estimator->has_news = false;
+        for (size_t i = 0; i < estimator->node_count; i++) {
+                struct estimator_node *node = estimator->nodes[i];
+                if (node && (has_other_pods || (has_other_base && is_unread(node))))
+                        notify_owner(estimator, node);
+        }
 }
 
-struct estimator_noise estimator_noise(const struct estimator *estimator, int resource) {
-        struct shares noises = shares_new(estimator);
-        struct estimator_noise noise = {0};
-
-        for (size_t i = 0; i < estimator->node_count; i++) {
-                const struct estimator_node *node = estimator->nodes[i];
-                if (node && node->tracked.readings[resource].window_ms > 0)
-                        noises.of[noises.count++].ratio = tracked_node_noise_ratio(&node->tracked,
-                                                                                   resource);
+static void end_unlisted(struct estimator *estimator, struct estimator_node *node,
+                         int64_t gone_unix_ms) {
+        for (size_t i = node->estimate.pod_count; i-- > 0;) {
+                struct node_pod *pod = &node->estimate.pods[i];
+                if (pod->generation != estimator->generation && pod->gone_unix_ms == NODE_POD_NEVER)
+                        end_pod(estimator, node, pod, gone_unix_ms);
+                i = size_min(i, node->estimate.pod_count); /* others may be dropped with it */
         }
-        qsort(noises.of, noises.count, sizeof(*noises.of), compare_ratios);
-        if (noises.count > 0)
-                noise = (struct estimator_noise){noises.of[noises.count / 2].ratio,
-                                                 noises.of[noises.count - 1].ratio};
-        free(noises.of);
-        return noise;
+        drop_if_unused(estimator, node);
+}
+
+void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int64_t now_unix_ms) {
+        for (size_t i = 0; i < estimator->node_count; i++)
+                if (estimator->nodes[i])
+                        end_unlisted(estimator, estimator->nodes[i], gone_unix_ms);
+        if (estimator->has_list)
+                return;
+        estimator->has_list = estimator->has_news = true;
+        estimator_step(estimator, now_unix_ms);
+}
+
+/* ---- What was measured of workloads. */
+
+void estimator_workloads_begin(struct estimator *estimator) {
+        estimator_lock(estimator);
+        workload_set_part_begins(estimator->workloads);
+        estimator_unlock(estimator);
+}
+
+void estimator_measure_workload(struct estimator *estimator, uint32_t part, const char *name,
+                                size_t name_len, const struct workload_measure *measure) {
+        estimator_lock(estimator);
+        workload_set_measure(estimator->workloads, part, name, name_len, measure);
+        estimator_unlock(estimator);
+}
+
+void estimator_workloads_ended(struct estimator *estimator, uint32_t part) {
+        estimator_lock(estimator);
+        workload_set_part_ended(estimator->workloads, part);
+        estimator_unlock(estimator);
+        estimator->has_news = true;
 }
 
 /* ---- The state, and its import. */
 
-const struct tracked_node *estimator_tracked(const struct estimator *estimator, uint32_t number) {
-        return number < estimator->node_count && estimator->nodes[number]
-                       ? &estimator->nodes[number]->tracked
-                       : NULL;
+const struct estimator_node *estimator_node_at(const struct estimator *estimator, uint32_t number) {
+        return number < estimator->node_count ? estimator->nodes[number] : NULL;
+}
+
+const struct node_estimate *estimator_node_estimate(const struct estimator_node *node) {
+        return &node->estimate;
 }
 
 const struct cluster_load *estimator_cluster(const struct estimator *estimator) {
@@ -563,23 +537,14 @@ void estimator_import_cluster(struct estimator *estimator, const struct cluster_
 }
 
 void estimator_import_node(struct estimator *estimator, const char *name,
-                           const struct tracked_node *known) {
+                           const struct estimator_usage *usage) {
         struct estimator_node *node = strmap_get(&estimator->by_name, name, strlen(name));
 
         if (!node)
                 return;
-        node->tracked.base = known->base;
-        node->tracked.pods_used = known->pods_used;
-        node->tracked.pods_variance = known->pods_variance;
-        node->tracked.noise = known->noise;
-        memcpy(node->tracked.readings, known->readings, sizeof(known->readings));
+        node->imported = *usage;
+        node->is_imported = true;
         notify_owner(estimator, node);
-}
-
-void estimator_import_workload(struct estimator *estimator, const struct workload_facts *facts) {
-        estimator_lock(estimator);
-        workload_set_import(estimator->workloads, facts);
-        estimator_unlock(estimator);
 }
 
 /* ---- Any thread. */
@@ -589,7 +554,7 @@ void estimator_stats(struct estimator *estimator, int64_t now_mono_ms,
         estimator_lock(estimator);
         reservations_expire(&estimator->reservations, now_mono_ms);
         *ret = (struct estimator_stats){
-                .pods = estimator->pods.count,
+                .pods = estimator->pod_count,
                 .workloads = workload_set_count(estimator->workloads),
                 .reservations = estimator->reservations.count,
                 .factor = estimator->cluster.factor,
@@ -599,15 +564,16 @@ void estimator_stats(struct estimator *estimator, int64_t now_mono_ms,
 
 struct estimator_expectation estimator_expect(struct estimator *estimator, const char *workload,
                                               size_t workload_len, const struct pod_load *request) {
+        const struct pod_load counted = pod_load_counted(request);
+
         estimator_lock(estimator);
-        const struct workload *of = workload_set_find(estimator->workloads, workload, workload_len);
-        struct estimator_expectation expectation = {
-                .load = workload_estimate(of, request, &estimator->cluster.factor, NULL),
+        const struct workload_measure *of = workload_set_find(
+                estimator->workloads, workload_key(workload, workload_len));
+        const struct estimator_expectation expectation = {
+                .load = workload_expect(of, &counted, &estimator->cluster.factor, NULL),
                 .factor = estimator->cluster.factor,
-                .is_learned = of && workload_is_learned(of),
+                .is_measured = of != NULL,
         };
-        if (expectation.is_learned)
-                expectation.confidence = workload_confidence(of);
         estimator_unlock(estimator);
         return expectation;
 }

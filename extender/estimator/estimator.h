@@ -1,21 +1,20 @@
 /*
- * The estimate of a cluster: the pods of each node with their start times, the usage of each pod
- * and of the node's base, the usage learned for each workload, and the reservations.
+ * The estimate of a cluster: the pods of each node with their start times, what was measured of
+ * them and of workloads, the last readings, and the reservations.
  *
  * Guarantees:
  * - A bound pod counts in the next snapshot, and an answer in the next call, before any reading
  *   shows them.
- * - Between two readings, the error grows only by changes of the base, and by the difference
- * between the expected and the actual load of pods that start or end.
- * - The expected load of a pod begins with its request times the cluster's factor. It is within 20%
- *   of the actual load after 15 readings that show its workload come or go (workload.h has the
- *   conditions). The factor itself moves by 3% of its error every 15 s.
- * - No single node, however wrong its readings, decides the values of the cluster: they are trimmed
- *   means, in which a node weighs at most as much as 16 typical ones.
+ * - Between two readings, the error grows only by what running pods change, and by the difference
+ *   between the expected and the actual load of pods that start or end. The next reading ends it.
+ * - What is measured counts from the next step on, ESTIMATOR_STEP_MS later at most. Without
+ *   measurements, a pod is expected to use its request times the cluster's factor.
+ * - No single node or workload, however wrong, decides the values of the cluster: they are trimmed
+ *   means, in which one weighs at most as much as 16 typical ones.
  *
- * The loop's thread supplies bound pods, capacities and readings, and copies the usage of each node
- * into the node table. Workers look up expected loads and reservations. Functions for workers are
- * marked "any thread"; they hold a lock during one look-up.
+ * The loop's thread supplies bound pods, capacities, readings and measurements, and copies the
+ * usage of each node into the node table. Workers look up expected loads and reservations.
+ * Functions for workers are marked "any thread"; they hold a lock during one look-up.
  */
 #pragma once
 
@@ -24,17 +23,16 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "policy/estimate/node_estimate.h"
 #include "policy/estimate/reservation.h"
-#include "policy/estimate/tracked_node.h"
 #include "policy/estimate/workload.h"
+#include "policy/usage/pod_usage_list.h"
 
 enum {
         ESTIMATOR_MAX_NODES = 110000, /* rows of the node table, and nodes known only from pods */
-        /* In a shorter gap of the watch, hardly any pod starts and ends. */
-        ESTIMATOR_MISSED_MS = 10000,
-        /* How long doubtful lessons count after a start or a gap. Then two windows have taught what
-         * is certain. */
-        ESTIMATOR_DOUBT_MS = 600000,
+        ESTIMATOR_MAX_PODS = 1000000,
+        ESTIMATOR_MAX_PODS_PER_NODE = 4096, /* kubelets run at most a few hundred */
+        ESTIMATOR_STEP_MS = 15000,
 };
 
 struct estimator;
@@ -43,12 +41,13 @@ struct estimator_node;
 /* A pod that is bound and has not finished. */
 struct estimator_pod {
         uint64_t id;      /* a seeded hash of its uid, not 0 */
+        uint32_t uid;     /* pod_usage_uid() */
         const char *node; /* borrowed, node_len bytes */
         size_t node_len;
         const char *workload; /* borrowed: "<namespace>/<kind>/<name>" of its owner */
         size_t workload_len;  /* 0: it has no owner */
         struct pod_load request;
-        int64_t runs_unix_ms; /* the start; TRACKED_NEVER: not yet */
+        int64_t runs_unix_ms; /* the start; NODE_POD_NEVER: not yet */
 };
 
 /** estimator_changed_fn: the usage of a node has changed; @owner as in estimator_node_hold() */
@@ -77,15 +76,16 @@ uint32_t estimator_node_number(const struct estimator_node *node);
  */
 bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *capacity);
 /** estimator_read() - a reading, which may be known already; does not report the change */
-void estimator_read(struct estimator *estimator, struct estimator_node *node, int resource,
-                    const struct tracked_reading *reading, const struct tracked_reading *shorter);
-
+void estimator_read(struct estimator_node *node, int resource, const struct node_reading *reading);
 /** estimator_forget_reading() - forget the reading: the policy no longer has the metric */
 void estimator_forget_reading(struct estimator_node *node, int resource);
+/** estimator_measure_pods() - the live pods that have a measured mean of their own: these alone;
+ * does not report the change */
+void estimator_measure_pods(struct estimator_node *node, const struct pod_usage_list *list);
 
 struct estimator_usage {
         double ratio[ESTIMATE_RESOURCE_COUNT]; /* of the capacity, >= 0; 0 without a capacity */
-        double margin_ratio[ESTIMATE_RESOURCE_COUNT]; /* tracked_node_margin_ratio() */
+        double margin_ratio[ESTIMATE_RESOURCE_COUNT]; /* of struct node_usage */
         double per_capacity[ESTIMATE_RESOURCE_COUNT]; /* 1 / capacity; 0: unknown */
         /* There is a capacity, and either a reading or a list of all pods. Otherwise, the ratio
          * includes only the pods that were seen. */
@@ -99,24 +99,21 @@ void estimator_usage(const struct estimator *estimator, const struct estimator_n
 
 /** estimator_list_begins() - estimator_bind() follows for every live pod */
 void estimator_list_begins(struct estimator *estimator);
-/** estimator_list_ended() - pods that the list did not have ended at @gone_unix_ms. After the first
- * list, all pods are known: the estimate restarts with them, as does the mean base of nodes without
- * a reading */
+/** estimator_list_ended() - pods that the list did not have ended at @gone_unix_ms. The first list
+ * is followed by estimator_step() */
 void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int64_t now_unix_ms);
-/** estimator_set_known_since() - all pods that have run since then are known; INT64_MAX: the watch
- * is closed. Lessons from earlier readings are doubtful, and while the watch is closed there are
- * none. The first list, and a list after a longer gap, also set this time */
-void estimator_set_known_since(struct estimator *estimator, int64_t since_unix_ms);
 /** estimator_bind() - a pod is bound, and may run. For a known pod, this updates its request and
- * its start; on another node than before, it removes the pod from there */
+ * its start. If an API server that was restored from a backup has it on another node than before,
+ * the list that follows removes it from there */
 void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod);
-/** estimator_end() - a pod was deleted or has finished; unknown ids are ignored */
-void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms);
+/** estimator_end() - a pod was deleted or has finished; unknown ones are ignored */
+void estimator_end(struct estimator *estimator, const char *node_name, size_t node_len, uint64_t id,
+                   int64_t now_unix_ms);
 /** estimator_leave_out() - estimate as if @pod was not bound. After an import, this subtracts its
- * expected load, since its usage is unknown */
+ * expected load */
 void estimator_leave_out(struct estimator *estimator, const struct estimator_pod *pod,
                          int64_t now_unix_ms);
-/** estimator_set_back() - the wall clock was set back; see tracked_node_set_back() */
+/** estimator_set_back() - the wall clock was set back; see node_estimate_set_back() */
 void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_unix_ms);
 
 /** estimator_published() - a snapshot with all pods that are bound so far is out
@@ -124,13 +121,25 @@ void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_
 void estimator_published(struct estimator *estimator, uint64_t publication);
 
 /** estimator_step() - update the cluster's factor, and its mean base, which nodes without readings
- * use; called every POD_LOAD_FACTOR_STEP_MS */
+ * use; called every ESTIMATOR_STEP_MS */
 void estimator_step(struct estimator *estimator, int64_t now_unix_ms);
+
+/* ---- Measured workloads: the loop's thread. */
+
+/** estimator_workloads_begin() - estimator_measure_workload() follows for every measured workload
+ * of one part of them */
+void estimator_workloads_begin(struct estimator *estimator);
+/** estimator_measure_workload() - workload_set_measure() */
+void estimator_measure_workload(struct estimator *estimator, uint32_t part, const char *name,
+                                size_t name_len, const struct workload_measure *measure);
+/** estimator_workloads_ended() - nodes are estimated by it from the next step on */
+void estimator_workloads_ended(struct estimator *estimator, uint32_t part);
 
 /* ---- The state, for display: the loop's thread. Borrowed until the next call that changes it. */
 
-/** estimator_tracked() - the node with this estimator_node_number(); NULL: none */
-const struct tracked_node *estimator_tracked(const struct estimator *estimator, uint32_t number);
+/** estimator_node_at() - the node with this estimator_node_number(); NULL: none */
+const struct estimator_node *estimator_node_at(const struct estimator *estimator, uint32_t number);
+const struct node_estimate *estimator_node_estimate(const struct estimator_node *node);
 const struct cluster_load *estimator_cluster(const struct estimator *estimator);
 const struct workload_set *estimator_workloads(const struct estimator *estimator);
 
@@ -138,23 +147,15 @@ const struct workload_set *estimator_workloads(const struct estimator *estimator
 
 /** estimator_import_cluster() - import the values of the cluster; all pods count as known */
 void estimator_import_cluster(struct estimator *estimator, const struct cluster_load *cluster);
-/** estimator_import_node() - import base, noise, pods_used, pods_variance and readings of @known;
+/** estimator_import_node() - the ratio and margin_ratio of a node, in place of readings and pods;
  * ignored if the node is unknown */
 void estimator_import_node(struct estimator *estimator, const char *name,
-                           const struct tracked_node *known);
-void estimator_import_workload(struct estimator *estimator, const struct workload_facts *facts);
+                           const struct estimator_usage *usage);
 
 struct estimator_stats {
-        size_t pods, workloads, reservations;
+        size_t pods, workloads, reservations; /* workloads: measured ones */
         struct load_factor factor;
 };
-
-/* The noise of readings over all nodes with readings; 0 without any. */
-struct estimator_noise {
-        double median_ratio, largest_ratio; /* of the capacity */
-};
-
-struct estimator_noise estimator_noise(const struct estimator *estimator, int resource);
 
 void estimator_stats(struct estimator *estimator, int64_t now_mono_ms, struct estimator_stats *ret);
 
@@ -164,8 +165,7 @@ void estimator_stats(struct estimator *estimator, int64_t now_mono_ms, struct es
 struct estimator_expectation {
         struct pod_load load;
         struct load_factor factor; /* the cluster's factor */
-        bool is_learned;           /* the cores were learned from pods of the workload */
-        double confidence;         /* workload_confidence(); 0 unless is_learned */
+        bool is_measured;          /* it is the measured mean of the workload's pods */
 };
 
 /** estimator_expect() - the expected load of a pod of @workload that requests @request */

@@ -4,8 +4,9 @@
 
 enum {
         LOOK_INTERVAL_MS = 1000,
-        REPLAY_MS = 5000, /* the API server sends missed events within this time */
-        STEP_MS = 1000,   /* a larger jump between two looks is a step of the wall clock */
+        MISSED_MS = 10000, /* in a shorter gap of the watch, hardly any pod starts and ends */
+        REPLAY_MS = 5000,  /* the API server sends missed events within this time */
+        STEP_MS = 1000,    /* a larger jump between two looks is a step of the wall clock */
 };
 
 struct estimate_watch {
@@ -17,8 +18,7 @@ struct estimate_watch {
         int64_t gap_began_mono_ms, replays_until_mono_ms;
         int64_t wall_ahead_ms; /* wall clock minus monotonic clock, at the last look */
         struct metrics_series *pods_held, *workloads, *reservations,
-                *factor[ESTIMATE_RESOURCE_COUNT], *noise_median[ESTIMATE_RESOURCE_COUNT],
-                *noise_largest[ESTIMATE_RESOURCE_COUNT];
+                *factor[ESTIMATE_RESOURCE_COUNT];
 };
 
 static int64_t estimate_now_unix_ms(const struct estimate_watch *watch) {
@@ -38,7 +38,7 @@ static bool is_catching_up(const struct estimate_watch *watch) {
         int64_t now_mono_ms = estimate_now_mono_ms(watch);
 
         return watch->is_listing || now_mono_ms < watch->replays_until_mono_ms ||
-               now_mono_ms - watch->live_mono_ms > ESTIMATOR_MISSED_MS;
+               now_mono_ms - watch->live_mono_ms > MISSED_MS;
 }
 
 /* The end of a pod that is gone. If the watch was closed, the beginning of the gap is the best
@@ -58,13 +58,9 @@ static int64_t gone_at_unix_ms(const struct estimate_watch *watch) {
 static void look_for_gap(struct estimate_watch *watch) {
         int64_t now_mono_ms = estimate_now_mono_ms(watch);
         bool is_gap = watch->live_mono_ms > 0 &&
-                      now_mono_ms - watch->live_mono_ms > ESTIMATOR_MISSED_MS;
+                      now_mono_ms - watch->live_mono_ms > MISSED_MS;
         bool is_live = watch->pods && !watch->is_listing && pod_watch_is_live(watch->pods);
 
-        if (is_gap)
-                estimator_set_known_since(watch->options.estimator,
-                                          is_live ? estimate_now_unix_ms(watch) + REPLAY_MS
-                                                  : INT64_MAX);
         if (!is_live)
                 return;
         if (is_gap) {
@@ -91,7 +87,7 @@ static int64_t runs_since_unix_ms(const struct estimate_watch *watch,
         int64_t now_unix_ms = estimate_now_unix_ms(watch);
 
         if (facts->runs_unix_ms == 0)
-                return TRACKED_NEVER;
+                return NODE_POD_NEVER;
         bool is_just_now = !is_catching_up(watch) &&
                            now_unix_ms - facts->runs_unix_ms <= POD_WATCH_CLOCK_SKEW_MS;
         return is_just_now || facts->runs_unix_ms > now_unix_ms ? now_unix_ms : facts->runs_unix_ms;
@@ -106,8 +102,12 @@ static void on_list_begins(void *userdata) {
 
 static struct estimator_pod as_estimator_pod(const struct estimate_watch *watch,
                                              const struct pod_facts *facts) {
+        uint32_t uid = 0;
+
+        (void)!pod_usage_uid(facts->uid.text, facts->uid.len, &uid);
         return (struct estimator_pod){
                 .id = facts->id,
+                .uid = uid,
                 .node = facts->node.text,
                 .node_len = facts->node.len,
                 .workload = facts->workload,
@@ -127,10 +127,11 @@ static void estimate_on_pod(void *userdata, const struct pod_facts *facts, bool 
         changed(watch);
 }
 
-static void on_gone(void *userdata, uint64_t id) {
+static void on_gone(void *userdata, const struct pod_facts *facts) {
         const struct estimate_watch *watch = userdata;
 
-        estimator_end(watch->options.estimator, id, gone_at_unix_ms(watch));
+        estimator_end(watch->options.estimator, facts->node.text, facts->node.len, facts->id,
+                      gone_at_unix_ms(watch));
         changed(watch);
 }
 
@@ -159,31 +160,14 @@ static void estimate_watch_look(void *userdata) {
                        estimate_now_mono_ms(watch) + LOOK_INTERVAL_MS, estimate_watch_look, watch);
 }
 
-static void note_noise(struct estimate_watch *watch) {
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                struct estimator_noise noise = estimator_noise(watch->options.estimator, r);
-                metrics_set(watch->noise_median[r], noise.median_ratio);
-                metrics_set(watch->noise_largest[r], noise.largest_ratio);
-        }
-}
-
 static void step(void *userdata) {
         struct estimate_watch *watch = userdata;
 
         /* Before the list is complete, the requests of all pods are unknown. */
         if (watch->pods && pod_watch_is_live(watch->pods))
                 estimator_step(watch->options.estimator, estimate_now_unix_ms(watch));
-        note_noise(watch);
         loop_timer_arm(watch->options.loop, &watch->step_timer,
-                       estimate_now_mono_ms(watch) + POD_LOAD_FACTOR_STEP_MS, step, watch);
-}
-
-static struct metrics_series *noise_gauge(struct metrics *metrics, const char *resource,
-                                          const char *quantile) {
-        return metrics_gauge(metrics, "plimsoll_extender_reading_noise_ratio",
-                             "Learned noise of a node's readings, as a share of its capacity: of "
-                             "the median node (0.5) and of the noisiest node (1).",
-                             LABELS("resource", resource, "quantile", quantile));
+                       estimate_now_mono_ms(watch) + ESTIMATOR_STEP_MS, step, watch);
 }
 
 static void estimate_register_metrics(struct estimate_watch *watch) {
@@ -193,8 +177,7 @@ static void estimate_register_metrics(struct estimate_watch *watch) {
         watch->pods_held = metrics_gauge(metrics, "plimsoll_extender_pods",
                                          "Bound pods in the estimate.", NULL);
         watch->workloads = metrics_gauge(metrics, "plimsoll_extender_workloads",
-                                         "Workloads in the estimate, learned or not yet learned.",
-                                         NULL);
+                                         "Workloads whose pods a controller has measured.", NULL);
         watch->reservations = metrics_gauge(metrics, "plimsoll_extender_reservations",
                                             "Answers without a binding so far: of the last 5 "
                                             "seconds, or of 10 minutes for pods "
@@ -205,8 +188,6 @@ static void estimate_register_metrics(struct estimate_watch *watch) {
                         metrics, "plimsoll_extender_usage_to_request_ratio",
                         "Usage of all pods in the cluster as a share of their requests.",
                         LABELS("resource", resources[r]));
-                watch->noise_median[r] = noise_gauge(metrics, resources[r], "0.5");
-                watch->noise_largest[r] = noise_gauge(metrics, resources[r], "1");
         }
 }
 

@@ -51,12 +51,23 @@ static int64_t earlier_if_ahead(int64_t until, int64_t candidate, int64_t now_un
         return candidate > now_unix_ms && candidate < until ? candidate : until;
 }
 
+/* The annotation may have come before its pods. */
+static void measure_pods(struct node_row *node) {
+        const char *text = kept_texts_get(&node->annotations, ANNOTATION_POD_USAGE);
+        struct pod_usage_list list = {0};
+
+        if (text)
+                (void)!pod_usage_list_parse(text, strlen(text), &list, NULL);
+        estimator_measure_pods(node->estimate, &list);
+}
+
 static void settle_estimate(struct node_row *node, struct row_context *context,
                             int64_t now_unix_ms) {
         struct estimator_usage usage = {0};
         uint32_t number = ESTIMATOR_MAX_NODES;
 
         if (node->estimate) {
+                measure_pods(node);
                 estimator_usage(context->estimator, node->estimate, &usage);
                 number = estimator_node_number(node->estimate);
         }
@@ -88,36 +99,22 @@ void node_row_settle(struct node_row *node, struct row_context *context, int64_t
         columns->score100[row] = (uint8_t)verdict.score100;
 }
 
-/* @metric: -1: none */
-static struct tracked_reading tracked_mean(const struct node_row *node,
-                                           const struct row_context *context, int metric,
-                                           const struct reading *covered, int64_t now_unix_ms) {
-        struct reading mean;
-
-        if (metric < 0)
-                return (struct tracked_reading){0};
-        node_row_reading(node, context, (size_t)metric, &mean);
-        return row_estimate_reading(&mean,
-                                    context->table_policy->policy->metrics[metric].query.window_ms,
-                                    covered, now_unix_ms);
-}
-
 static void read_for_estimate(struct node_row *node, const struct row_context *context,
                               int64_t now_unix_ms) {
         const struct estimate_terms *terms = &context->table_policy->terms[node->pool];
-        struct reading covered;
+        struct reading covered, mean;
 
         row_read(node, context, ANNOTATION_COVERED, 0, &covered);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                const struct tracked_reading reading = tracked_mean(node, context, terms->metric[r],
-                                                                    &covered, now_unix_ms),
-                                             shorter = tracked_mean(node, context,
-                                                                    terms->shorter[r], &covered,
-                                                                    now_unix_ms);
-                if (reading.window_ms > 0)
-                        estimator_read(context->estimator, node->estimate, r, &reading, &shorter);
-                else if (terms->metric[r] < 0)
+                if (terms->metric[r] < 0) {
                         estimator_forget_reading(node->estimate, r);
+                        continue;
+                }
+                node_row_reading(node, context, (size_t)terms->metric[r], &mean);
+                const struct node_reading reading = row_estimate_reading(
+                        &mean, terms->window_ms[r], &covered, now_unix_ms);
+                if (reading.window_ms > 0)
+                        estimator_read(node->estimate, r, &reading);
         }
 }
 

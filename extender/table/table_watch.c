@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "codec/json.h"
 #include "extender/table/estimate_watch.h"
+#include "extender/table/usage_watch.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 #include "kube/reflector.h"
@@ -31,6 +32,7 @@ struct table_watch {
         struct binding_watch *bindings;  /* NULL unless nodes are listed and hot values used */
         int64_t recent_ms;               /* hot_value_keep_ms() of the policy */
         struct estimate_watch *estimate; /* NULL until a policy has scoring: estimate */
+        struct usage_watch *usage;       /* NULL until then, and until nodes are listed */
         bool awaits_policy;              /* nothing is published: the policy is unknown yet */
 
         struct loop_timer publish_timer; /* armed when something has changed */
@@ -107,7 +109,7 @@ static void on_bound_pod(void *userdata, const struct pod_facts *pod) {
                 watch->options.on_bound(watch->options.userdata, pod);
 }
 
-/* Starts with the first policy that needs the estimate, and is kept, since learning takes long.
+/* Starts with the first policy that needs the estimate, and is kept.
  * Pods are watched after the list of nodes, when the policy of the cluster is known: unlike the
  * built-in policy, it may not need pods. */
 static void watch_estimate(struct table_watch *watch) {
@@ -125,6 +127,14 @@ static void watch_estimate(struct table_watch *watch) {
                 });
         if (watch->is_synced)
                 estimate_watch_begin(watch->estimate);
+        if (watch->is_synced && !watch->usage)
+                watch->usage = usage_watch_new(&(struct usage_watch_options){
+                        .loop = watch->options.loop,
+                        .api = watch->options.api,
+                        .metrics = watch->options.metrics,
+                        .estimator = node_table_estimator(watch->options.table),
+                        .namespace = watch->options.namespace,
+                });
 }
 
 static void table_on_node(void *userdata, enum reflector_event event, const json_t *object) {
@@ -356,6 +366,7 @@ void table_watch_free(struct table_watch *watch) {
         loop_timer_disarm(watch->options.loop, &watch->look_timer);
         binding_watch_free(watch->bindings);
         estimate_watch_free(watch->estimate);
+        usage_watch_free(watch->usage);
         reflector_free(watch->nodes);
         free(watch);
 }

@@ -1,8 +1,8 @@
 /*
- * Feeds the node table from a watch of nodes and, if the policy uses hot values, from a watch of
- * bindings, and publishes snapshots when something has changed or expired. Guarantee: a change is
- * published at once after a quiet time, and within 10 ms during a stream of changes, unless
- * publishing would take more than a twentieth of a processor.
+ * Feeds the node table from a watch of nodes and, as far as the policy needs them, from watches of
+ * bindings, pods and measured workloads, and publishes snapshots when something has changed or
+ * expired. Guarantee: a change is published at once after a quiet time, and within 10 ms during a
+ * stream of changes, unless publishing would take more than a twentieth of a processor.
  *
  * A new extender becomes ready when it has listed the nodes, and the pods that the policy needs. It
  * waits for pods, and for the pools of nodes, at most 20 s after the nodes, and not at all for pods
@@ -27,6 +27,7 @@ struct table_watch_options {
         struct loop *loop; /* all borrowed; they outlive the watch */
         struct kube_api *api;
         struct node_table *table;
+        const char *namespace; /* usage_watch_options.namespace */
         struct metrics *metrics;
         struct health *health;
         /* May be NULL: a pod is bound, as far as the policy needs to watch pods; also called when a

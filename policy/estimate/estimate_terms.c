@@ -11,28 +11,12 @@ static int resource_of(const struct policy_metric *metric) {
         return metric->query.resource == METRIC_MEM ? ESTIMATE_MEM : -1;
 }
 
-/* The shortest mean with the same period; it need not have a priority. */
-static int shorter_than(const struct policy *policy, int of) {
-        int shortest = -1;
-
-        for (size_t i = 0; of >= 0 && i < policy->metric_count; i++) {
-                const struct policy_metric *metric = &policy->metrics[i],
-                                           *than = &policy->metrics[of];
-                int64_t most_ms = shortest < 0 ? than->query.window_ms
-                                               : policy->metrics[shortest].query.window_ms;
-                if (resource_of(metric) == resource_of(than) &&
-                    metric->period_ms == than->period_ms && metric->query.window_ms < most_ms)
-                        shortest = (int)i;
-        }
-        return shortest;
-}
-
 void estimate_terms_init(struct estimate_terms *terms, const struct policy *policy, size_t pool) {
         struct policy_range of = policy_pool_priorities(policy, pool);
         int chosen[ESTIMATE_RESOURCE_COUNT] = {-1, -1};
         double largest = 0;
 
-        *terms = (struct estimate_terms){.metric = {-1, -1}, .shorter = {-1, -1}, .priorities = of};
+        *terms = (struct estimate_terms){.metric = {-1, -1}, .priorities = of};
         for (int r = 0; of.begin == of.end && r < ESTIMATE_RESOURCE_COUNT; r++)
                 terms->weight[r] = 1;
         for (size_t i = of.begin; i < of.end; i++) {
@@ -48,8 +32,6 @@ void estimate_terms_init(struct estimate_terms *terms, const struct policy *poli
                 terms->metric[r] = (int)priority->metric;
                 terms->window_ms[r] = metric->query.window_ms;
         }
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                terms->shorter[r] = shorter_than(policy, terms->metric[r]);
         for (size_t i = of.begin; largest > 0 && i < of.end; i++) {
                 double weight = policy->priorities[i].weight / largest;
                 bool is_chosen = false;

@@ -1,8 +1,8 @@
 /*
  * The priorities of a policy with scoring: estimate. score.h ranks a candidate by its largest
  * weighted usage, where the weight of a priority is relative to the largest weight. For cpu and
- * mem, the shortest mean with a weight is the reading from which base and pods are estimated
- * (tracked_node.h). Other metrics count with the values of their annotations. Without priorities,
+ * mem, the shortest mean with a weight is the reading from which the node is estimated
+ * (node_estimate.h). Other metrics count with the values of their annotations. Without priorities,
  * CPU and memory count by the requests of pods.
  *
  * An unknown value of a candidate is replaced by the median of the candidates that have one. With 0
@@ -27,7 +27,6 @@ enum { ESTIMATE_OTHER = ESTIMATE_RESOURCE_COUNT, ESTIMATE_PART_COUNT };
 struct estimate_terms {
         int metric[ESTIMATE_RESOURCE_COUNT]; /* index into the policy's metrics; -1: none */
         int64_t window_ms[ESTIMATE_RESOURCE_COUNT];
-        int shorter[ESTIMATE_RESOURCE_COUNT];   /* the shortest mean of the same period; -1: none */
         double weight[ESTIMATE_RESOURCE_COUNT]; /* 0 to 1 */
         double target_ratio[ESTIMATE_RESOURCE_COUNT]; /* 0: none */
         bool has_target;                              /* any of them */

@@ -19,11 +19,16 @@ void pod_load_factor_init(struct load_factor *factor) {
                 factor->ratio[r] = 1;
 }
 
-void pod_load_factor_move(struct load_factor *factor, double share,
-                          const double ratios[static ESTIMATE_RESOURCE_COUNT]) {
+bool pod_load_factor_set(struct load_factor *factor,
+                         const double ratios[static ESTIMATE_RESOURCE_COUNT]) {
+        bool has_moved = false;
+
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 double measured = fmin(fmax(ratios[r], FACTOR_MIN), FACTOR_MAX);
-                if (isfinite(ratios[r]))
-                        factor->ratio[r] += share * (measured - factor->ratio[r]);
+                if (!isfinite(ratios[r]))
+                        continue;
+                has_moved |= measured < factor->ratio[r] || measured > factor->ratio[r];
+                factor->ratio[r] = measured;
         }
+        return has_moved;
 }

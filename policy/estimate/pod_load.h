@@ -4,12 +4,9 @@
  */
 #pragma once
 
-#include <stdint.h>
+#include <stdbool.h>
 
 enum { ESTIMATE_CPU, ESTIMATE_MEM, ESTIMATE_RESOURCE_COUNT };
-
-enum { POD_LOAD_FACTOR_STEP_MS = 15000 };
-#define POD_LOAD_FACTOR_STEP 0.03
 
 /* Cores and bytes. */
 struct pod_load {
@@ -25,18 +22,15 @@ struct load_factor {
         double ratio[ESTIMATE_RESOURCE_COUNT];
 };
 
-/* What to expect from unknown pods and nodes, and since when readings teach workloads. */
+/* What to expect from unknown pods and nodes. */
 struct cluster_load {
         struct load_factor factor;
         double base_ratio[ESTIMATE_RESOURCE_COUNT]; /* the mean base of nodes, per capacity */
-        /* All pods that have run since then are known. INT64_MAX: some running pods are unknown. */
-        int64_t pods_known_since_unix_ms;
 };
 
 /** pod_load_factor_init() - 1, as long as nothing is known */
 void pod_load_factor_init(struct load_factor *factor);
-/** pod_load_factor_move() - move the factor towards a measured one
- * @ratios: the measured factor; NAN changes nothing
- * @share:  of the distance: 1, or POD_LOAD_FACTOR_STEP every POD_LOAD_FACTOR_STEP_MS */
-void pod_load_factor_move(struct load_factor *factor, double share,
-                          const double ratios[static ESTIMATE_RESOURCE_COUNT]);
+/** pod_load_factor_set() - take over a measured factor; NAN changes nothing. Return: false: it is
+ * the same */
+bool pod_load_factor_set(struct load_factor *factor,
+                         const double ratios[static ESTIMATE_RESOURCE_COUNT]);

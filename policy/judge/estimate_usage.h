@@ -18,8 +18,8 @@ struct estimate_usage {
         bool is_read;         /* there is a reading; it may have expired */
         double reading_ratio; /* 0 without one */
         int64_t read_unix_ms; /* its timestamp; 0 without one */
-        /* Base and pods (tracked_node.h) minus the reading: load that the reading does not show
-         * yet, or if negative, still shows. Without a reading, base and pods. */
+        /* The estimate (node_estimate.h) minus the reading: load that the reading does not show
+         * yet, or if negative, still shows. Without a reading, all of it. */
         double in_flight_ratio;
         double margin_ratio;   /* for pods that use more than expected */
         double pod_ratio;      /* the pod, which counts SCORE_OWN_LOAD_FACTOR times */

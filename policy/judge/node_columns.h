@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "policy/estimate/estimate_terms.h"
-#include "policy/estimate/tracked_node.h"
+#include "policy/estimate/node_estimate.h"
 #include "policy/policy.h"
 #include "policy/verdict.h"
 
@@ -73,7 +73,7 @@ void node_columns_median(const struct node_columns *columns, const struct estima
 static inline bool node_columns_has_mean(const struct node_columns *columns, int metric,
                                          size_t row) {
         return metric >= 0 && columns->expires_unix_ms[metric][row] != READING_NEVER &&
-               columns->usage_ratio[metric][row] <= TRACKED_RATIO_MAX;
+               columns->usage_ratio[metric][row] <= NODE_ESTIMATE_RATIO_MAX;
 }
 /** node_columns_estimate() - the row as input of estimate_terms_headroom() */
 static inline struct score_node node_columns_estimate(const struct node_columns *columns,

@@ -38,7 +38,7 @@ static void on_pod_text(void *userdata, enum reflector_event event, const char *
         /* Unbound and finished pods are not selected, but a proxy may ignore the selector. */
         if (event == REFLECTOR_DELETED || facts.node.len == 0 || facts.is_finished) {
                 if (watch->events->gone)
-                        watch->events->gone(watch->userdata, facts.id);
+                        watch->events->gone(watch->userdata, &facts);
                 return;
         }
         facts.bound_unix_ms = bound_at_unix_ms(facts.bound_unix_ms, is_appeared,

@@ -29,7 +29,8 @@ struct pod_watch_events {
          * just seen the binding. Otherwise the pod was listed or has changed; if it is known
          * already, its first time of binding remains valid. */
         void (*pod)(void *userdata, const struct pod_facts *facts, bool is_appeared);
-        void (*gone)(void *userdata, uint64_t id);
+        /* It has finished or was deleted; it may be unknown, and without a node. */
+        void (*gone)(void *userdata, const struct pod_facts *facts);
         void (*list_ended)(void *userdata);
 };
 

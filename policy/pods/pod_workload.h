@@ -1,6 +1,6 @@
 /*
  * The name of a pod's workload: "<namespace>/<kind>/<name>" of its owner. The name outlasts
- * revisions, runs and nodes, so what is learned from these pods is valid for the next ones:
+ * revisions, runs and nodes, so what is measured of these pods is valid for the next ones:
  *
  *     ReplicaSet     without the pod-template-hash of a Deployment or of Argo's Rollout
  *     Job            without a CronJob's time

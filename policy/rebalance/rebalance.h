@@ -84,7 +84,7 @@ enum rebalance_stay {
 /* A hot node. */
 struct rebalance_node {
         uint32_t row;
-        double usage_ratio; /* the estimate: base and pods */
+        double usage_ratio; /* the estimate */
         double line_ratio;
         enum rebalance_stay stay;
         size_t kept[REBALANCE_KEEP_COUNT]; /* without a pod that moves: its pods, by reason */

@@ -22,7 +22,7 @@ from standin.node_metrics import NodeMetrics
 
 PAGE = "deploy/coming-from/metrics-server-plugin.md"
 DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/plimsoll-controller"
-CPU = ["cpu_usage_avg_5m", "cpu_usage_avg_2m", "cpu_usage_max_avg_1h"]
+CPU = ["cpu_usage_avg_5m", "cpu_usage_max_avg_1h"]
 METRICS = [*CPU, "mem_usage_avg_5m", "mem_usage_max_avg_1h"]
 CPUS, MEMORY_GI = 8, 32
 # CPUs and Gi of memory in use: the first is above the limit of the policy.

@@ -19,7 +19,7 @@ GROUPS = "scheduling.k8s.io/v1beta1"
 RACK = "example.com/rack"
 NODES, RACKS = 60, 3
 GANG, TOGETHER, LOOSE = 500, 60, 60
-READ = ("cpu_usage_avg_5m", "cpu_usage_avg_2m", "mem_usage_avg_5m")
+READ = ("cpu_usage_avg_5m", "mem_usage_avg_5m")
 # Only the extender decides.
 OVERWHELMING = 30
 

@@ -75,6 +75,15 @@ def annotate(standin, node, usage=None, at=None, **more):
     assert answer.status == 200, answer.text
 
 
+def measure(standin, *lines):
+    """Write what workloads were measured to use, as the controller does."""
+    path = "/api/v1/namespaces/kube-system/configmaps"
+    data = {"shards": "1", "workloads": "".join(f"{line}\n" for line in lines)}
+    config_map = {"metadata": {"name": "plimsoll-workloads"}, "data": data}
+    answer = standin.call("POST", path, config_map)
+    assert answer.status == 201, answer.text
+
+
 def go_json(value):
     """JSON as Go's encoder writes it."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)

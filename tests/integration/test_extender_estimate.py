@@ -1,13 +1,14 @@
 """scoring: estimate: what a node will use counts, not what its annotation reads."""
 
 import copy
+import json
 import uuid
 
 import pytest
 
-from extender_kit import POD, annotate, policy
+from extender_kit import POD, annotate, measure, policy
 from harness import wait_until
-from policies import node_names, write_policy
+from policies import ago, node_names, write_policy
 
 NODES = node_names(3)
 A, B, C = NODES
@@ -112,3 +113,59 @@ def test_without_the_right_to_see_pods(cluster, start):
     extender = start(cluster, says=r"pods: 0 pods, but the pod watch is not open.*403")
     with extender.scheduler() as scheduler:
         wait_scores(scheduler, {A: 10, B: 8, C: 0})
+
+
+def run_pods(standin, node, count, since_s):
+    """Return: their uids."""
+    uids = []
+    for i in range(count):
+        path = "/api/v1/namespaces/default/pods"
+        body = pod()
+        del body["metadata"]["uid"], body["metadata"]["resourceVersion"]
+        body["metadata"]["name"] = f"grows-{i}"
+        body["spec"]["nodeName"] = node
+        found = standin.call("POST", path, body).json()
+        bound = {"type": "PodScheduled", "status": "True", "lastTransitionTime": ago(since_s)}
+        status = {"status": {"phase": "Running", "conditions": [bound]}}
+        assert standin.patch(f"{path}/grows-{i}/status", status).status == 200
+        uids.append(found["metadata"]["uid"])
+    return uids
+
+
+def estimated(extender, node):
+    page = json.loads(extender.page_of_now("/estimate").text)
+    (row,) = (row for row in page["nodes"] if row["node"] == node)
+    return row["cpu"]["usage"]
+
+
+def test_pods_that_grow(cluster, start):
+    """Within one reading the node is what it reads; when the pods end, what they used is known to be gone."""
+    for name, usage in ((A, 0.1), (B, 0.45), (C, 0.6)):
+        annotate(cluster, name, usage)
+    uids = run_pods(cluster, A, 2, since_s=3600)
+    extender = start(cluster, says=r"pods: 2 pods$")
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 10, B: 0, C: 0})
+        annotate(cluster, A, 0.59)  # each from half a core to 2.8
+        wait_scores(scheduler, {A: 3, B: 10, C: 3})
+        usage = ",".join(f"{uid[:8]}=2.8/100" for uid in uids)
+        metadata = {"metadata": {"annotations": {"pod_usage": usage}}}
+        assert cluster.patch(f"/api/v1/nodes/{A}", metadata).status == 200
+        cluster.admin("delete", {"resource": "pods", "prefix": "grows-"})
+        wait_scores(scheduler, {A: 10, B: 0, C: 0})
+        assert estimated(extender, A) == pytest.approx(0.03, abs=0.01)
+
+
+def test_measured_workloads(cluster, start):
+    """A pod is expected to use what others of its workload do, from the ConfigMap that the controller writes."""
+    extender = start(cluster)
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 10, B: 8, C: 0})
+        measure(cluster, "default/ReplicaSet/web-7d9 pods=9 request=1/1000 mean=4/1000", "broken")
+        wait_metric(extender, "plimsoll_extender_workloads", 1)
+        asked = pod()
+        scheduler.prioritize(NODES, asked)
+    uid = asked["metadata"]["uid"]
+    decision = json.loads(extender.page(f"/decisions?pod=default/web-0&uid={uid}").text)
+    expected = decision["prioritize"]["expected"]
+    assert expected["measured"] and expected["loadCores"] == 4

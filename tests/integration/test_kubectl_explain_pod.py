@@ -86,7 +86,7 @@ def test_what_extenders_answered(cluster, explain, start_standin, start_extender
     assert lines[3] == f"  1 over {CPU} above 65.0%"
     assert lines[4] == f"  node-2: rejected: {CPU} is 70.0 of 65.0%"
     assert lines[5].endswith(": 2 candidates, scoring estimate")
-    assert "nothing is learned from shop/ReplicaSet/web-7d9" in lines[6]
+    assert "shop/ReplicaSet/web-7d9 is not measured" in lines[6]
     assert lines[7:9] == ["", "node-1: passes; score 10 of 10"]
     assert lines[9].startswith("  use    cpu  ") and "%  10.0 read (" in lines[9]
     assert any(line.startswith("node-0: passes; score ") for line in lines[10:])
@@ -179,8 +179,7 @@ def test_no_extender_tells(cluster, explain, fault, reason):
 
 def test_a_pod_counts_once_on_its_own_node(cluster, explain):
     """What an extender knows of its node holds the pod already."""
-    known = {"baseLoad": 1, "podsLoad": 3, "noiseLoad": 0, "podsErrorLoad": 0, "reservedLoad": 0}
-    known |= {"windowSeconds": 300, "reading": 0.5}
+    known = {"usage": 0.5, "margin": 0, "reserved": 0}
     names = ("node-1", "node-2")
     nodes = [
         {"node": name, "cpu": {**known, "metric": CPU}, "mem": {**known, "metric": MEM}}

@@ -17,7 +17,7 @@ static void free_crane(void *self) {
 }
 
 static void on_written(void *self, size_t node) {
-        extender_read(self, node);
+        extender_read(self, node, NULL);
 }
 
 static void on_second(void *self) {

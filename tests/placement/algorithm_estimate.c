@@ -12,26 +12,29 @@
 #include "algorithm_estimate.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "measured.h"
 
 /* Parts that are left out, or other than in the product. */
 struct parts {
         double own_load; /* 0: as the product has it; else a share of that */
         bool has_one_factor, has_constant_factor, has_no_compensation, has_no_reservations,
-                has_best_alone, has_two_replicas, has_true_means, is_from_binding;
+                has_best_alone, has_two_replicas, has_true_means, is_from_binding, has_no_own;
 };
 
 static const double CONSTANT_FACTOR = 0.85;
 
-/* One extender. Without compensation there are two: one hears of the pods and learns what they use,
- * the other answers. */
+/* One extender. Without compensation there are two: one hears of the pods and of what they use, the
+ * other answers. */
 struct replica {
-        struct extender *learning, *answering;
+        struct extender *hearing, *answering;
 };
 
 struct estimate {
         struct situation situation;
         const struct parts *parts;
-        struct pod_load *true_means; /* [workload] of its pods; NULL: learned */
+        struct pod_load *true_means; /* [workload] of its pods; NULL: measured */
+        struct measured *measured;
+        struct pod_usage_list *written; /* [node] its annotation */
         struct replica replicas[SCENARIO_MAX_REPLICAS];
         size_t replica_count, answering;
         const struct extender *answered; /* the last decide() */
@@ -91,6 +94,7 @@ static struct estimator_pod as_bound(const struct estimate *estimate, const stru
 
         return (struct estimator_pod){
                 .id = facts->id,
+                .uid = measured_uid(pod),
                 .node = node,
                 .node_len = strlen(node),
                 .workload = facts->workload,
@@ -98,7 +102,7 @@ static struct estimator_pod as_bound(const struct estimate *estimate, const stru
                 .request = facts->request,
                 .runs_unix_ms = estimate->parts->is_from_binding ? facts->bound_unix_ms
                                 : pod->starts_s > estimate->situation.world->now_s
-                                        ? TRACKED_NEVER
+                                        ? NODE_POD_NEVER
                                         : pod->starts_s * MS_PER_S,
         };
 }
@@ -108,13 +112,14 @@ static void bind_to(const struct estimate *estimate, const struct replica *repli
         const struct pod_facts facts = see(estimate, pod);
         struct estimator_pod bound = as_bound(estimate, pod, &facts);
 
-        estimator_bind(extender_estimator(replica->learning), &bound);
-        if (replica->answering == replica->learning)
+        estimator_bind(extender_estimator(replica->hearing), &bound);
+        if (replica->answering == replica->hearing)
                 return;
         /* Its reservation ends, and nothing else is known of it. */
         bound.workload_len = 0;
         estimator_bind(extender_estimator(replica->answering), &bound);
-        estimator_end(extender_estimator(replica->answering), bound.id, now_unix_ms(estimate));
+        estimator_end(extender_estimator(replica->answering), bound.node, bound.node_len, bound.id,
+                      now_unix_ms(estimate));
 }
 
 /* Whatever happens to pods then is known by the list when it is over. */
@@ -135,27 +140,55 @@ static void on_bound(void *self, const struct pod *pod) {
 
 static void on_ended(void *self, const struct pod *pod) {
         const struct estimate *estimate = self;
+        const char *node = estimate->situation.world->nodes[pod->node].name;
+
         if (is_watch_away(estimate))
                 return;
         for (size_t i = 0; i < estimate->replica_count; i++)
-                estimator_end(extender_estimator(estimate->replicas[i].learning), pod->seed,
-                              now_unix_ms(estimate));
+                estimator_end(extender_estimator(estimate->replicas[i].hearing), node, strlen(node),
+                              pod->seed, now_unix_ms(estimate));
+}
+
+/* No more is measured of pods than a part leaves. */
+static bool hears_of_usage(const struct parts *parts) {
+        return !has_told_loads(parts) && !parts->has_one_factor;
+}
+
+static void read_node(const struct estimate *estimate, const struct replica *replica, size_t node) {
+        extender_read(replica->hearing, node, &estimate->written[node]);
+        if (replica->answering != replica->hearing)
+                extender_read(replica->answering, node, NULL);
 }
 
 static void on_written(void *self, size_t node) {
         const struct estimate *estimate = self;
 
-        for (size_t i = 0; i < estimate->replica_count; i++) {
-                const struct replica *replica = &estimate->replicas[i];
-                extender_read(replica->learning, node);
-                if (replica->answering != replica->learning)
-                        extender_read(replica->answering, node);
+        if (hears_of_usage(estimate->parts) && !estimate->parts->has_no_own)
+                estimate->written[node] = *measured_list(estimate->measured, node);
+        for (size_t i = 0; i < estimate->replica_count; i++)
+                read_node(estimate, &estimate->replicas[i], node);
+}
+
+static void tell_workloads(const struct estimate *estimate, const struct replica *replica) {
+        struct estimator *estimator = extender_estimator(replica->hearing);
+
+        if (!hears_of_usage(estimate->parts))
+                return;
+        estimator_workloads_begin(estimator);
+        for (size_t w = 0; w < estimate->situation.world->workload_count; w++) {
+                const struct measured_workload of = measured_workload(estimate->measured, w);
+                if (!of.example || of.example->is_bare)
+                        continue;
+                const struct pod_facts facts = see(estimate, of.example);
+                estimator_measure_workload(estimator, 0, facts.workload, facts.workload_len,
+                                           &of.measure);
         }
+        estimator_workloads_ended(estimator, 0);
 }
 
 static void follow_nodes(const struct replica *replica) {
-        extender_follow_nodes(replica->learning);
-        if (replica->answering != replica->learning)
+        extender_follow_nodes(replica->hearing);
+        if (replica->answering != replica->hearing)
                 extender_follow_nodes(replica->answering);
 }
 
@@ -163,7 +196,7 @@ static void follow_nodes(const struct replica *replica) {
  * @gone_s. */
 static void list(const struct estimate *estimate, const struct replica *replica, int64_t gone_s) {
         const struct world *world = estimate->situation.world;
-        struct estimator *estimator = extender_estimator(replica->learning);
+        struct estimator *estimator = extender_estimator(replica->hearing);
 
         estimator_list_begins(estimator);
         for (size_t i = 0; i < world->pod_count + world->renewed; i++)
@@ -173,17 +206,20 @@ static void list(const struct estimate *estimate, const struct replica *replica,
 }
 
 static void start(const struct estimate *estimate, struct replica *replica) {
-        replica->learning = extender_new(&estimate->situation);
+        replica->hearing = extender_new(&estimate->situation);
         replica->answering = estimate->parts->has_no_compensation
                                      ? extender_new(&estimate->situation)
-                                     : replica->learning;
+                                     : replica->hearing;
+        for (size_t n = 0; n < estimate->situation.world->node_count; n++)
+                read_node(estimate, replica, n);
+        tell_workloads(estimate, replica);
         list(estimate, replica, estimate->situation.world->now_s);
 }
 
 static void stop(struct replica *replica) {
-        if (replica->answering != replica->learning)
+        if (replica->answering != replica->hearing)
                 extender_free(replica->answering);
-        extender_free(replica->learning);
+        extender_free(replica->hearing);
 }
 
 static void *new (const struct situation *situation) {
@@ -193,6 +229,8 @@ static void *new (const struct situation *situation) {
         estimate->parts = situation->algorithm->options;
         if (estimate->parts->has_true_means)
                 estimate->true_means = true_means_of(situation->world);
+        estimate->measured = measured_new(situation->world);
+        estimate->written = xcalloc(situation->world->node_count, sizeof(*estimate->written));
         estimate->replica_count = situation->world->scenario->replicas;
         if (estimate->replica_count == 0)
                 estimate->replica_count = estimate->parts->has_two_replicas ? 2 : 1;
@@ -207,11 +245,12 @@ static void free_estimate(void *self) {
         for (size_t i = 0; i < estimate->replica_count; i++)
                 stop(&estimate->replicas[i]);
         free(estimate->true_means);
+        measured_free(estimate->measured);
+        free(estimate->written);
         free(estimate);
 }
 
-/* In a cluster that runs: the nodes' readings come first, then the pods; what they use is to be
- * learned again. */
+/* In a cluster that runs: the nodes' readings come first, then what is measured, then the pods. */
 static void restart(const struct estimate *estimate, struct replica *replica) {
         stop(replica);
         start(estimate, replica);
@@ -236,17 +275,17 @@ static void on_second(void *self) {
                 watch_again(estimate);
         if (scenario->restarts_s >= 0 && measured_s == (int64_t)scenario->restarts_s)
                 restart(estimate, &estimate->replicas[estimate->replica_count - 1]);
+        bool has_news = measured_step(estimate->measured);
         for (size_t i = 0; i < estimate->replica_count; i++) {
                 follow_nodes(&estimate->replicas[i]);
-                if (is_watch_away(estimate))
-                        estimator_set_known_since(
-                                extender_estimator(estimate->replicas[i].learning), INT64_MAX);
+                if (has_news)
+                        tell_workloads(estimate, &estimate->replicas[i]);
         }
-        if (now_unix_ms(estimate) % POD_LOAD_FACTOR_STEP_MS != 0 ||
+        if (now_unix_ms(estimate) % ESTIMATOR_STEP_MS != 0 ||
             has_told_loads(estimate->parts) || is_watch_away(estimate))
                 return;
         for (size_t i = 0; i < estimate->replica_count; i++)
-                estimator_step(extender_estimator(estimate->replicas[i].learning),
+                estimator_step(extender_estimator(estimate->replicas[i].hearing),
                                now_unix_ms(estimate));
 }
 
@@ -260,10 +299,10 @@ static struct pod_facts ask_about(const struct estimate *estimate, const struct 
                                                  &facts.request)
                                         .load;
 
-        *ret_load = estimator_expect(extender_estimator(replica->learning), facts.workload,
+        *ret_load = estimator_expect(extender_estimator(replica->hearing), facts.workload,
                                      facts.workload_len, &facts.request)
                             .load;
-        if (estimate->parts->own_load <= 0 && replica->answering == replica->learning)
+        if (estimate->parts->own_load <= 0 && replica->answering == replica->hearing)
                 return facts;
         facts.workload_len = 0;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
@@ -346,8 +385,10 @@ const struct algorithm algorithm_estimate_parts[] = {
         ESTIMATE("own-load-once", "it counts once and not twice", .own_load = 0.5),
         ESTIMATE("constant-factor", "every pod is expected to use 0.85 of its request",
                  .has_constant_factor = true),
-        ESTIMATE("one-factor", "one factor for the cluster, nothing is learned of workloads",
+        ESTIMATE("one-factor", "one factor for the cluster, nothing is measured of pods",
                  .has_one_factor = true),
+        ESTIMATE("no-own-means", "workloads are measured, but no pod by itself",
+                 .has_no_own = true),
         ESTIMATE("no-reservations", "the extender's own last answers are not remembered",
                  .has_no_reservations = true),
         ESTIMATE("best-alone", "the answer names the best node alone", .has_best_alone = true),

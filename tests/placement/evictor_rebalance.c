@@ -39,7 +39,7 @@ static struct rebalance_pod pod_of(struct view *view, const struct pod *pod) {
                                          facts.workload_len, &facts.request)
                                 .load,
                 .request = facts.request,
-                .runs_unix_ms = runs ? pod->starts_s * MS_PER_S : TRACKED_NEVER,
+                .runs_unix_ms = runs ? pod->starts_s * MS_PER_S : NODE_POD_NEVER,
         };
 
         if (view->is_measured && runs)

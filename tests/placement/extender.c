@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "codec/json.h"
 #include "extender/answer/answer.h"
 #include "extender/table/node_table.h"
 #include "policy/estimate/score.h"
@@ -16,6 +17,7 @@ struct extender {
         struct situation situation;
         struct node_table *table;
         bool *has_node;                 /* [node] */
+        char (*pod_usage)[POD_USAGE_TEXT_MAX]; /* [node] the annotation */
         double *estimated_ratio;        /* [node] of the last filter call's candidates */
         struct node_snapshot *snapshot; /* of the last filter call; NULL before the first */
         struct request request;
@@ -46,6 +48,7 @@ struct extender *extender_new(const struct situation *situation) {
         extender->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
                                          copy_of(situation->policy), 0);
         extender->has_node = xcalloc(nodes, sizeof(*extender->has_node));
+        extender->pod_usage = xcalloc(nodes, sizeof(*extender->pod_usage));
         extender->request.nodes = xcalloc(nodes, sizeof(*extender->request.nodes));
         extender->estimated_ratio = xcalloc(nodes, sizeof(*extender->estimated_ratio));
         extender_follow_nodes(extender);
@@ -59,6 +62,7 @@ void extender_free(struct extender *extender) {
         request_done(&extender->request);
         node_table_free(extender->table);
         free(extender->has_node);
+        free(extender->pod_usage);
         free(extender->estimated_ratio);
         free(extender);
 }
@@ -75,10 +79,14 @@ static void put_node(struct extender *extender, size_t n) {
                                       ? json_pack("{s:s}", "topology.kubernetes.io/zone", zone)
                                       : NULL;
 
+        json_auto_t *annotations = json_copy(
+                json_iterable(published_annotations(extender->situation.published, n)));
+        if (extender->pod_usage[n][0] != '\0')
+                (void)json_object_set_new(annotations, ANNOTATION_POD_USAGE,
+                                          json_string(extender->pod_usage[n]));
         node_table_put(extender->table,
                        &(struct node_update){.name = node->name,
-                                             .annotations = published_annotations(
-                                                     extender->situation.published, n),
+                                             .annotations = annotations,
                                              .labels = labels,
                                              .capacity = capacity},
                        now_unix_ms(extender));
@@ -98,7 +106,10 @@ void extender_follow_nodes(struct extender *extender) {
         }
 }
 
-void extender_read(struct extender *extender, size_t node) {
+void extender_read(struct extender *extender, size_t node, const struct pod_usage_list *pod_usage) {
+        static const struct pod_usage_list none;
+
+        pod_usage_list_format(pod_usage ? pod_usage : &none, extender->pod_usage[node]);
         if (extender->has_node[node])
                 put_node(extender, node);
 }

@@ -19,8 +19,9 @@ struct extender *extender_new(const struct situation *situation);
 void extender_free(struct extender *extender);
 /** extender_follow_nodes() - some may have joined or left */
 void extender_follow_nodes(struct extender *extender);
-/** extender_read() - a node's annotations were written */
-void extender_read(struct extender *extender, size_t node);
+/** extender_read() - a node's annotations were written
+ * @pod_usage: next to those that are published; NULL: none */
+void extender_read(struct extender *extender, size_t node, const struct pod_usage_list *pod_usage);
 /** extender_estimator() - borrowed, to tell it of pods; NULL if the policy's scoring is another */
 struct estimator *extender_estimator(const struct extender *extender);
 

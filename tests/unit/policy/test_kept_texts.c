@@ -64,7 +64,7 @@ TEST(labels) {
         check(&kept, "role", NULL);
 }
 
-/* One byte more than an annotation may have is enough to be none; and a node has a ceiling. */
+/* Each value and a node have a ceiling. */
 TEST(ceilings) {
         char text[1000], key[16];
         _cleanup_(kept_texts_done) struct kept_texts kept = {0};
@@ -78,9 +78,9 @@ TEST(ceilings) {
         }
         (void)json_object_set_new(annotations, "short", json_string("1"));
         assert_true(kept_texts_set_annotations(&kept, annotations, ""));
-        assert_in_range(kept.bytes, KEPT_TEXTS_MAX_BYTES - ANNOTATION_MAX_BYTES - 10,
+        assert_in_range(kept.bytes, KEPT_TEXTS_MAX_BYTES - KEPT_TEXT_MAX_BYTES - 10,
                         KEPT_TEXTS_MAX_BYTES);
-        assert_int_equal(strlen(kept_texts_get(&kept, "m00")), ANNOTATION_MAX_BYTES + 1);
+        assert_int_equal(strlen(kept_texts_get(&kept, "m00")), KEPT_TEXT_MAX_BYTES);
         check(&kept, "m99", NULL);
         check(&kept, "short", NULL); /* it would fit, but comes after one that does not */
 }

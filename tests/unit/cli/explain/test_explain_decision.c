@@ -80,8 +80,8 @@ TEST(prints_anything) {
                 "{\"filter\": {\"predicates\": [null, {\"metric\": 1, \"limit\": 1e308}],"
                 " \"rejected\": -9223372036854775808}}",
                 "{\"prioritize\": {\"at\": \"\\u001b[31m\", \"expected\": [], \"bestNodes\": {}}}",
-                "{\"prioritize\": {\"at\": \"a\\u0000b\", \"expected\": {\"learnedCores\": 1e308,"
-                " \"confidence\": 1e308}, \"bestNodes\": [1, null, {\"node\": [],"
+                "{\"prioritize\": {\"at\": \"a\\u0000b\", \"expected\": {\"measured\": true,"
+                " \"loadCores\": 1e308}, \"bestNodes\": [1, null, {\"node\": [],"
                 " \"estimate\": {\"cpu\": {\"ageSeconds\": 1e300}, \"mem\": []}, \"priorities\": "
                 "1},"
                 " {\"node\": \"\\u001b[2J\\n\", \"estimate\": {\"cpu\": {\"ageSeconds\": "

@@ -135,8 +135,8 @@ TEST(drawing) {
         }
 }
 
-/* What was learned of a pod's workload is what it is expected to use. */
-TEST(learned) {
+/* What was measured of a pod's workload is what it is expected to use. */
+TEST(measured) {
         static const char pod_text[] =
                 "{\"metadata\":{\"namespace\":\"d\",\"name\":\"p\",\"uid\":\"u\","
                 "\"ownerReferences\":[{"
@@ -146,8 +146,8 @@ TEST(learned) {
         static const struct {
                 const char *workload, *shown;
         } rows[] = {
-                {"d/StatefulSet/s", "pod d/p:\n  expected: 0.25 CPUs, learned from d/StatefulSet/s "
-                                    "(confidence 75%)"},
+                {"d/StatefulSet/s", "pod d/p:\n  expected: 0.25 CPUs and 256 MiB, as measured of "
+                                    "d/StatefulSet/s\n"},
                 {"d/StatefulSet/t", "pod d/p:\n  expected: 0.5 CPUs and 200 MiB, by the cluster's "
                                     "factors 1 and 1\n"},
         };
@@ -156,16 +156,11 @@ TEST(learned) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(node_table_freep) struct node_table *table = table_new(
                         POLICY("estimate"));
-                const struct workload_facts facts = {
-                        .name = rows[i].workload,
-                        .name_len = strlen(rows[i].workload),
-                        .is_learned = true,
-                        .learned_cores = 0.25,
-                        .confidence = 0.75,
-                };
                 struct explained_pod pod = {0};
                 struct explanation explanation;
-                estimator_import_workload(node_table_estimator(table), &facts);
+                estimator_measure_workload(node_table_estimator(table), 0, rows[i].workload,
+                                           strlen(rows[i].workload),
+                                           &(struct workload_measure){.mean = {{0.25, 1 << 28}}});
                 explain_pod_add(table, json, "d/p", &pod);
                 explanation_init(&explanation, table, NULL, &pod, NOW);
                 _cleanup_(freep) char *drawn = drawn_with(&explanation, &plain);
@@ -241,7 +236,7 @@ TEST(one_node_too_many) {
         put(table, "n", "0.25,2026-07-23T09:46:10Z");
         explanation_init(&explanation, table, NULL, NULL, NOW);
         json_auto_t *node = explanation_node_json(&explanation, 0);
-        const json_t *noise = json_at(node, "estimate", "cpu", "noise", NULL);
-        assert_true(json_is_number(noise) && json_number_value(noise) == 0);
+        const json_t *reading = json_at(node, "estimate", "cpu", "reading", NULL);
+        assert_true(json_number_value(reading) == 0.25);
         explanation_done(&explanation);
 }

@@ -92,9 +92,9 @@ TEST(by_node) {
         assert_taken(&cluster, "a", 3.5);
         put(cluster.pods, 2, "a", "y", 0);
         assert_taken(&cluster, "a", 3);
-        idle_pods_events.gone(cluster.pods, 1);
-        idle_pods_events.gone(cluster.pods, 5);
-        idle_pods_events.gone(cluster.pods, 99);
+        idle_pods_events.gone(cluster.pods, &(struct pod_facts){.id = 1});
+        idle_pods_events.gone(cluster.pods, &(struct pod_facts){.id = 5});
+        idle_pods_events.gone(cluster.pods, &(struct pod_facts){.id = 99});
         assert_null(idle_pods_of(node_set_get(cluster.set, "a")));
         assert_taken(&cluster, "a", 0);
         assert_int_equal(idle_pods_count(cluster.pods), 2);
@@ -138,16 +138,16 @@ TEST(a_name_that_is_used_again) {
         struct kubelet_pod *second = find(&cluster, "a", "x");
         assert_ptr_not_equal(first, second);
         assert_taken(&cluster, "a", 2);
-        idle_pods_events.gone(cluster.pods, 1);
+        idle_pods_events.gone(cluster.pods, &(struct pod_facts){.id = 1});
         assert_ptr_equal(find(&cluster, "a", "x"), second);
         put(cluster.pods, 3, "b", "x", 1); /* now on another node */
         struct kubelet_pod *third = find(&cluster, "b", "x");
         assert_ptr_not_equal(third, second);
         assert_ptr_equal(find(&cluster, "a", "x"), second); /* which its kubelet still shows */
-        idle_pods_events.gone(cluster.pods, 2);
+        idle_pods_events.gone(cluster.pods, &(struct pod_facts){.id = 2});
         assert_null(idle_pods_of(node_set_get(cluster.set, "a")));
         assert_ptr_equal(find(&cluster, "b", "x"), third);
-        idle_pods_events.gone(cluster.pods, 3);
+        idle_pods_events.gone(cluster.pods, &(struct pod_facts){.id = 3});
         assert_int_equal(idle_pods_count(cluster.pods), 0);
 }
 
@@ -179,7 +179,7 @@ TEST(too_many) {
         }
         assert_int_equal(idle_pods_count(cluster.pods), IDLE_PODS_MAX);
         assert_taken(&cluster, "a", IDLE_PODS_MAX);
-        idle_pods_events.gone(cluster.pods, 7);
+        idle_pods_events.gone(cluster.pods, &(struct pod_facts){.id = 7});
         put(cluster.pods, IDLE_PODS_MAX + 2, "b", "x", 1);
         assert_taken(&cluster, "b", 1);
 }

@@ -169,16 +169,16 @@ TEST(long_names) {
         fixture_free(fixture);
 }
 
-/* What was learned of a workload is told in addition to what the pod is expected to use. */
-TEST(learned) {
+/* Whether that was measured is told in addition to what the pod is expected to use. */
+TEST(measured) {
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
         struct estimator_expectation *expectation = &fixture->decision.ranking.expectation;
 
         ask_prioritize(fixture, POD, "\"x\"");
-        assert_shows(member(fixture, "prioritize", "expected"), "learnedCores: null");
-        expectation->is_learned = true;
+        assert_shows(member(fixture, "prioritize", "expected"), "measured: false");
+        expectation->is_measured = true;
         expectation->load.of[ESTIMATE_CPU] = 0.375;
-        assert_shows(member(fixture, "prioritize", "expected"), "learnedCores: 0.375");
+        assert_shows(member(fixture, "prioritize", "expected"), "{measured: true, loadCores: 0.375}");
         fixture_free(fixture);
 }
 

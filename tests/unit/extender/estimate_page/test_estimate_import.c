@@ -62,9 +62,37 @@ static void put_nodes(const struct cluster *cluster, struct node_table *table,
         node_table_list_ended(table);
 }
 
+static char *node_of(const struct cluster *cluster, uint64_t pod) {
+        return xasprintf("node-%zu", (size_t)(pod * 7919) % cluster->node_count);
+}
+
+static void end_pod(const struct cluster *cluster, struct estimator *estimator, uint64_t id,
+                    int64_t now_unix_ms) {
+        _cleanup_(freep) char *node = node_of(cluster, id);
+
+        estimator_end(estimator, node, strlen(node), id, now_unix_ms);
+}
+
+static void measure(struct estimator *estimator) {
+        estimator_workloads_begin(estimator);
+        for (int i = 0; i < 3; i++) {
+                _cleanup_(freep) char *workload = xasprintf("d/ReplicaSet/w%d", i);
+                const struct workload_measure measure = {
+                        .mean = {{draw_ratio() * 2, (double)(draw() % (1 << 30))}},
+                        .spread = {{draw_ratio(), 1 << 20}},
+                        .request = {{1, 1 << 30}},
+                        .pods = draw() % 9,
+                };
+                if (draw() % 4 > 0)
+                        estimator_measure_workload(estimator, 0, workload, strlen(workload),
+                                                   &measure);
+        }
+        estimator_workloads_ended(estimator, 0);
+}
+
 static void bind_pod(const struct cluster *cluster, struct estimator *estimator, uint64_t id,
                      int64_t now_unix_ms) {
-        _cleanup_(freep) char *node = xasprintf("node-%zu", (size_t)draw() % cluster->node_count);
+        _cleanup_(freep) char *node = node_of(cluster, id);
         _cleanup_(freep) char *workload = xasprintf("d/ReplicaSet/w%zu", (size_t)draw() % 5);
 
         estimator_bind(estimator,
@@ -98,7 +126,8 @@ static void live(struct cluster *cluster, struct node_table *table) {
                 for (size_t i = draw() % (PODS_MAX / ROUNDS); i > 0; i--)
                         bind_pod(cluster, estimator, ++cluster->pod_count, now_unix_ms);
                 for (size_t i = draw() % (PODS_MAX / ROUNDS / 2); i > 0; i--)
-                        estimator_end(estimator, 1 + draw() % PODS_MAX, now_unix_ms);
+                        end_pod(cluster, estimator, 1 + draw() % PODS_MAX, now_unix_ms);
+                measure(estimator);
                 estimator_step(estimator, now_unix_ms);
         }
         node_table_publish(table, NOW);
@@ -154,7 +183,7 @@ static void judge(struct node_table *table, const char *workload, struct judge *
 
 TEST(the_same_scores) {
         int count = full_size(2000, 200);
-        size_t missing = 0, reserved = 0, learned = 0;
+        size_t missing = 0, reserved = 0, measured = 0;
 
         for (int i = 0; i < count; i++) {
                 draw_seed = (uint64_t)i + 1;
@@ -171,9 +200,9 @@ TEST(the_same_scores) {
                         fail_msg("%s\n%s", err.msg, text);
                 judge(table, "d/ReplicaSet/w1", &by_extender);
                 judge(copy, "d/ReplicaSet/w1", &by_copy);
-                learned += estimator_expect(node_table_estimator(copy), "d/ReplicaSet/w1", 15,
+                measured += estimator_expect(node_table_estimator(copy), "d/ReplicaSet/w1", 15,
                                             &(struct pod_load){0})
-                                   .is_learned;
+                                   .is_measured;
                 reserved += by_extender.question.reservation_count > 0;
                 missing += by_extender.question.nodes->has_missing;
                 assert_int_equal(by_copy.question.count, by_extender.question.count);
@@ -195,7 +224,7 @@ TEST(the_same_scores) {
         }
         /* The cases that are to agree do occur. */
         assert_true(missing > 0 && missing < (size_t)count);
-        assert_true(reserved > (size_t)count / 4 && learned > (size_t)count / 4);
+        assert_true(reserved > (size_t)count / 4 && measured > (size_t)count / 4);
 }
 
 /* What a page says of one node, next to what it is read as. */
@@ -214,8 +243,13 @@ TEST(page) {
                                           .workload = "d/Job/\"w",
                                           .workload_len = 8,
                                           .request.of = {2, 4},
-                                          .runs_unix_ms = TRACKED_NEVER};
+                                          .runs_unix_ms = NODE_POD_NEVER};
         estimator_bind(estimator, &pod);
+        estimator_measure_workload(estimator, 0, pod.workload, pod.workload_len,
+                                   &(struct workload_measure){.mean = {{1.5, 3}},
+                                                              .spread = {{0.1, 1}},
+                                                              .request = {{2, 4}},
+                                                              .pods = 1});
         node_table_publish(table, NOW);
         _cleanup_(freep) char *text = tell(table);
         json_auto_t *page = json_loads(text, 0, NULL);
@@ -223,16 +257,16 @@ TEST(page) {
                            "- node: 'n\"1'\n"
                            "  pods: 1\n"
                            "  cpu: {metric: " CPU ", at: '2026-07-23T09:46:00.000Z', reading: 0.5,"
-                           "        windowSeconds: 300, baseLoad: 4, podsLoad: 2, usage: 0.75,"
-                           "        inFlight: 0.25}\n"
+                           "        windowSeconds: 300, usage: 0.6875, inFlight: 0.1875,"
+                           "        reserved: 0}\n"
                            "  mem: {reading: null, inFlight: null}\n"
                            "workloads:\n"
-                           "- {workload: 'd/Job/\"w', pods: 1, requestCores: 2,"
-                           "   learnedCores: null}\n");
+                           "- {workload: 'd/Job/\"w', pods: 1, requestCores: 2, requestBytes: 4,"
+                           "   usedCores: 1.5, usedBytes: 3}\n");
         const json_t *node = json_array_get(json_at(page, "nodes", NULL), 0);
         double margin = json_number_value(json_at(node, "cpu", "margin", NULL));
         assert_true(margin > 0);
-        assert_true(fabs(json_number_value(json_at(node, "headroom", NULL)) - 25 + 100 * margin) <
+        assert_true(fabs(json_number_value(json_at(node, "headroom", NULL)) - 31.25 + 100 * margin) <
                     1e-4);
 }
 
@@ -314,31 +348,6 @@ TEST(requests) {
         loop_free(loop);
 }
 
-/* A workload's pods are those that live, and their request is the mean. */
-TEST(workloads) {
-        _cleanup_(node_table_freep) struct node_table *table = table_of(POLICY(CPU));
-        struct estimator *estimator = node_table_estimator(table);
-        static const double cores[] = {1, 3, 8};
-
-        node_table_put(table, &(struct node_update){.name = "n"}, NOW);
-        for (uint64_t i = 0; i < ARRAY_LEN(cores); i++)
-                estimator_bind(estimator, &(struct estimator_pod){.id = i + 1,
-                                                                  .node = "n",
-                                                                  .node_len = 1,
-                                                                  .workload = "w",
-                                                                  .workload_len = 1,
-                                                                  .request.of = {cores[i], 1},
-                                                                  .runs_unix_ms = NOW - 1000});
-        estimator_end(estimator, 3, NOW);
-        node_table_publish(table, NOW);
-        _cleanup_(freep) char *text = tell(table);
-        assert_non_null(strstr(text, "{\"workload\":\"w\",\"pods\":2,\"requestCores\":2,"));
-        estimator_end(estimator, 1, NOW);
-        estimator_end(estimator, 2, NOW);
-        _cleanup_(freep) char *later = tell(table);
-        assert_non_null(strstr(later, "{\"workload\":\"w\",\"pods\":0,\"requestCores\":1,"));
-}
-
 /* ---- Pages of strangers. */
 
 TEST(odd_pages) {
@@ -358,10 +367,9 @@ TEST(odd_pages) {
                 judge(table, "w", &judged);
                 assert_true(isfinite(judged.scored.headrooms[0]));
                 if (strstr(rows.cells[2], "\"n\"") && is_read)
-                        /* 4 of base, 2 of pods and 1 reserved; twice the pod's half a core; and a
-                         * margin for an error of 1 */
-                        assert_true(fabs(judged.scored.headrooms[0] - 100 * (1 - 8.674 / 8)) <
-                                    1e-9);
+                        /* With what is reserved, the margin, and twice the pod's half a core. */
+                        assert_true(fabs(judged.scored.headrooms[0] -
+                                         100 * (1 - (0.5 + 0.125 + 0.0625 + 1.0 / 8))) < 1e-9);
                 judge_done(&judged);
         }
 }

@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "extender/estimator/estimator.h"
-#include "extender/estimator/pod_table.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 
@@ -62,11 +61,24 @@ static inline void bind(uint64_t id, const char *name, const char *workload, dou
         estimator_bind(estimator, &bound);
 }
 
-static inline void read_cpu_of(struct estimator_node *of, double ratio, int64_t ends_unix_ms) {
-        const struct tracked_reading reading = {ratio, ends_unix_ms - WINDOW_MS, ends_unix_ms,
-                                                WINDOW_MS};
+static inline void end(uint64_t id, const char *name, int64_t at_unix_ms) {
+        estimator_end(estimator, name, strlen(name), id, at_unix_ms);
+}
 
-        estimator_read(estimator, of, ESTIMATE_CPU, &reading, NULL);
+/* @request_cores, @cores: of one of @pods */
+static inline void measure(uint32_t part, const char *workload, double request_cores, double cores,
+                           size_t pods) {
+        estimator_measure_workload(estimator, part, workload, strlen(workload),
+                                   &(struct workload_measure){.mean = {{cores, GIB}},
+                                                              .request = {{request_cores, GIB}},
+                                                              .pods = pods});
+}
+
+static inline void read_cpu_of(struct estimator_node *of, double ratio, int64_t ends_unix_ms) {
+        const struct node_reading reading = {ratio, ends_unix_ms - WINDOW_MS, ends_unix_ms,
+                                             WINDOW_MS};
+
+        estimator_read(of, ESTIMATE_CPU, &reading);
 }
 
 static inline void read_cpu(double ratio, int64_t ends_unix_ms) {

@@ -1,5 +1,5 @@
 /* Which pods an estimator has where, against a plain list of them: whatever happens in whatever
- * order, the sums of a node and of a workload are those of its live pods. */
+ * order, a node has its live pods, and uses what they request. */
 #include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/test.h"
 
@@ -47,7 +47,7 @@ static void tell(struct model *model, size_t i) {
                                .workload = workload,
                                .workload_len = pod->workload > 0 ? (size_t)len : 0,
                                .request = {{pod->cores, pod->gibibytes * 0x1p30}},
-                               .runs_unix_ms = draw_below(2) ? model->now_unix_ms : TRACKED_NEVER,
+                               .runs_unix_ms = draw_below(2) ? model->now_unix_ms : NODE_POD_NEVER,
                        });
 }
 
@@ -63,7 +63,7 @@ static void bind_or_change(struct model *model, size_t i) {
         if (!pod->is_live)
                 *pod = (struct listed_pod){.is_live = true,
                                            .workload = (int)draw_below(WORKLOADS + 1)};
-        if (pod->cores <= 0 || draw_below(20) == 0)
+        if (pod->cores <= 0)
                 pod->node = (int)draw_below(NODES);
         pod->cores = draw_cores();
         pod->gibibytes = 1 + draw_below(8);
@@ -71,7 +71,10 @@ static void bind_or_change(struct model *model, size_t i) {
 }
 
 static void end(struct model *model, size_t i) {
-        estimator_end(model->estimator, i + 1, model->now_unix_ms);
+        char node[8];
+
+        name_node(model->pods[i].node, node);
+        estimator_end(model->estimator, node, strlen(node), i + 1, model->now_unix_ms);
         model->pods[i].is_live = false;
 }
 
@@ -79,6 +82,8 @@ static void list_again(struct model *model) {
         estimator_list_begins(model->estimator);
         for (size_t i = 0; i < PODS; i++) {
                 model->pods[i].is_live &= draw_below(10) > 0;
+                if (draw_below(20) == 0) /* by a backup */
+                        model->pods[i].node = (int)draw_below(NODES);
                 if (model->pods[i].is_live)
                         tell(model, i);
         }
@@ -100,11 +105,9 @@ static void hold_or_release(struct model *model, size_t i) {
 
 static void read_node(struct model *model, size_t i) {
         if (model->held[i])
-                estimator_read(model->estimator, model->held[i], (int)draw_below(2),
-                               &(struct tracked_reading){draw_ratio(),
-                                                         model->now_unix_ms - WINDOW_MS,
-                                                         model->now_unix_ms, WINDOW_MS},
-                               NULL);
+                estimator_read(model->held[i], (int)draw_below(2),
+                               &(struct node_reading){draw_ratio(), model->now_unix_ms - WINDOW_MS,
+                                                      model->now_unix_ms, WINDOW_MS});
 }
 
 static void step(struct model *model) {
@@ -138,47 +141,43 @@ static void step(struct model *model) {
         }
 }
 
-struct sums {
-        size_t pods;
-        double cores;
-};
+/* @node: -1: all. Return: how many pods it has */
+static size_t sum(const struct model *model, int node, double *ret_cores) {
+        size_t pods = 0;
 
-static struct sums sum(const struct model *model, int node, int workload) {
-        struct sums sums = {0};
-
+        *ret_cores = 0;
         for (size_t i = 0; i < PODS; i++) {
                 const struct listed_pod *pod = &model->pods[i];
-                if (!pod->is_live || (node >= 0 && pod->node != node) ||
-                    (workload > 0 && pod->workload != workload))
+                if (!pod->is_live || (node >= 0 && pod->node != node))
                         continue;
-                sums.pods++;
-                sums.cores += pod->cores;
+                pods++;
+                *ret_cores += pod->cores;
         }
-        return sums;
+        return pods;
 }
 
-static void check_workload(void *userdata, const struct workload_facts *facts) {
-        const struct sums is = sum(userdata, -1, facts->name[6] - '0');
+static double requested(const struct node_estimate *node) {
+        double cores = 0;
 
-        assert_int_equal(facts->pods, is.pods);
-        if (is.pods > 0)
-                assert_true(fabs(facts->request_cores * (double)is.pods - is.cores) < 1e-4);
+        for (size_t i = 0; i < node->pod_count; i++)
+                if (node->pods[i].gone_unix_ms == NODE_POD_NEVER)
+                        cores += (double)node->pods[i].request[ESTIMATE_CPU];
+        return cores;
 }
 
 static void check(struct model *model) {
         struct estimator_stats stats;
+        double cores;
 
         estimator_stats(model->estimator, 0, &stats);
-        assert_int_equal(stats.pods, sum(model, -1, 0).pods);
-        workload_set_each(estimator_workloads(model->estimator), check_workload, model);
+        assert_int_equal(stats.pods, sum(model, -1, &cores));
         for (int n = 0; n < NODES; n++) {
-                const struct sums is = sum(model, n, 0);
+                size_t pods = sum(model, n, &cores);
                 if (!model->held[n])
                         continue;
-                const struct tracked_node *node = estimator_tracked(
-                        model->estimator, estimator_node_number(model->held[n]));
-                assert_int_equal(node->pod_count - node->gone_count, is.pods);
-                assert_true(fabs(node->requested.of[ESTIMATE_CPU] - is.cores) < 1e-4);
+                const struct node_estimate *node = estimator_node_estimate(model->held[n]);
+                assert_int_equal(node->pod_count - node->gone_count, pods);
+                assert_true(fabs(requested(node) - cores) < 1e-4);
         }
 }
 
@@ -197,7 +196,7 @@ TEST(model) {
                 if (model.held[i])
                         hold_or_release(&model, i);
         for (uint32_t number = 0; number < NODES; number++)
-                assert_null(estimator_tracked(model.estimator, number));
+                assert_null(estimator_node_at(model.estimator, number));
         estimator_stats(model.estimator, 0, &stats);
         assert_int_equal(stats.pods, 0);
         estimator_free(model.estimator);

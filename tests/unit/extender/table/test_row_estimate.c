@@ -8,6 +8,8 @@
 
 enum { WINDOW_MS = 300000 };
 
+#define POD_UID "1f0c9ab2"
+
 TEST(reading) {
         static const struct {
                 int64_t mean_at_ms, covered_at_ms; /* from now */
@@ -38,7 +40,7 @@ TEST(reading) {
                                                                                 : READING_MISSING,
                                                 .value = rows[i].covered_s,
                                                 .at_unix_ms = NOW + rows[i].covered_at_ms};
-                struct tracked_reading read = row_estimate_reading(&mean, WINDOW_MS, &covered, NOW);
+                struct node_reading read = row_estimate_reading(&mean, WINDOW_MS, &covered, NOW);
                 assert_true(read.ratio == 0.25);
                 assert_int_equal(read.window_ms, WINDOW_MS);
                 if (read.begins_unix_ms != NOW + rows[i].begins_ms ||
@@ -60,7 +62,6 @@ static struct node_table *table_by_cpu(const char *more) {
         _cleanup_(freep) char *text = xasprintf(
                 "  syncPolicy:\n"
                 "  - {name: cpu_usage_avg_5m, period: 3m}\n"
-                "  - {name: cpu_usage_avg_2m, period: 3m}\n"
                 "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
                 "  extender: {scoring: estimate}\n%s",
                 more);
@@ -71,6 +72,7 @@ static struct node_table *table_by_cpu(const char *more) {
 static void bind_pod(struct node_table *table, int64_t runs_unix_ms) {
         estimator_bind(node_table_estimator(table), &(struct estimator_pod){
                                                             .id = 1,
+                                                            .uid = 0x1f0c9ab2,
                                                             .node = "a",
                                                             .node_len = 1,
                                                             .request = {{1, 1}},
@@ -97,22 +99,23 @@ static double cores(const char *annotations) {
         struct node_words words = {.name = "a", .capacity = "cpu=10 memory=100Gi"};
 
         put_node(table, &words, NOW);
-        bind_pod(table, NOW - MS_PER_MIN);
         words.annotations = annotations;
         put_node(table, &words, NOW);
+        bind_pod(table, NOW - MS_PER_MIN); /* after what was measured of it */
         return 10 * used_ratio(table, NOW, false);
 }
 
 /* The pod uses 4 cores since a minute, and nothing else does. */
 TEST(annotations) {
-        const double old = cores(CPU_5M "0.08" NOTE);
+        const double old = cores(CPU_5M "0.08" NOTE),
+                     measured = cores(CPU_5M "0.08" NOTE " pod_usage=" POD_UID "=4/100");
         const double young = cores(CPU_5M "0.40" NOTE " node_covered_seconds=60" NOTE);
-        const double two = cores(CPU_5M "0.08" NOTE " cpu_usage_avg_2m=0.20" NOTE);
 
         assert_true(fabs(young - 4) < 0.1);
-        assert_true(fabs(two - 4) < fabs(old - 4) && fabs(two - 4) < 0.5);
-        /* Of another time it is no part of the same window. */
-        assert_true(cores(CPU_5M "0.08" NOTE " cpu_usage_avg_2m=0.20,2026-07-23T09:45:40Z") == old);
+        /* Of the window it ran for a fifth: the rest is expected, by itself if it was measured. */
+        assert_true(fabs(old - (0.8 + 0.8)) < 1e-6);
+        assert_true(fabs(measured - (0.8 + 3.2)) < 1e-6);
+        assert_true(cores(CPU_5M "0.08" NOTE " pod_usage=" POD_UID "=x") == old);
 }
 
 /* What is no ratio, such as bytes, is no reading; the next one is believed whole, as a first one

@@ -53,10 +53,14 @@ static void begin_with(struct watched *w, const char *more, bool awaits_policy) 
         w->table = node_table_new(
                 &(struct node_table_options){.annotation_prefix = "", .metrics = w->f.rig.metrics},
                 policy_of(text), standing_ms);
+        scripted_add_usual(&w->f.rig.server,
+                           (struct scripted_reply){.expect = {"/configmaps?"},
+                                                   .response = scripted_http(404, "", "{}")});
         w->watch = table_watch_new(&(struct table_watch_options){
                 .loop = w->f.rig.loop,
                 .api = w->f.rig.api,
                 .table = w->table,
+                .namespace = "kube-system",
                 .metrics = w->f.rig.metrics,
                 .health = w->health,
                 .awaits_policy = awaits_policy,

@@ -57,42 +57,6 @@ TEST(which_metrics) {
         }
 }
 
-/* A shorter mean of the same resource that is written with it; nobody need rank by it. */
-TEST(shorter) {
-        static const struct {
-                const char *metrics;
-                int cpu, mem;
-        } rows[] = {
-                {"cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: 3m", -1, -1},
-                {"cpu_usage_avg_5m, period: 3m}, {name: cpu_usage_avg_2m, period: 3m", 1, -1},
-                {"mem_usage_avg_1m, period: 3m}, {name: cpu_usage_avg_5m, period: 3m}, "
-                 "{name: mem_usage_avg_5m, period: 3m",
-                 -1, 0},
-                {"cpu_usage_avg_2m, period: 3m}, {name: cpu_usage_avg_1m, period: 3m}, "
-                 "{name: cpu_usage_avg_5m, period: 3m",
-                 1, -1},
-                /* Another period, another statistic, a longer one. */
-                {"cpu_usage_avg_5m, period: 3m}, {name: cpu_usage_avg_2m, period: 1m", -1, -1},
-                {"cpu_usage_avg_5m, period: 3m}, {name: cpu_usage_max_2m, period: 3m", -1, -1},
-                {"cpu_usage_avg_5m, period: 3m}, {name: cpu_usage_avg_10m, period: 3m", -1, -1},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                bool has_mem = strstr(rows[i].metrics, "mem_usage_avg_5m") != NULL;
-                _cleanup_(freep) char *text = xasprintf(
-                        "  syncPolicy: [{name: %s}]\n  priority: [{name: cpu_usage_avg_5m, weight: "
-                        "1}%s]\n",
-                        rows[i].metrics, has_mem ? ", {name: mem_usage_avg_5m, weight: 1}" : "");
-                _cleanup_(policy_freep) struct policy *policy = policy_of(text);
-                struct estimate_terms terms;
-                estimate_terms_init(&terms, policy, 0);
-                if (terms.shorter[ESTIMATE_CPU] != rows[i].cpu ||
-                    terms.shorter[ESTIMATE_MEM] != rows[i].mem)
-                        fail_msg("row %zu: %d, %d", i, terms.shorter[ESTIMATE_CPU],
-                                 terms.shorter[ESTIMATE_MEM]);
-        }
-}
-
 /* Of the other priorities the largest reading that is usable, times its weight. */
 TEST(others) {
         _cleanup_(policy_freep) struct policy *policy = policy_for(

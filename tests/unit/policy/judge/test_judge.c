@@ -110,7 +110,7 @@ TEST(in_flight) {
                                                           .runs_unix_ms = NOW});
         assert_true(node_table_is_dirty(fixture->table));
         assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "9 10");
-        estimator_end(estimator, 7, NOW + 1);
+        estimator_end(estimator, "a", 1, 7, NOW + 1);
         assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "10 8");
 }
 

@@ -33,10 +33,10 @@ static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appear
                                                    : "old");
 }
 
-static void on_gone(void *userdata, uint64_t id) {
+static void on_gone(void *userdata, const struct pod_facts *facts) {
         struct fixture *f = userdata;
 
-        (void)buf_printf(&f->log, "-%c;", letter_of(id));
+        (void)buf_printf(&f->log, "-%c;", letter_of(facts->id));
 }
 
 static void on_list_ended(void *userdata) {
