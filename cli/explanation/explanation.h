@@ -19,7 +19,7 @@ struct explanation {
         const struct listed_nodes *listed; /* borrowed; NULL: only the table is known */
         const char *pod; /* "namespace/name", borrowed; NULL: any pod without requests */
         struct estimator_expectation expectation; /* of the pod, with scoring: estimate */
-        char *workload; /* the pod's, if it is measured; NULL: none */
+        char *workload;                           /* the pod's, if it is measured; NULL: none */
         /* With scoring: estimate, set after explanation_init(); borrowed, for people. */
         const char *estimate_from; /* the extender that provided the estimate; NULL: none */
         const char *why_unscored;  /* why there is no estimate, so that no row has a score */

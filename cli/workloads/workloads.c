@@ -146,11 +146,11 @@ static json_t *known_json(const struct known_workloads *known, const char *from)
         for (size_t i = 0; i < shown_count(known); i++) {
                 const struct known_workload *workload = &known->items[i];
                 const struct workload_measure *measure = &workload->measure;
-                json_array_append_new(
-                        items, json_pack("{s:s, s:I, s:f, s:f}", "workload", workload->name, "pods",
-                                         (json_int_t)measure->pods, "requestCores",
-                                         measure->request.of[ESTIMATE_CPU], "usedCores",
-                                         measure->mean.of[ESTIMATE_CPU]));
+                json_array_append_new(items,
+                                      json_pack("{s:s, s:I, s:f, s:f}", "workload", workload->name,
+                                                "pods", (json_int_t)measure->pods, "requestCores",
+                                                measure->request.of[ESTIMATE_CPU], "usedCores",
+                                                measure->mean.of[ESTIMATE_CPU]));
         }
         return json_pack("{s:s, s:{s:I}, s:o}", "from", from, "summary", "workloads",
                          (json_int_t)known->count, "workloads", items);

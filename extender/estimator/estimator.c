@@ -163,8 +163,7 @@ bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *
         return has_changed;
 }
 
-void estimator_read(struct estimator_node *node, int resource,
-                    const struct node_reading *reading) {
+void estimator_read(struct estimator_node *node, int resource, const struct node_reading *reading) {
         node_estimate_read(&node->estimate, resource, reading);
 }
 
@@ -206,7 +205,8 @@ void estimator_list_begins(struct estimator *estimator) {
         estimator->generation++;
 }
 
-/* A known pod may have started, or may have been resized in place. Return: false: it is as it was */
+/* A known pod may have started, or may have been resized in place. Return: false: it is as it was
+ */
 static bool update_pod(struct node_pod *known, const struct node_pod *pod) {
         bool is_news = known->runs_unix_ms == NODE_POD_NEVER && pod->runs_unix_ms != NODE_POD_NEVER;
 
@@ -284,10 +284,9 @@ void estimator_leave_out(struct estimator *estimator, const struct estimator_pod
                 estimator_expect(estimator, pod->workload, pod->workload_len, &pod->request).load;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 if (node->estimate.capacity.of[r] > 0)
-                        node->imported.ratio[r] = fmax(0, node->imported.ratio[r] -
-                                                                  expected.of[r] /
-                                                                          node->estimate.capacity
-                                                                                  .of[r]);
+                        node->imported.ratio[r] = fmax(
+                                0, node->imported.ratio[r] -
+                                           expected.of[r] / node->estimate.capacity.of[r]);
         notify_owner(estimator, node);
 }
 
@@ -567,8 +566,8 @@ struct estimator_expectation estimator_expect(struct estimator *estimator, const
         const struct pod_load counted = pod_load_counted(request);
 
         estimator_lock(estimator);
-        const struct workload_measure *of = workload_set_find(
-                estimator->workloads, workload_key(workload, workload_len));
+        const struct workload_measure *of = workload_set_find(estimator->workloads,
+                                                              workload_key(workload, workload_len));
         const struct estimator_expectation expectation = {
                 .load = workload_expect(of, &counted, &estimator->cluster.factor, NULL),
                 .factor = estimator->cluster.factor,

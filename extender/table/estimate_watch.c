@@ -57,8 +57,7 @@ static int64_t gone_at_unix_ms(const struct estimate_watch *watch) {
 
 static void look_for_gap(struct estimate_watch *watch) {
         int64_t now_mono_ms = estimate_now_mono_ms(watch);
-        bool is_gap = watch->live_mono_ms > 0 &&
-                      now_mono_ms - watch->live_mono_ms > MISSED_MS;
+        bool is_gap = watch->live_mono_ms > 0 && now_mono_ms - watch->live_mono_ms > MISSED_MS;
         bool is_live = watch->pods && !watch->is_listing && pod_watch_is_live(watch->pods);
 
         if (!is_live)

@@ -19,7 +19,7 @@
  * estimate used before stays in effect
  */
 struct node_reading row_estimate_reading(const struct reading *mean, int64_t window_ms,
-                                            const struct reading *covered, int64_t now_unix_ms);
+                                         const struct reading *covered, int64_t now_unix_ms);
 
 /**
  * row_estimate_settle() - set the columns of the estimate, except for estimate_number

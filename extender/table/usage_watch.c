@@ -81,8 +81,7 @@ static void usage_on_config_map(void *userdata, enum reflector_event event, cons
         struct usage_shard *shard = userdata;
         bool is_there = event != REFLECTOR_DELETED;
 
-        take_lines(shard,
-                   is_there ? json_string_at(object, "data", WORKLOADS_KEY, NULL) : NULL);
+        take_lines(shard, is_there ? json_string_at(object, "data", WORKLOADS_KEY, NULL) : NULL);
         if (shard->number == 0)
                 set_count(shard->watch, is_there ? count_of(object) : 1);
 }

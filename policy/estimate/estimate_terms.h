@@ -27,7 +27,7 @@ enum { ESTIMATE_OTHER = ESTIMATE_RESOURCE_COUNT, ESTIMATE_PART_COUNT };
 struct estimate_terms {
         int metric[ESTIMATE_RESOURCE_COUNT]; /* index into the policy's metrics; -1: none */
         int64_t window_ms[ESTIMATE_RESOURCE_COUNT];
-        double weight[ESTIMATE_RESOURCE_COUNT]; /* 0 to 1 */
+        double weight[ESTIMATE_RESOURCE_COUNT];       /* 0 to 1 */
         double target_ratio[ESTIMATE_RESOURCE_COUNT]; /* 0: none */
         bool has_target;                              /* any of them */
         bool has_other;                               /* some other_weight is above 0 */

@@ -151,8 +151,8 @@ void node_estimate_usage(const struct node_estimate *node, const struct workload
 
         for (size_t i = 0; i < node->pod_count; i++) {
                 const struct node_pod *pod = &node->pods[i];
-                const struct pod_load request = {{(double)pod->request[ESTIMATE_CPU],
-                                                  (double)pod->request[ESTIMATE_MEM]}};
+                const struct pod_load request = {
+                        {(double)pod->request[ESTIMATE_CPU], (double)pod->request[ESTIMATE_MEM]}};
                 const struct pod_load expected = workload_expect(
                         workload_set_find(workloads, pod->workload), &request, &cluster->factor,
                         &spread);

@@ -19,7 +19,7 @@ enum { SCORE_OWN_LOAD_FACTOR = 2, SCORE_POINTS_PER_STEP = 2, SCORE_BEST_POINTS =
 
 /* A candidate. Each resource is multiplied by its weight in the maximum (0 to 1). */
 struct score_node {
-        double used[ESTIMATE_RESOURCE_COUNT]; /* tracked_node_usage_ratio() plus the margin */
+        double used[ESTIMATE_RESOURCE_COUNT]; /* the usage of node_estimate.h plus the margin */
         double own[ESTIMATE_RESOURCE_COUNT];  /* score_own() */
         double other;                         /* the largest weighted value of another metric */
 };

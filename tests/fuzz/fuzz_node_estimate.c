@@ -42,17 +42,16 @@ static void bind(struct world *world, uint64_t *pod, const uint8_t *op, int64_t 
         const char *name = workload_of(op);
 
         *pod = ++world->ids;
-        node_estimate_bind(
-                &world->node,
-                &(struct node_pod){
-                        .id = *pod,
-                        .workload = workload_key(name, op[1] & 0x80 ? strlen(name) : 0),
-                        .runs_unix_ms = op[1] & 0x40 ? NODE_POD_NEVER : at,
-                        .gone_unix_ms = NODE_POD_NEVER,
-                        .request = {(float)request.of[0], (float)request.of[1]},
-                        .own = {-1},
-                        .uid = (uint32_t)*pod,
-                });
+        node_estimate_bind(&world->node,
+                           &(struct node_pod){
+                                   .id = *pod,
+                                   .workload = workload_key(name, op[1] & 0x80 ? strlen(name) : 0),
+                                   .runs_unix_ms = op[1] & 0x40 ? NODE_POD_NEVER : at,
+                                   .gone_unix_ms = NODE_POD_NEVER,
+                                   .request = {(float)request.of[0], (float)request.of[1]},
+                                   .own = {-1},
+                                   .uid = (uint32_t)*pod,
+                           });
 }
 
 static void end(struct world *world, uint64_t *pod, int64_t at) {

@@ -281,8 +281,8 @@ static void on_second(void *self) {
                 if (has_news)
                         tell_workloads(estimate, &estimate->replicas[i]);
         }
-        if (now_unix_ms(estimate) % ESTIMATOR_STEP_MS != 0 ||
-            has_told_loads(estimate->parts) || is_watch_away(estimate))
+        if (now_unix_ms(estimate) % ESTIMATOR_STEP_MS != 0 || has_told_loads(estimate->parts) ||
+            is_watch_away(estimate))
                 return;
         for (size_t i = 0; i < estimate->replica_count; i++)
                 estimator_step(extender_estimator(estimate->replicas[i].hearing),

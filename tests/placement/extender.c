@@ -16,10 +16,10 @@
 struct extender {
         struct situation situation;
         struct node_table *table;
-        bool *has_node;                 /* [node] */
+        bool *has_node;                        /* [node] */
         char (*pod_usage)[POD_USAGE_TEXT_MAX]; /* [node] the annotation */
-        double *estimated_ratio;        /* [node] of the last filter call's candidates */
-        struct node_snapshot *snapshot; /* of the last filter call; NULL before the first */
+        double *estimated_ratio;               /* [node] of the last filter call's candidates */
+        struct node_snapshot *snapshot;        /* of the last filter call; NULL before the first */
         struct request request;
         struct answer answer;
 };

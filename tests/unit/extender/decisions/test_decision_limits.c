@@ -178,7 +178,8 @@ TEST(measured) {
         assert_shows(member(fixture, "prioritize", "expected"), "measured: false");
         expectation->is_measured = true;
         expectation->load.of[ESTIMATE_CPU] = 0.375;
-        assert_shows(member(fixture, "prioritize", "expected"), "{measured: true, loadCores: 0.375}");
+        assert_shows(member(fixture, "prioritize", "expected"),
+                     "{measured: true, loadCores: 0.375}");
         fixture_free(fixture);
 }
 

@@ -201,8 +201,8 @@ TEST(the_same_scores) {
                 judge(table, "d/ReplicaSet/w1", &by_extender);
                 judge(copy, "d/ReplicaSet/w1", &by_copy);
                 measured += estimator_expect(node_table_estimator(copy), "d/ReplicaSet/w1", 15,
-                                            &(struct pod_load){0})
-                                   .is_measured;
+                                             &(struct pod_load){0})
+                                    .is_measured;
                 reserved += by_extender.question.reservation_count > 0;
                 missing += by_extender.question.nodes->has_missing;
                 assert_int_equal(by_copy.question.count, by_extender.question.count);
@@ -245,11 +245,10 @@ TEST(page) {
                                           .request.of = {2, 4},
                                           .runs_unix_ms = NODE_POD_NEVER};
         estimator_bind(estimator, &pod);
-        estimator_measure_workload(estimator, 0, pod.workload, pod.workload_len,
-                                   &(struct workload_measure){.mean = {{1.5, 3}},
-                                                              .spread = {{0.1, 1}},
-                                                              .request = {{2, 4}},
-                                                              .pods = 1});
+        estimator_measure_workload(
+                estimator, 0, pod.workload, pod.workload_len,
+                &(struct workload_measure){
+                        .mean = {{1.5, 3}}, .spread = {{0.1, 1}}, .request = {{2, 4}}, .pods = 1});
         node_table_publish(table, NOW);
         _cleanup_(freep) char *text = tell(table);
         json_auto_t *page = json_loads(text, 0, NULL);
@@ -266,8 +265,8 @@ TEST(page) {
         const json_t *node = json_array_get(json_at(page, "nodes", NULL), 0);
         double margin = json_number_value(json_at(node, "cpu", "margin", NULL));
         assert_true(margin > 0);
-        assert_true(fabs(json_number_value(json_at(node, "headroom", NULL)) - 31.25 + 100 * margin) <
-                    1e-4);
+        assert_true(fabs(json_number_value(json_at(node, "headroom", NULL)) - 31.25 +
+                         100 * margin) < 1e-4);
 }
 
 /* Of a node whose pods are expected to use more than it has, less than nothing is left. */

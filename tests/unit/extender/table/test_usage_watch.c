@@ -46,11 +46,11 @@ static void add_usual(struct fixture *f, const char *selector, const char *what,
  * longer. Of lines that cannot be read the others count. */
 TEST(shards) {
         struct fixture f = {0};
-        static const char fewer[] = EVENT(
-                "MODIFIED", CONFIG_MAP("plimsoll-workloads", SHARDS("1"),
-                                       LINE("d/Job/a", "0.5") "\\nd/Job/x mean=\\n" LINE(
-                                               "d/Job/c", "4")))
-                EVENT("DELETED", CONFIG_MAP("plimsoll-workloads", "", ""));
+        static const char fewer[] =
+                EVENT("MODIFIED",
+                      CONFIG_MAP("plimsoll-workloads", SHARDS("1"),
+                                 LINE("d/Job/a", "0.5") "\\nd/Job/x mean=\\n" LINE("d/Job/c", "4")))
+                        EVENT("DELETED", CONFIG_MAP("plimsoll-workloads", "", ""));
 
         add_usual(&f, FIRST, "limit=",
                   scripted_http(200, "",
