@@ -131,7 +131,9 @@ static bool is_watch_away(const struct estimate *estimate) {
 
 static void on_bound(void *self, const struct pod *pod) {
         const struct estimate *estimate = self;
+        const struct pod_facts facts = see(estimate, pod);
 
+        measured_bound(estimate->measured, pod, &facts);
         if (is_watch_away(estimate))
                 return;
         for (size_t i = 0; i < estimate->replica_count; i++)
@@ -142,6 +144,7 @@ static void on_ended(void *self, const struct pod *pod) {
         const struct estimate *estimate = self;
         const char *node = estimate->situation.world->nodes[pod->node].name;
 
+        measured_ended(estimate->measured, pod);
         if (is_watch_away(estimate))
                 return;
         for (size_t i = 0; i < estimate->replica_count; i++)
@@ -162,9 +165,11 @@ static void read_node(const struct estimate *estimate, const struct replica *rep
 
 static void on_written(void *self, size_t node) {
         const struct estimate *estimate = self;
+        struct pod_usage_list list;
 
-        if (hears_of_usage(estimate->parts) && !estimate->parts->has_no_own)
-                estimate->written[node] = *measured_list(estimate->measured, node);
+        if (hears_of_usage(estimate->parts) && !estimate->parts->has_no_own &&
+            measured_list(estimate->measured, node, &list))
+                estimate->written[node] = list;
         for (size_t i = 0; i < estimate->replica_count; i++)
                 read_node(estimate, &estimate->replicas[i], node);
 }
@@ -176,12 +181,17 @@ static void tell_workloads(const struct estimate *estimate, const struct replica
                 return;
         estimator_workloads_begin(estimator);
         for (size_t w = 0; w < estimate->situation.world->workload_count; w++) {
-                const struct measured_workload of = measured_workload(estimate->measured, w);
-                if (!of.example || of.example->is_bare)
+                const struct metered_workload *of = measured_workload(estimate->measured, w);
+                struct pod_load mean;
+                if (!workload_meter_mean(of, &mean))
                         continue;
-                const struct pod_facts facts = see(estimate, of.example);
-                estimator_measure_workload(estimator, 0, facts.workload, facts.workload_len,
-                                           &of.measure);
+                estimator_measure_workload(estimator, 0, of->name, of->name_len,
+                                           &(struct workload_measure){
+                                                   .mean = mean,
+                                                   .spread = of->usage.spread,
+                                                   .request = pod_load_counted(&of->usage.request),
+                                                   .pods = of->usage.pods,
+                                           });
         }
         estimator_workloads_ended(estimator, 0);
 }
@@ -229,7 +239,7 @@ static void *new (const struct situation *situation) {
         estimate->parts = situation->algorithm->options;
         if (estimate->parts->has_true_means)
                 estimate->true_means = true_means_of(situation->world);
-        estimate->measured = measured_new(situation->world);
+        estimate->measured = measured_new(situation->world, situation->policy);
         estimate->written = xcalloc(situation->world->node_count, sizeof(*estimate->written));
         estimate->replica_count = situation->world->scenario->replicas;
         if (estimate->replica_count == 0)

@@ -1,216 +1,243 @@
 #include "measured.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "chance.h"
+#include "controller/pods/pod_set.h"
 
 enum {
-        SAMPLE_S = 15,
-        MEASURE_S = 60, /* between two pages of a kubelet */
-        OWN_MEASURES = 3,
+        READ_S = 60, /* between two pages of a kubelet */
+        SAMPLE_FROM_S = 10,
+        SAMPLE_TO_S = 15,
+        PAGE_MAX_BYTES = 1 << 20,
 };
 
-static const double OWN_S = 150, WORKLOAD_S = 600; /* time constants */
-/* A pod that is further from its workload than this share of its node is in the node's list. */
-static const double DIFFERENCE_RATIO = 0.002;
+/* A kubelet that lies says so many times what its pods use. */
+static const double LIE = 20;
 
-struct pod_meter {
-        struct pod_load sum; /* of the samples since the last measure */
-        size_t samples, measures;
-        struct pod_load own;
+/* What a kubelet knows of a pod. */
+struct sampled_pod {
+        size_t at; /* in `live` */
+        double cpu_s;
+        int64_t next_s; /* its next sample; 0: there was none */
+        int64_t sampled_s;
+        double sampled_cpu_s, sampled_bytes;
 };
 
-struct workload_sum {
-        const struct pod *example;
-        double weight;
-        struct pod_load sum, squares;
-        struct pod_load requests;
-        size_t pods; /* of the last measure */
+struct kubelet {
+        int64_t phase_s;
+        bool is_silent, is_lying;
+        double got_ratio; /* of what its pods want */
+        struct buf page;
 };
 
 struct measured {
         const struct world *world;
-        struct pod_meter *pods; /* [pod] */
+        struct pod_set *set;
+        struct kubelet *kubelets; /* [node] */
+        struct sampled_pod *pods; /* [pod] */
         size_t pod_cap;
-        struct workload_sum *workloads;
-        struct pod_usage_list *lists; /* [node] */
+        uint32_t *live; /* pods that are bound */
+        size_t live_count, live_cap;
+        const struct metered_workload **workloads; /* [workload] */
 };
 
-struct measured *measured_new(const struct world *world) {
+struct measured *measured_new(const struct world *world, const struct policy *policy) {
         struct measured *measured = xcalloc(1, sizeof(*measured));
 
         measured->world = world;
-        measured->workloads = xcalloc(world->workload_count, sizeof(*measured->workloads));
-        measured->lists = xcalloc(world->node_count, sizeof(*measured->lists));
+        measured->set = pod_set_new();
+        pod_set_follow(measured->set, policy, NULL, NULL, NULL);
+        measured->workloads = xcalloc(world->workload_count, sizeof(struct metered_workload *));
+        measured->kubelets = xcalloc(world->node_count, sizeof(*measured->kubelets));
+        for (size_t n = 0; n < world->node_count; n++) {
+                double kind = chance_uniform(world->seed, 7000000 + n);
+                measured->kubelets[n] = (struct kubelet){
+                        .phase_s = (int64_t)(chance_uniform(world->seed, 8000000 + n) * READ_S),
+                        .is_silent = kind < world->scenario->silent_kubelets,
+                        .is_lying = kind >= 1 - world->scenario->lying_kubelets,
+                        .page = BUF_INIT(PAGE_MAX_BYTES),
+                };
+        }
         return measured;
 }
 
 void measured_free(struct measured *measured) {
+        for (size_t n = 0; n < measured->world->node_count; n++)
+                buf_done(&measured->kubelets[n].page);
+        pod_set_free(measured->set);
+        free(measured->kubelets);
         free(measured->pods);
+        free(measured->live);
         free(measured->workloads);
-        free(measured->lists);
         free(measured);
 }
 
-static size_t pod_end(const struct world *world) {
-        return world->pod_count + world->renewed;
-}
-
-static bool runs(const struct world *world, size_t i) {
-        const struct pod *pod = &world->pods[i];
-        bool has_arrived = i < world->arrived || i >= world->pod_count;
-
-        return has_arrived && world_is_running(world, pod) && pod->starts_s <= world->now_s;
-}
-
-static void make_room(struct measured *measured) {
-        size_t count = pod_end(measured->world);
-
-        if (count <= measured->pod_cap)
-                return;
-        measured->pods = xreallocarray(measured->pods, 2 * count, sizeof(*measured->pods));
-        memset(measured->pods + measured->pod_cap, 0,
-               (2 * count - measured->pod_cap) * sizeof(*measured->pods));
-        measured->pod_cap = 2 * count;
-}
-
-/* A throttled pod uses as much less as all of its node do. */
-static struct pod_load usage_of(const struct world *world, const struct pod *pod) {
-        size_t n = (size_t)pod->node;
-        const struct node *node = &world->nodes[n];
-        double wanted = world_base_ratio(world, n) + node->demand_cores / node->cores;
-        double got = wanted > 0 ? fmin(1, world_demand_ratio(world, n)) / wanted : 1;
-
-        return (struct pod_load){{pod->now_cores * got, pod->now_bytes}};
-}
-
-static void sample(struct measured *measured) {
-        const struct world *world = measured->world;
-
-        make_room(measured);
-        for (size_t i = 0; i < pod_end(world); i++) {
-                if (!runs(world, i))
-                        continue;
-                const struct pod_load usage = usage_of(world, &world->pods[i]);
-                struct pod_meter *meter = &measured->pods[i];
-                meter->samples++;
-                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                        meter->sum.of[r] += usage.of[r];
+/* A pod that has started was bound before. */
+static bool add(struct measured *measured, uint32_t i) {
+        if (i >= measured->pod_cap) {
+                size_t cap = measured->world->pod_count + 2 * measured->world->renewed;
+                measured->pods = xreallocarray(measured->pods, cap, sizeof(*measured->pods));
+                memset(measured->pods + measured->pod_cap, 0,
+                       (cap - measured->pod_cap) * sizeof(*measured->pods));
+                measured->pod_cap = cap;
         }
-}
-
-static void measure_pod(struct measured *measured, size_t i) {
-        const struct pod *pod = &measured->world->pods[i];
-        const struct pod_load request = pod_load_counted(
-                &(struct pod_load){{pod->request_cores, pod->request_bytes}});
-        struct pod_meter *meter = &measured->pods[i];
-        struct workload_sum *workload = &measured->workloads[pod->workload];
-        double share = meter->measures == 0 ? 1 : 1 - exp(-MEASURE_S / OWN_S);
-
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                double used = meter->sum.of[r] / (double)meter->samples;
-                meter->own.of[r] += share * (used - meter->own.of[r]);
-                workload->sum.of[r] += used;
-                workload->squares.of[r] += used * used;
-                workload->requests.of[r] += request.of[r];
-        }
-        meter->measures++;
-        workload->example = pod;
-        workload->weight++;
-        workload->pods++;
-        meter->sum = (struct pod_load){0};
-        meter->samples = 0;
-}
-
-static void fade(struct workload_sum *workload) {
-        double kept = exp(-MEASURE_S / WORKLOAD_S);
-
-        workload->pods = 0;
-        workload->weight *= kept;
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                workload->sum.of[r] *= kept;
-                workload->squares.of[r] *= kept;
-                workload->requests.of[r] *= kept;
-        }
-}
-
-/* A pod without a workload differs by all that it uses. */
-static double difference(const struct measured *measured, const struct pod *pod,
-                         const struct pod_load *own) {
-        const struct node *node = &measured->world->nodes[pod->node];
-        const struct pod_load mean = measured_workload(measured, pod->workload).measure.mean;
-        double of_cpu = fabs(own->of[ESTIMATE_CPU] - (pod->is_bare ? 0 : mean.of[ESTIMATE_CPU])),
-               of_mem = fabs(own->of[ESTIMATE_MEM] - (pod->is_bare ? 0 : mean.of[ESTIMATE_MEM]));
-
-        return fmax(of_cpu / node->cores, of_mem / node->bytes);
-}
-
-/* @differences: [node][entry] */
-static void list_pod(struct measured *measured, size_t i, double (*differences)[POD_USAGE_MAX]) {
-        const struct pod *pod = &measured->world->pods[i];
-        const struct pod_meter *meter = &measured->pods[i];
-        struct pod_usage_list *list = &measured->lists[pod->node];
-        double by = difference(measured, pod, &meter->own);
-        size_t at = 0;
-
-        if (meter->measures < OWN_MEASURES || by < DIFFERENCE_RATIO)
-                return;
-        if (list->count < POD_USAGE_MAX)
-                at = list->count++;
-        else
-                for (size_t k = 1; k < POD_USAGE_MAX; k++)
-                        at = differences[pod->node][k] < differences[pod->node][at] ? k : at;
-        if (at + 1 < list->count && differences[pod->node][at] >= by)
-                return;
-        differences[pod->node][at] = by;
-        list->pods[at] = (struct pod_usage){measured_uid(pod), meter->own};
-}
-
-static void measure(struct measured *measured) {
-        const struct world *world = measured->world;
-        double(*differences)[POD_USAGE_MAX] = xcalloc(world->node_count, sizeof(*differences));
-
-        for (size_t w = 0; w < world->workload_count; w++)
-                fade(&measured->workloads[w]);
-        for (size_t i = 0; i < pod_end(world); i++)
-                if (runs(world, i) && measured->pods[i].samples > 0)
-                        measure_pod(measured, i);
-        memset(measured->lists, 0, world->node_count * sizeof(*measured->lists));
-        for (size_t i = 0; i < pod_end(world); i++)
-                if (runs(world, i))
-                        list_pod(measured, i, differences);
-        free(differences);
-}
-
-bool measured_step(struct measured *measured) {
-        int64_t now_s = measured->world->now_s;
-
-        if (now_s % SAMPLE_S == 0)
-                sample(measured);
-        if (now_s % MEASURE_S != 0)
+        if (measured->pods[i].at < measured->live_count &&
+            measured->live[measured->pods[i].at] == i)
                 return false;
-        measure(measured);
+        mem_grow(&measured->live, measured->live_count, &measured->live_cap);
+        measured->pods[i] = (struct sampled_pod){.at = measured->live_count};
+        measured->live[measured->live_count++] = i;
         return true;
 }
 
-struct measured_workload measured_workload(const struct measured *measured, size_t workload) {
-        const struct workload_sum *of = &measured->workloads[workload];
-        struct measured_workload found = {.example = of->example, .measure = {.pods = of->pods}};
+void measured_bound(struct measured *measured, const struct pod *pod,
+                    const struct pod_facts *facts) {
+        const char *node = measured->world->nodes[pod->node].name;
+        uint32_t i = (uint32_t)(pod - measured->world->pods);
+        struct pod_facts named = *facts;
+        char name[16], uid[16];
 
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && of->weight > 0; r++) {
-                double mean = of->sum.of[r] / of->weight;
-                found.measure.mean.of[r] = mean;
-                found.measure.spread.of[r] = sqrt(
-                        fmax(0, of->squares.of[r] / of->weight - mean * mean));
-                found.measure.request.of[r] = of->requests.of[r] / of->weight;
-        }
-        return found;
+        if (!add(measured, i))
+                return;
+        (void)snprintf(name, sizeof(name), "p%u", i);
+        (void)snprintf(uid, sizeof(uid), "%08x", measured_uid(pod));
+        named.namespace = (struct skim_string){.text = "default", .len = strlen("default")};
+        named.name = (struct skim_string){.text = name, .len = strlen(name)};
+        named.uid = (struct skim_string){.text = uid, .len = strlen(uid)};
+        named.node = (struct skim_string){.text = node, .len = strlen(node)};
+        pod_set_events.pod(measured->set, &named, true);
+        measured->workloads[pod->workload] = strmap_get(&measured->set->meter.workloads,
+                                                        named.workload, named.workload_len);
 }
 
-const struct pod_usage_list *measured_list(const struct measured *measured, size_t node) {
-        return &measured->lists[node];
+void measured_ended(struct measured *measured, const struct pod *pod) {
+        uint32_t i = (uint32_t)(pod - measured->world->pods);
+        size_t at = measured->pods[i].at;
+
+        measured->live[at] = measured->live[--measured->live_count];
+        measured->pods[measured->live[at]].at = at;
+        pod_set_events.gone(measured->set, &(struct pod_facts){.id = pod->seed});
+}
+
+/* Kubelets */
+
+/* A throttled pod uses as much less as all of its node do. */
+static double got_ratio(const struct world *world, size_t n) {
+        const struct node *node = &world->nodes[n];
+        double wanted = world_base_ratio(world, n) + node->demand_cores / node->cores;
+
+        return wanted > 0 ? fmin(1, world_demand_ratio(world, n)) / wanted : 1;
+}
+
+static void run_pod(struct measured *measured, uint32_t i) {
+        const struct world *world = measured->world;
+        const struct pod *pod = &world->pods[i];
+        struct sampled_pod *sampled = &measured->pods[i];
+        double step_s = SAMPLE_FROM_S, wait = SAMPLE_TO_S - SAMPLE_FROM_S + 1;
+
+        if (pod->starts_s > world->now_s)
+                return;
+        sampled->cpu_s += pod->now_cores * measured->kubelets[pod->node].got_ratio;
+        if (world->now_s < sampled->next_s)
+                return;
+        if (sampled->next_s == 0) {
+                step_s = 1;
+                wait = SAMPLE_TO_S;
+        } else {
+                sampled->sampled_s = world->now_s;
+                sampled->sampled_cpu_s = sampled->cpu_s;
+                sampled->sampled_bytes = pod->now_bytes;
+        }
+        uint64_t place = 1000000000 + (uint64_t)world->now_s;
+        sampled->next_s = world->now_s + (int64_t)(step_s +
+                                                   chance_uniform(pod->seed, place) * wait);
+}
+
+static void show_pod(struct measured *measured, uint32_t i) {
+        const struct sampled_pod *sampled = &measured->pods[i];
+        struct kubelet *kubelet = &measured->kubelets[measured->world->pods[i].node];
+        double factor = kubelet->is_lying ? LIE : 1;
+        long long at_ms = sampled->sampled_s * MS_PER_S;
+
+        if (sampled->sampled_s == 0)
+                return;
+        (void)buf_printf(&kubelet->page,
+                         "pod_cpu_usage_seconds_total{namespace=\"default\",pod=\"p%u\"} %.6f %lld\n"
+                         "pod_memory_working_set_bytes{namespace=\"default\",pod=\"p%u\"} %.0f %lld\n",
+                         i, factor * sampled->sampled_cpu_s, at_ms, i,
+                         factor * sampled->sampled_bytes, at_ms);
+}
+
+static bool is_read(const struct measured *measured, size_t n) {
+        const struct world *world = measured->world;
+        const struct kubelet *kubelet = &measured->kubelets[n];
+        uint64_t place = (uint64_t)world->now_s * world->node_count + n;
+
+        return world->now_s % READ_S == kubelet->phase_s && !kubelet->is_silent &&
+               chance_uniform(chance_mix(world->seed), place) >= world->scenario->missed_pages &&
+               !scenario_is_away(world->scenario, &world->scenario->controller_away, world->now_s);
+}
+
+static struct kubelet_capacity capacity_of(const struct world *world, size_t n) {
+        return (struct kubelet_capacity){.cpu_cores = world->nodes[n].cores,
+                                         .memory_bytes = world->nodes[n].bytes};
+}
+
+static void read_page(struct measured *measured, size_t n) {
+        const struct world *world = measured->world;
+        struct kubelet *kubelet = &measured->kubelets[n];
+        const struct kubelet_clocks clocks = {world->now_s * MS_PER_S, world->now_s * MS_PER_S};
+        const struct kubelet_capacity capacity = capacity_of(world, n);
+        struct pod_node *node = pod_set_node(measured->set, world->nodes[n].name);
+
+        if (node && kubelet->page.len > 0)
+                (void)pod_set_read(measured->set, node,
+                                   &(struct pod_page){.text = kubelet->page.data,
+                                                      .text_bytes = kubelet->page.len,
+                                                      .is_complete = true,
+                                                      .clocks = &clocks,
+                                                      .capacity = &capacity});
+        buf_clear(&kubelet->page);
+}
+
+bool measured_step(struct measured *measured) {
+        const struct world *world = measured->world;
+
+        for (size_t n = 0; n < world->node_count; n++)
+                measured->kubelets[n].got_ratio = got_ratio(world, n);
+        for (size_t k = 0; k < measured->live_count; k++) {
+                uint32_t i = measured->live[k];
+                run_pod(measured, i);
+                if (is_read(measured, (size_t)world->pods[i].node))
+                        show_pod(measured, i);
+        }
+        for (size_t n = 0; n < world->node_count; n++)
+                if (is_read(measured, n))
+                        read_page(measured, n);
+        if (world->now_s % READ_S != 0 ||
+            scenario_is_away(world->scenario, &world->scenario->controller_away, world->now_s))
+                return false;
+        pod_set_tick(measured->set, world->now_s * MS_PER_S);
+        return true;
+}
+
+const struct metered_workload *measured_workload(const struct measured *measured, size_t workload) {
+        return measured->workloads[workload];
+}
+
+bool measured_list(const struct measured *measured, size_t node, struct pod_usage_list *ret) {
+        const struct world *world = measured->world;
+        const struct pod_node *pods = pod_set_node(measured->set, world->nodes[node].name);
+        const struct kubelet_capacity capacity = capacity_of(world, node);
+
+        *ret = (struct pod_usage_list){0};
+        return !pods || pod_view_list(pods, &capacity, world->now_s * MS_PER_S, ret);
 }
 
 uint32_t measured_uid(const struct pod *pod) {

@@ -27,6 +27,9 @@ static int check_scenario(const struct tree_node *root, const struct scenario *s
                 {scenario->base_wave > 1, "base", "wave from 0 to 1"},
                 {scenario->scored_ratio > 1, "scored", "a share"},
                 {scenario->dead_exporters > 1, "deadExporters", "a share"},
+                {scenario->silent_kubelets + scenario->lying_kubelets > 1 ||
+                         scenario->missed_pages > 1,
+                 "kubelets", "shares"},
                 {scenario->replicas > SCENARIO_MAX_REPLICAS, "extender", "1 or 2 replicas"},
                 {scenario->watch_away.at_s > 0 && scenario->watch_away.for_s <= 0, "extender",
                  "watchAway for some time"},
@@ -76,6 +79,11 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
         struct field controller[] = {
                 {"away", FIELD_MAP, controller_away, ARRAY_LEN(controller_away)},
         };
+        struct field kubelets[] = {
+                {"silent", FIELD_NUMBER, &ret->silent_kubelets, 0},
+                {"lying", FIELD_NUMBER, &ret->lying_kubelets, 0},
+                {"missed", FIELD_NUMBER, &ret->missed_pages, 0},
+        };
         struct field extender[] = {
                 {"watchAway", FIELD_MAP, watch_away, ARRAY_LEN(watch_away)},
                 {"replicas", FIELD_COUNT, &ret->replicas, 0},
@@ -88,6 +96,7 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
                 {"pods", FIELD_OTHER, NULL, 0},
                 {"base", FIELD_MAP, base, ARRAY_LEN(base)},
                 {"controller", FIELD_MAP, controller, ARRAY_LEN(controller)},
+                {"kubelets", FIELD_MAP, kubelets, ARRAY_LEN(kubelets)},
                 {"extender", FIELD_MAP, extender, ARRAY_LEN(extender)},
                 {"warmUp", FIELD_SECONDS, &warm_up_s, 0},
                 {"measured", FIELD_SECONDS, &measured_s, 0},

@@ -46,6 +46,9 @@ struct scenario {
         size_t stream_count;
         int64_t warm_up_s, measured_s;
         double dead_exporters; /* share of the nodes whose exporter dies when measuring begins */
+        /* Shares of the nodes whose kubelet answers nothing, or lies about its pods; and of the
+         * kubelets' pages that are missing. */
+        double silent_kubelets, lying_kubelets, missed_pages;
         double watch_lag_s;
         double scored_ratio; /* percentageOfNodesToScore / 100; 0: kube-scheduler's own choice */
         size_t zone_skew;  /* hard topology spread of workloads over the zones: maxSkew; 0: none */

@@ -188,6 +188,10 @@ static int check_usage(const struct tree_node *pods, const struct stream *stream
                 {tree_get(pods, "release") &&
                          (stream->release_factor <= 0 || stream->release_every == 0),
                  "release", "factor > 0, and every >= 1"},
+                {tree_get(pods, "growth") &&
+                         (stream->growth_factor <= 0 || stream->growth_ratio > 1 ||
+                          stream->growth_after_s <= 0),
+                 "growth", "factor > 0, after > 0, and a share"},
         };
 
         return fields_check(pods, rules, ARRAY_LEN(rules), err);
@@ -219,6 +223,11 @@ static int read_drawn(const struct tree_node *pods, struct stream *ret, struct e
                 {"at", FIELD_WHOLE_SECONDS, &ret->release_s, 0},
                 {"factor", FIELD_NUMBER, &ret->release_factor, 0},
                 {"every", FIELD_COUNT, &ret->release_every, 0},
+        };
+        struct field growth[] = {
+                {"share", FIELD_NUMBER, &ret->growth_ratio, 0},
+                {"after", FIELD_WHOLE_SECONDS, &ret->growth_after_s, 0},
+                {"factor", FIELD_NUMBER, &ret->growth_factor, 0},
         };
         struct field start[] = {
                 {"from", FIELD_WHOLE_SECONDS, &ret->start_from_s, 0},
@@ -264,6 +273,7 @@ static int read_drawn(const struct tree_node *pods, struct stream *ret, struct e
                 {"noise", FIELD_MAP, noise, ARRAY_LEN(noise)},
                 {"hours", FIELD_MAP, hours, ARRAY_LEN(hours)},
                 {"release", FIELD_MAP, release, ARRAY_LEN(release)},
+                {"growth", FIELD_MAP, growth, ARRAY_LEN(growth)},
                 {"start", FIELD_MAP, start, ARRAY_LEN(start)},
                 {"memory", FIELD_MAP, memory, ARRAY_LEN(memory)},
                 {"life", FIELD_MAP, life, ARRAY_LEN(life)},

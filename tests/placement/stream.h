@@ -48,6 +48,9 @@ struct stream {
         double release_factor; /* 0: no release */
         int64_t release_s;
         size_t release_every;
+        /* A share of the pods use so much more from that long after their start on. */
+        double growth_factor, growth_ratio; /* growth_ratio 0: none */
+        int64_t growth_after_s;
         int64_t start_from_s, start_to_s; /* from being bound until it runs; uniform */
         double life_mean_s;               /* exponential */
         double life_from_s, life_to_s;    /* uniform, in place of a mean; 0: not used */

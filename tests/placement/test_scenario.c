@@ -32,6 +32,8 @@ TEST(wrong_streams_have_their_line) {
                 {STEADY "requests: [1]\nrequested: 0.5\nhours: {from: 1h, to: 25h}\n",
                  "line 7: hours: "},
                 {STEADY "requests: [1]\nrequested: 0.5\nrelease: {at: 1h}\n", "line 7: release: "},
+                {STEADY "requests: [1]\nrequested: 0.5\ngrowth: {share: 0.1, factor: 8}\n",
+                 "line 7: growth: "},
                 {STEADY "requests: [1]\nrequested: 0.5\nburst: {pods: 5}\n", "line 7: burst: "},
                 {STEADY "requests: [1]\nrequested: 0.5\nowner: cronJob\n", "line 7: owner: "},
                 {"kind: steady\nworkloads: 1.5\n", "line 2: workloads: expected a whole number"},

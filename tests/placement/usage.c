@@ -5,7 +5,7 @@
 #include "chance.h"
 #include "replay.h"
 
-enum { DAY_S = 86400, NOISE_PLACE = 1000 };
+enum { DAY_S = 86400, NOISE_PLACE = 1000, GROWTH_PLACE = 900 };
 
 static bool has_hours(const struct pod *pod) {
         const struct stream *stream = pod->stream;
@@ -22,6 +22,15 @@ static double hours_factor(const struct pod *pod, int64_t now_s) {
                        : 1;
 }
 
+static double growth_factor(const struct pod *pod, int64_t since_s) {
+        const struct stream *stream = pod->stream;
+
+        return since_s >= stream->growth_after_s &&
+                               chance_uniform(pod->seed, GROWTH_PLACE) < stream->growth_ratio
+                       ? stream->growth_factor
+                       : 1;
+}
+
 double usage_cores_at(const struct pod *pod, int64_t now_s) {
         int64_t since_s = now_s - pod->starts_s;
 
@@ -34,6 +43,7 @@ double usage_cores_at(const struct pod *pod, int64_t now_s) {
                 factor *= 1 + pod->wave * sin(2 * M_PI * ((double)now_s / DAY_S + pod->wave_phase));
         uint64_t noise = NOISE_PLACE + (uint64_t)(since_s / pod->stream->noise_every_s);
         return pod->cores * pod->scaled_factor * factor * hours_factor(pod, now_s) *
+               growth_factor(pod, since_s) *
                chance_lognormal(pod->seed, noise, pod->stream->noise_sigma);
 }
 
@@ -67,6 +77,8 @@ int64_t usage_next_change_s(const struct pod *pod, int64_t now_s) {
                 return replay_next_change_s(pod, now_s);
         int64_t next_s = pod->starts_s +
                          (since_s / stream->noise_every_s + 1) * stream->noise_every_s;
+        if (since_s < stream->growth_after_s)
+                next_s = sooner(next_s, pod->starts_s + stream->growth_after_s);
         if (since_s < spike_s)
                 next_s = sooner(next_s, pod->starts_s + spike_s);
         if (has_hours(pod)) {
