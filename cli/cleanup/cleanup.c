@@ -243,7 +243,7 @@ static int delete_usage(struct cluster *cluster, struct error *err) {
         int r = 0;
 
         for (size_t shard = 0; r == 0 && is_there && shard < WORKLOADS_SHARDS_MAX; shard++) {
-                char name[32];
+                char name[WORKLOADS_CONFIG_MAP_MAX];
                 workload_usage_config_map(shard, name);
                 _cleanup_(freep) char *path = kube_path(KUBE_CORE, settings.plimsoll_namespace,
                                                         "configmaps", name, "");

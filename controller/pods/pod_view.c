@@ -34,7 +34,8 @@ struct pod_count pod_view_count_all(const struct pod_set *set, int64_t now_mono_
         return count;
 }
 
-/* How far a pod is from what its workload's pods use, as a share of the node. */
+/* How far a pod is from what its workload's pods use, as a share of the node. Of a pod without a
+ * workload nothing else is known. */
 static double deviation_of(const struct measured_pod *pod, const struct pod_load *mean,
                            const struct kubelet_capacity *capacity) {
         const double of[ESTIMATE_RESOURCE_COUNT] = {capacity->cpu_cores, capacity->memory_bytes};
@@ -42,7 +43,7 @@ static double deviation_of(const struct measured_pod *pod, const struct pod_load
         double deviation = 0;
 
         if (!workload_meter_mean(pod->workload, &expected))
-                expected = pod_load_counted(&pod->request);
+                expected = (struct pod_load){0};
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 if (of[r] > 0)
                         deviation = fmax(deviation, fabs(mean->of[r] - expected.of[r]) / of[r]);

@@ -90,7 +90,7 @@ static void set_well(struct usage_store *store) {
 
 /* The call for ConfigMap number `at`. @method: POST to create it */
 static void start_call(struct usage_store *store, const char *method, kube_done_fn *on_done) {
-        char name[32];
+        char name[WORKLOADS_CONFIG_MAP_MAX];
 
         workload_usage_config_map(store->at, name);
         store->is_creating = strcmp(method, "POST") == 0;
@@ -252,7 +252,7 @@ static void write_lines(const struct usage_store *store, struct buf *out) {
 
 static void write_body(struct usage_store *store) {
         _cleanup_(buf_done) struct buf lines = BUF_INIT(WORKLOADS_SHARD_BYTES);
-        char name[32], shards[8];
+        char name[WORKLOADS_CONFIG_MAP_MAX], shards[8];
 
         write_lines(store, &lines);
         workload_usage_config_map(store->at, name);

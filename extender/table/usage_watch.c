@@ -88,7 +88,7 @@ static void usage_on_config_map(void *userdata, enum reflector_event event, cons
 
 static void watch_shard(struct usage_watch *watch, size_t number) {
         struct usage_shard *shard = &watch->shards[number];
-        char name[32];
+        char name[WORKLOADS_CONFIG_MAP_MAX];
 
         *shard = (struct usage_shard){.watch = watch, .number = number};
         workload_usage_config_map(number, name);

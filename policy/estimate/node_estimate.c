@@ -126,8 +126,9 @@ void node_estimate_forget_measured(struct node_estimate *node) {
 
 /* One resource of the node's pods, in cores or bytes. */
 struct pod_sum {
-        double live;      /* what live pods use: the sum of m */
-        double in_window; /* what the reading has of all pods: the sum of m * ov */
+        double came;      /* what the reading lacks of live pods: the sum of m * (1 - ov) */
+        double went;      /* what it has of ended pods: the sum of m * ov */
+        double in_window; /* what it has of all pods: the sum of m * ov */
         double requested; /* the sum of request * ov */
         double variance;  /* of what the reading lacks of live pods */
 };
@@ -136,9 +137,11 @@ static void add_pod(struct pod_sum *sum, const struct node_pod *pod, double used
                     double request, double overlap) {
         sum->in_window += used * overlap;
         sum->requested += request * overlap;
-        if (is_gone(pod))
+        if (is_gone(pod)) {
+                sum->went += used * overlap;
                 return;
-        sum->live += used;
+        }
+        sum->came += used * (1 - overlap);
         sum->variance += squared(1 - overlap) *
                          fmin(squared(spread), MARGIN_VARIANCE_MAX * squared(used));
 }
@@ -171,8 +174,9 @@ void node_estimate_usage(const struct node_estimate *node, const struct workload
                 ret[r] = (struct node_usage){.requested = sums[r].requested};
                 if (capacity <= 0)
                         continue;
-                /* If the window has all pods whole, the difference is exactly 0. */
-                ret[r].ratio = fmax(0, known + (sums[r].live - sums[r].in_window) / capacity);
+                double used = known * capacity, in_window = sums[r].in_window;
+                double share = in_window > used ? used / in_window : 1;
+                ret[r].ratio = fmax(0, known + (sums[r].came - share * sums[r].went) / capacity);
                 ret[r].margin_ratio = MARGIN_SIGMAS * sqrt(sums[r].variance) / capacity;
                 ret[r].base_ratio = known - sums[r].in_window / capacity;
         }

@@ -190,9 +190,9 @@ size_t workload_usage_shard(const char *name, size_t name_len, size_t shards) {
         return hash_fnv1a(HASH_FNV1A_INIT, name, name_len) % shards;
 }
 
-void workload_usage_config_map(size_t shard, char text[static 32]) {
+void workload_usage_config_map(size_t shard, char text[static WORKLOADS_CONFIG_MAP_MAX]) {
         if (shard == 0)
-                (void)snprintf(text, 32, "%s", WORKLOADS_CONFIG_MAP);
+                (void)snprintf(text, WORKLOADS_CONFIG_MAP_MAX, "%s", WORKLOADS_CONFIG_MAP);
         else
-                (void)snprintf(text, 32, "%s-%zu", WORKLOADS_CONFIG_MAP, shard);
+                (void)snprintf(text, WORKLOADS_CONFIG_MAP_MAX, "%s-%zu", WORKLOADS_CONFIG_MAP, shard);
 }

@@ -33,6 +33,7 @@ enum {
 
 /* The ConfigMaps. Each has WORKLOADS_KEY with lines; the first one also has the number of all. */
 #define WORKLOADS_CONFIG_MAP "plimsoll-workloads" /* then "plimsoll-workloads-1" and so on */
+enum { WORKLOADS_CONFIG_MAP_MAX = sizeof(WORKLOADS_CONFIG_MAP) + sizeof("-") + 20 };
 #define WORKLOADS_KEY "workloads"
 #define WORKLOADS_SHARDS_KEY "shards"
 enum {
@@ -77,4 +78,4 @@ void workload_usage_format(const struct workload_usage *usage, const char *name,
 /** workload_usage_shard() - the ConfigMap of a workload, of @shards > 0 */
 size_t workload_usage_shard(const char *name, size_t name_len, size_t shards);
 /** workload_usage_config_map() - the name of a ConfigMap */
-void workload_usage_config_map(size_t shard, char text[static 32]);
+void workload_usage_config_map(size_t shard, char text[static WORKLOADS_CONFIG_MAP_MAX]);

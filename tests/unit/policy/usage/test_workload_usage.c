@@ -119,7 +119,7 @@ TEST(format) {
 }
 
 TEST(shards) {
-        char text[32];
+        char text[WORKLOADS_CONFIG_MAP_MAX];
 
         assert_int_equal(workload_usage_shard("a/b/c", 5, 1), 0);
         assert_in_range(workload_usage_shard("a/b/c", 5, 8), 0, 7);
