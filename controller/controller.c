@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "controller/controller_loop.h"
+#include "controller/source/scrape/scrape_kinds.h"
 #include "controller/writing/load_events.h"
 
 enum {
@@ -59,7 +60,13 @@ static void on_values(void *userdata, const struct writer_node *node, struct pla
         controller_node_values((const struct controller_node *)node, ret);
 }
 
-/* The leader also writes the policy object's status and Events, under the same fence. */
+static bool on_pod_usage(void *userdata, const struct writer_node *node,
+                         char text[static POD_USAGE_TEXT_MAX]) {
+        (void)userdata;
+        return controller_pods_usage((const struct controller_node *)node, text);
+}
+
+/* The leader also writes the policy object's status, and Events, under the same fence. */
 static void on_active(void *userdata) {
         struct controller *c = userdata;
         const struct kube_fence fence = writer_fence(c->writer);
@@ -159,8 +166,17 @@ static bool is_source_needed(const struct source_sink *sink, const struct node *
 /* Callbacks of the node set */
 
 static void expect_requests(const struct controller *c) {
-        http_client_allow(c->parts.scrape_client,
-                          source_list_in_flight(c->options.sources, node_set_count(c->nodes)));
+        http_client_allow(
+                c->parts.scrape_client,
+                source_list_in_flight(c->options.sources, node_set_count(c->nodes)) +
+                        (c->pods.source ? pods_kind.in_flight(node_set_count(c->nodes)) : 0));
+}
+
+static void on_node_moved(void *userdata, struct node *node) {
+        struct controller *c = userdata;
+
+        source_set_add_node(c->sources, node);
+        controller_pods_add(c, node);
 }
 
 static void on_node_added(void *userdata, struct node *node) {
@@ -173,13 +189,7 @@ static void on_node_added(void *userdata, struct node *node) {
         node->userdata = n;
         writer_add(c->writer, &n->writing, node, &n->track);
         expect_requests(c);
-        source_set_add_node(c->sources, node);
-}
-
-static void on_node_moved(void *userdata, struct node *node) {
-        struct controller *c = userdata;
-
-        source_set_add_node(c->sources, node);
+        on_node_moved(c, node);
 }
 
 static void on_node_seen(void *userdata, struct node *node, const json_t *object) {
@@ -202,6 +212,7 @@ static void on_node_removed(void *userdata, struct node *node) {
         struct controller *c = userdata;
 
         source_set_remove_node(c->sources, node);
+        controller_pods_remove(c, node);
         bindings_forget(c->bindings, node->name);
         controller_node_free(node->userdata);
         node->userdata = NULL;
@@ -213,7 +224,7 @@ static void follow_pods(struct controller *c, const struct policy *policy) {
         const struct daemon *daemon = c->parts.daemon;
 
         bindings_follow(c->bindings, policy, daemon->loop, daemon->api, daemon->metrics);
-        idle_pods_follow(c->idle_pods, policy, daemon->loop, daemon->api, daemon->metrics);
+        controller_pods_follow(c, policy);
 }
 
 /* @was: see node_track_replan(). @policy may be the one that is in force. */
@@ -275,6 +286,12 @@ static void start_sources(struct controller *c) {
         };
 
         c->sources = source_set_new(&parts, c->options.sources);
+        controller_pods_sources(c, &parts);
+}
+
+static void stop_sources(struct controller *c) {
+        source_set_stop(c->sources);
+        controller_pods_stop(c);
 }
 
 void controller_set_sources(struct controller *c, const struct source_list *list) {
@@ -288,6 +305,7 @@ void controller_set_sources(struct controller *c, const struct source_list *list
                         if (strcmp(list->specs[i].name, old->specs[o].name) == 0)
                                 was[i] = (int)o;
         }
+        controller_pods_stop(c);
         source_set_free(c->sources);
         take_sources(c, list);
         start_sources(c);
@@ -297,10 +315,10 @@ void controller_set_sources(struct controller *c, const struct source_list *list
         expect_requests(c);
         CONTROLLER_NODE_FOREACH(n, c) {
                 n->failing = 0;
-                source_set_add_node(c->sources, n->node);
+                on_node_moved(c, n->node);
         }
         if (c->is_stopping)
-                source_set_stop(c->sources);
+                stop_sources(c);
 }
 
 /* Every second, and more often in the first one */
@@ -313,6 +331,7 @@ static void on_controller_tick(void *userdata) {
                 controller_view_publish(c);
         }
         writer_tick(c->writer, policy_source_is_settled(c->parts.policy));
+        controller_pods_tick(c);
         if (++c->ticks % PRUNE_TICKS == 0) {
                 bindings_prune(c->bindings, controller_now_unix(c));
                 /* Decoding watch events fragments the heap: with 5,000 nodes, a seventh of it is
@@ -352,7 +371,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
         controller_switches_init(c);
         controller_health_init(c);
         c->bindings = bindings_new();
-        c->idle_pods = c->options.nodes.idle_pods = idle_pods_new();
+        controller_pods_init(c);
         c->nodes = node_set_new(&c->options.nodes, &node_events);
         node_set_set_policy(c->nodes, policy);
         start_sources(c);
@@ -363,6 +382,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                                         .is_dry_run = options->is_dry_run,
                                                         .has_turns = !options->is_once,
                                                         .values = on_values,
+                                                        .pod_usage = on_pod_usage,
                                                         .on_active = on_active,
                                                         .userdata = c},
                                c->compiled);
@@ -411,7 +431,7 @@ void controller_shut_down(struct controller *c) {
         /* --once has not finished. */
         if (c->once != ONCE_NOT && c->once != ONCE_DONE)
                 c->exit_code = 1;
-        source_set_stop(c->sources);
+        stop_sources(c);
         loop_timer_disarm(c->parts.daemon->loop, &c->print);
         loop_timer_arm(c->parts.daemon->loop, &c->deadline, controller_now_mono(c) + SHUTDOWN_MS,
                        on_shutdown_deadline, c);
@@ -427,6 +447,7 @@ void controller_free(struct controller *c) {
 
         if (!c)
                 return;
+        controller_pods_stop(c);
         source_set_free(c->sources);
         CONTROLLER_NODE_FOREACH(n, c) {
                 controller_node_free(n);
@@ -436,7 +457,7 @@ void controller_free(struct controller *c) {
         writer_free(c->writer);
         node_series_free(c->series);
         bindings_free(c->bindings);
-        idle_pods_free(c->idle_pods);
+        controller_pods_free(c);
         compiled_policy_free(c->compiled);
         loop_timer_disarm(c->parts.daemon->loop, &c->tick);
         loop_timer_disarm(c->parts.daemon->loop, &c->print);

@@ -27,6 +27,8 @@
 struct controller_options {
         struct compiled_policy_options compiled; /* its sources are set from those below */
         const struct source_list *sources;       /* borrowed until controller_set_sources() */
+        const struct source_list
+                *kubelets; /* how to read pods if no source is a kubelet; or NULL */
         struct node_network_options network;
         struct node_set_options nodes;
         const char *node_selector;  /* NULL: every node */
@@ -71,6 +73,9 @@ void controller_set_policy(struct controller *controller, struct policy *policy)
 void controller_set_sources(struct controller *controller, const struct source_list *list);
 /** controller_node_series() - for query_api.h; NULL: it is switched off */
 struct node_series *controller_node_series(const struct controller *controller);
+/** controller_write_pods() - write the page /pods of a node, on the loop's thread; @controller is a
+ * struct controller */
+void controller_write_pods(void *controller, const char *node, struct buf *out);
 /** controller_write_status() - write the status page's JSON, on the loop's thread; @controller is a
  * struct controller */
 void controller_write_status(void *controller, struct buf *out);

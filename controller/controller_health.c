@@ -42,7 +42,7 @@ void controller_health_init(struct controller *c) {
                         NULL),
                 .node_watch = health_add(health, "nodes", "not listed yet"),
                 .binding_watch = health_add(health, "bindings", "not listed yet"),
-                .idle_watch = health_add(health, "idle pods", "not listed yet"),
+                .pod_watch = health_add(health, "pods", "not listed yet"),
                 .scrapes = health_add(health, "scrapes", "no scrape has completed yet"),
                 .writes = health_add(health, "writes", "not started yet"),
                 .sources = health_add(health, "sources", "not checked yet"),
@@ -83,26 +83,26 @@ struct tally {
         const struct controller_node
                 *fallback_node; /* not served by the first source; NULL: none */
         size_t fallback_count;
-        struct idle_pods_use idle;
+        struct idle_use idle;
 };
 
 static bool is_idle(const struct controller *c) {
         return c->compiled->first_used == c->compiled->options.source_count;
 }
 
-struct idle_pods_use controller_node_idle(const struct controller_node *n) {
+struct idle_use controller_node_idle(const struct controller_node *n) {
         const struct controller *c = n->controller;
-        struct idle_pods_use idle = {0};
+        struct idle_use idle = {0};
 
         if (c->compiled->policy->idle_line_ratio <= 0)
                 return idle;
-        idle = idle_pods_use(n->node, controller_now_mono(c));
+        idle = pod_set_idle_use(c->pods.set, n->node->name, controller_now_mono(c));
         idle.offered_cores = fmax((double)n->writing.idle.carried_milli / 1000, 0);
         return idle;
 }
 
-static void tally_idle(const struct controller_node *n, struct idle_pods_use *sum) {
-        struct idle_pods_use idle = controller_node_idle(n);
+static void tally_idle(const struct controller_node *n, struct idle_use *sum) {
+        struct idle_use idle = controller_node_idle(n);
 
         sum->offered_cores += idle.offered_cores;
         sum->taken_cores += idle.taken_cores;
@@ -163,15 +163,16 @@ static void check_reflector(struct health_check *check, const struct reflector *
 
 static void check_watches(const struct controller *c) {
         const struct reflector *bindings = bindings_reflector(c->bindings);
-        const struct reflector *idle = idle_pods_reflector(c->idle_pods);
+        const struct reflector *pods = pod_set_reflector(c->pods.set);
 
         check_reflector(c->health.node_watch, c->nodes->reflector, c->nodes->is_listed,
                         node_set_count(c->nodes), "node", "");
         check_reflector(c->health.binding_watch, bindings,
                         bindings && reflector_is_synced(bindings), bindings_nodes(c->bindings),
                         "node", " with recent bindings");
-        check_reflector(c->health.idle_watch, idle, idle && reflector_is_synced(idle),
-                        idle_pods_count(c->idle_pods), "pod", " on idle CPU");
+        check_reflector(c->health.pod_watch, pods, pods && reflector_is_synced(pods),
+                        c->pods.set->by_id.len, "pod",
+                        c->pods.set->is_metering ? "" : " on idle CPU");
 }
 
 static void check_scrapes(const struct controller *c, const struct tally *tally) {

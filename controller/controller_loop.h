@@ -11,11 +11,12 @@
 #include "base/log_limit.h"
 #include "controller/controller.h"
 #include "controller/node/bindings.h"
-#include "controller/node/idle_pods.h"
+#include "controller/pods/pod_set.h"
 #include "controller/series/node_series.h"
 #include "controller/source/source_set.h"
 #include "controller/track/load_history.h"
 #include "controller/writing/recorder.h"
+#include "controller/writing/usage_store.h"
 #include "controller/writing/writer.h"
 #include "program/outage_log.h"
 
@@ -24,7 +25,7 @@ struct controller_health {
         struct metrics_series *nodes, *stale, *windows, *oldest;
         struct metrics_series *served[SOURCE_MAX], *failing[SOURCE_MAX];
         struct metrics_series *idle_offered, *idle_taken, *idle_used;
-        struct health_check *node_watch, *binding_watch, *idle_watch, *scrapes, *writes, *sources,
+        struct health_check *node_watch, *binding_watch, *pod_watch, *scrapes, *writes, *sources,
                 *clock;
         bool is_clock_wrong; /* as was logged last */
 };
@@ -36,6 +37,17 @@ struct controller_switches {
         struct outage_log outages[SOURCE_MAX]; /* nodes that a source fails to read */
 };
 
+/* What pods use (controller_pods.c). */
+struct controller_pods {
+        struct pod_set *set;
+        struct source_spec spec;
+        struct source *source;     /* NULL: none, or it was stopped */
+        struct usage_store *store; /* NULL: nothing is written */
+        struct outage_log outages;
+        int64_t next_tick_mono_ms;
+        struct metrics_series *bound, *measured;
+};
+
 struct controller {
         struct controller_parts parts;
         struct controller_options options;
@@ -43,7 +55,7 @@ struct controller {
         struct node_set *nodes;
         struct source_set *sources;
         struct bindings *bindings;
-        struct idle_pods *idle_pods;
+        struct controller_pods pods;
         struct writer *writer;
         struct recorder *recorder; /* NULL: no Events */
         int64_t interval_ms;       /* the shortest of all sources */
@@ -72,8 +84,9 @@ struct controller_node {
         struct node_track track;
         struct load_history load;
         struct series_row *series;
-        uint32_t usable;  /* metrics with a value at the last reading */
-        uint32_t failing; /* needed sources whose failure has been logged, a bit each */
+        uint32_t usable;      /* metrics with a value at the last reading */
+        bool has_pods_failed; /* the last reading of its pods */
+        uint32_t failing;     /* needed sources whose failure has been logged, a bit each */
 };
 
 static_assert(SOURCE_MAX <= 32, "failing has a bit for each");
@@ -125,7 +138,7 @@ void controller_switches_tick(struct controller *c);
  * (controller_health.c). */
 
 /** controller_node_idle() - a node's idle CPU; all 0 without spec.idle */
-struct idle_pods_use controller_node_idle(const struct controller_node *n);
+struct idle_use controller_node_idle(const struct controller_node *n);
 /** controller_health_init() - register gauges and checks */
 void controller_health_init(struct controller *c);
 /** controller_health_sources() - register the gauges of the sources */
@@ -133,6 +146,26 @@ void controller_health_sources(struct controller *c);
 /** controller_health_count() - call every second or so: count all nodes, switch them to another
  * source if necessary, and report those that have become silent */
 void controller_health_count(struct controller *c);
+
+/* What pods use (controller_pods.c): the leader reads it from all kubelets, while the policy needs
+ * it, whatever the source of nodes is. */
+
+void controller_pods_init(struct controller *c);
+void controller_pods_free(struct controller *c);
+/** controller_pods_follow() - the policy has changed */
+void controller_pods_follow(struct controller *c, const struct policy *policy);
+/** controller_pods_sources() - the list of sources has changed; @parts as for the others */
+void controller_pods_sources(struct controller *c, const struct source *parts);
+void controller_pods_add(struct controller *c, struct node *node);
+void controller_pods_remove(struct controller *c, struct node *node);
+/** controller_pods_stop() - read no more pods */
+void controller_pods_stop(struct controller *c);
+/** controller_pods_tick() - call it every second or so */
+void controller_pods_tick(struct controller *c);
+/** controller_pods_usage() - the annotation pod_usage; "": the node should have none; false: not
+ * known, the node keeps what it has */
+_must_check_ bool controller_pods_usage(const struct controller_node *n,
+                                        char text[static POD_USAGE_TEXT_MAX]);
 
 /* Showing each node (controller_view.c). */
 

@@ -80,7 +80,7 @@ static const char *role_of(const struct controller *c) {
 
 static void describe_node(void *userdata, size_t index, struct status_node *ret) {
         const struct controller_node *const *nodes = userdata, *n = nodes[index];
-        struct idle_pods_use idle = controller_node_idle(n);
+        struct idle_use idle = controller_node_idle(n);
 
         *ret = (struct status_node){
                 .name = n->node->name,

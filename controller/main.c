@@ -13,6 +13,7 @@
 #include "controller/series/query_api.h"
 #include "controller/settings.h"
 #include "controller/source/source_file.h"
+#include "controller/web/pods_page.h"
 #include "controller/web/status_page.h"
 #include "daemon/daemon.h"
 #include "net/http_server.h"
@@ -37,6 +38,7 @@ struct program {
         struct source_file *source_file; /* NULL: without --sources */
         struct controller *controller;
         struct shared_page *page; /* NULL: --status-page=false */
+        struct pods_page *pods;   /* the same */
         struct query_api *query;  /* NULL: --query-api=false */
 };
 
@@ -58,6 +60,7 @@ static void on_request(void *userdata, struct http_exchange *exchange) {
 
         if (daemon_pages(state->daemon, exchange) ||
             (state->page && status_page_answer(state->page, exchange)) ||
+            (state->pods && pods_page_answer(state->pods, exchange)) ||
             (state->query && query_api_answer(state->query, exchange, clock_wall_unix_ms())))
                 return;
         exchange->status = 404;
@@ -130,6 +133,7 @@ static int connect_and_run(const struct settings *settings, struct program *stat
                 });
         _cleanup_(controller_freep) struct controller *controller = NULL;
         _cleanup_(shared_page_freep) struct shared_page *page = NULL;
+        _cleanup_(pods_page_freep) struct pods_page *pods = NULL;
         _cleanup_(query_api_freep) struct query_api *query = NULL;
         struct http_server *server = NULL;
 
@@ -143,9 +147,11 @@ static int connect_and_run(const struct settings *settings, struct program *stat
         if (controller_node_series(controller))
                 query = state->query = query_api_new(daemon->loop,
                                                      controller_node_series(controller));
-        if (settings->shared.has_status_page)
+        if (settings->shared.has_status_page) {
                 page = state->page = status_page_new(daemon->loop, controller_write_status,
                                                      controller);
+                pods = state->pods = pods_page_new(daemon->loop, controller_write_pods, controller);
+        }
         if (daemon->api)
                 policy_source_watch_object(state->policy_source, daemon->api);
         if (daemon_on_signals(daemon, on_controller_signal, state, err) < 0)
@@ -158,6 +164,8 @@ static int connect_and_run(const struct settings *settings, struct program *stat
         loop_run(daemon->loop);
         if (page)
                 shared_page_stop(page);
+        if (pods)
+                pods_page_stop(pods);
         if (server)
                 http_server_stop(server, SERVER_DRAIN_MS);
         return controller_exit_code(controller);

@@ -118,6 +118,7 @@ static const struct proto_member pod_status_members[] = {
         {1, PROTO_STRING, "phase", NULL, NULL},
         {2, PROTO_LIST, "conditions", &condition, pod_conditions},
         {8, PROTO_LIST, "containerStatuses", &container_status, NULL},
+        {9, PROTO_STRING, "qosClass", NULL, NULL},
         {19, PROTO_QUANTITIES, "allocatedResources", NULL, cpu_memory_and_idle},
         {20, PROTO_OBJECT, "resources", &resources, NULL},
         {21, PROTO_LIST, "nodeAllocatableResourceClaimStatuses", &claim, NULL},

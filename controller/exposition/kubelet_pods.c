@@ -4,23 +4,30 @@
 
 #include "controller/exposition/series_list.h"
 
+enum { FAMILY_CPU, FAMILY_MEMORY };
+
 /* False if it is not usable. */
-static bool take_pod_sample(struct kubelet_pod *pod, const struct exposition_sample *sample,
-                            const struct kubelet_clocks *clocks) {
+static bool take_cpu(struct kubelet_pod *pod, const struct exposition_sample *sample,
+                     const struct kubelet_clocks *clocks) {
         struct kubelet_sample taken = {.value = sample->value,
                                        .at_unix_ms = clocks->now_unix_ms,
                                        .seen_mono_ms = clocks->now_mono_ms};
 
-        if (!series_value_is_within(sample->value, NODE_COUNTER_MAX) ||
-            (sample->timestamp_len > 0 && !exposition_timestamp(sample, &taken.at_unix_ms)))
+        if (sample->timestamp_len > 0 && !exposition_timestamp(sample, &taken.at_unix_ms))
                 return false;
         if (pod->is_known && pod->listed_mono_ms == clocks->now_mono_ms)
                 return true;
         pod->listed_mono_ms = clocks->now_mono_ms;
-        if (!pod->is_known)
-                pod->counted = pod->newest = taken;
-        else if (taken.at_unix_ms != pod->newest.at_unix_ms)
-                pod->newest = taken;
+        pod->step_s = 0;
+        if (pod->is_known && taken.at_unix_ms == pod->cpu.at_unix_ms)
+                return true;
+        double wall_s = pod->is_known ? kubelet_interval_s(&pod->cpu, &taken) : 0;
+        double used_s = taken.value - pod->cpu.value;
+        bool is_rate = wall_s > 0 && used_s >= 0;
+        pod->cores = is_rate ? (float)(used_s / wall_s) : 0;
+        pod->step_s = is_rate ? (float)wall_s : 0;
+        pod->is_rated |= pod->is_known;
+        pod->cpu = taken;
         pod->is_known = true;
         return true;
 }
@@ -28,7 +35,10 @@ static bool take_pod_sample(struct kubelet_pod *pod, const struct exposition_sam
 size_t kubelet_pods_read(const char *text, size_t text_bytes, bool is_complete,
                          const struct kubelet_clocks *clocks, kubelet_pods_find_fn *find,
                          void *userdata) {
-        static const char *const names[] = {"pod_cpu_usage_seconds_total"};
+        static const char *const names[] = {
+                [FAMILY_CPU] = "pod_cpu_usage_seconds_total",
+                [FAMILY_MEMORY] = "pod_memory_working_set_bytes",
+        };
         struct exposition_set set;
         struct exposition skim;
         struct exposition_sample sample;
@@ -44,26 +54,23 @@ size_t kubelet_pods_read(const char *text, size_t text_bytes, bool is_complete,
                                                                    namespace->value_len,
                                                                    name->value, name->value_len)
                                                             : NULL;
-                if (pod)
-                        malformed += !take_pod_sample(pod, &sample, clocks);
+                if (!pod)
+                        continue;
+                if (!series_value_is_within(sample.value, NODE_COUNTER_MAX))
+                        malformed++;
+                else if (sample.family == FAMILY_CPU)
+                        malformed += !take_cpu(pod, &sample, clocks);
+                else
+                        pod->memory_bytes = (float)sample.value;
         }
         return malformed + skim.malformed;
 }
 
-double kubelet_pods_rate(struct kubelet_pod *pod, const struct kubelet_clocks *clocks) {
-        const struct kubelet_sample *newest = &pod->newest;
+double kubelet_pods_rate(const struct kubelet_pod *pod, const struct kubelet_clocks *clocks) {
+        bool is_stale = pod->listed_mono_ms != clocks->now_mono_ms ||
+                        clocks->now_mono_ms - pod->cpu.seen_mono_ms > KUBELET_STALE_MS;
 
-        if (pod->is_known && newest->at_unix_ms != pod->counted.at_unix_ms) {
-                double wall_s = kubelet_interval_s(&pod->counted, newest);
-                double used_s = newest->value - pod->counted.value;
-                pod->cores = wall_s > 0 && used_s > 0 ? used_s / wall_s : 0;
-                pod->counted = *newest;
-                pod->is_rated = true;
-        }
-        if (pod->listed_mono_ms != clocks->now_mono_ms ||
-            clocks->now_mono_ms - newest->seen_mono_ms > KUBELET_STALE_MS)
-                pod->cores = 0;
-        return pod->cores;
+        return is_stale ? 0 : (double)pod->cores;
 }
 
 double kubelet_pods_leave_out(double cores, double cpu_cores, struct window_step *step) {

@@ -1,22 +1,12 @@
 /*
- * The CPU usage of some pods, from the kubelet's exposition /metrics/resource. It is subtracted
- * from the usage of the node (kubelet_reading.h). Pure.
+ * What pods use, from the kubelet's exposition /metrics/resource. Pure.
  *
  *     pod_cpu_usage_seconds_total{namespace="jobs",pod="resize-7"} 4710.350617 1795294581204
+ *     pod_memory_working_set_bytes{namespace="jobs",pod="resize-7"} 2.0971e+07 1795294581204
  *
- * The kubelet samples the node and each pod at different times, up to 15 s apart, and repeats a
- * sample until it has the next one. An exposition may have a new sample of the node and an old one
- * of a pod, or the reverse. A step of the node is therefore reduced by a rate between two samples
- * of the pod: the newest one, and the newest one at the previous step. Each second of a pod is in
- * one such interval, even if the pod gets several samples while the node repeats its own. If a pod
- * has no new sample at a step, its last rate applies until the sample is stale. So steady usage is
- * subtracted exactly. Changed usage is subtracted up to one interval later, for about as long as it
- * lasted, and means over windows are right. (Differences of the counters would also add up, but one
- * step would contain all of a pod's usage, and the next would lack twice as much, which may be more
- * than the node has used.)
- *
- * Nothing is subtracted for a pod that is missing in the exposition, has no previous sample, whose
- * counter fell, or whose interval cannot be compared. Its usage counts as the node's.
+ * The kubelet samples each pod at its own time and repeats a sample until it has the next one. The
+ * CPU of a pod is the rate between two samples. A counter that fell begins anew, and an interval
+ * that cannot be compared (kubelet_reading.h) counts as none.
  */
 #pragma once
 
@@ -28,16 +18,17 @@
 
 /* The samples of a pod. Zero-initialised: none. */
 struct kubelet_pod {
-        struct kubelet_sample counted; /* the newest at the previous step */
-        struct kubelet_sample newest;
-        int64_t listed_mono_ms; /* time of the last exposition with the pod */
-        bool is_known;          /* there are samples */
-        bool is_rated;          /* there has been a rate, even 0 */
-        double cores;           /* the rate at the previous step */
+        struct kubelet_sample cpu; /* the newest: CPU seconds */
+        int64_t listed_mono_ms;    /* the last exposition with the pod */
+        float cores;               /* the rate before the newest sample */
+        float memory_bytes;        /* 0: not known */
+        float step_s;  /* the time of the rate, if the last exposition had a new one; else 0 */
+        bool is_known; /* there is a sample */
+        bool is_rated; /* there is a rate */
 };
 
-/** kubelet_pods_find_fn: the pod with that name; NULL: its usage is not needed. The texts are
- * borrowed, not terminated, and not trusted */
+/** kubelet_pods_find_fn: the pod with that name; NULL: it is not wanted. The texts are borrowed,
+ * not terminated, and not trusted */
 typedef struct kubelet_pod *kubelet_pods_find_fn(void *userdata, const char *namespace,
                                                  size_t namespace_len, const char *name,
                                                  size_t name_len);
@@ -54,11 +45,12 @@ size_t kubelet_pods_read(const char *text, size_t text_bytes, bool is_complete,
                          void *userdata);
 
 /**
- * kubelet_pods_rate() - the usage of @pod at a step of its node, in cores
+ * kubelet_pods_rate() - the CPU usage of @pod now, in cores
  * @clocks: of the last kubelet_pods_read()
- * Return: 0 if nothing is to be subtracted; otherwise finite, but as large as the kubelet says
+ * Return: 0 if it was not in the last exposition, or repeats a stale sample; otherwise finite, but
+ * as large as the kubelet says
  */
-double kubelet_pods_rate(struct kubelet_pod *pod, const struct kubelet_clocks *clocks);
+double kubelet_pods_rate(const struct kubelet_pod *pod, const struct kubelet_clocks *clocks);
 
 /**
  * kubelet_pods_leave_out() - subtract @cores, the sum of all rates, from a step with CPU usage

@@ -26,7 +26,7 @@ struct node_kubelet {
         struct kubelet_capacity capacity;
 };
 
-struct idle_pods;
+struct pod_set;
 struct node_set;
 
 struct node {
@@ -69,7 +69,7 @@ struct node_set_options {
         /* status.addresses[].type in order of preference: "InternalIP", "Hostname", ... */
         const char *address_types[NODE_SET_MAX_ADDRESS_TYPES];
         size_t address_type_count;
-        struct idle_pods *idle_pods; /* borrowed; NULL: they are not needed */
+        struct pod_set *pods; /* borrowed; NULL: they are not needed */
 };
 
 struct node_set {

@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "codec/quantity.h"
-#include "controller/node/idle_pods.h"
 #include "controller/node/node_set.h"
+#include "controller/pods/pod_set.h"
 #include "kube/kube_proto.h"
 
 enum {
@@ -76,7 +76,7 @@ static void note_carried(struct idle_node *idle, int64_t milli) {
 }
 
 static int64_t next_offer(const struct idle_node *idle, int64_t now_mono_ms) {
-        int64_t taken_milli = idle_pods_taken_milli(idle->node);
+        int64_t taken_milli = pod_set_taken_milli(idle->node->set->options.pods, idle->node->name);
 
         bool is_read = idle->offer.room_milli != IDLE_OFFER_NONE &&
                        node_track_is_fresh(idle->track, now_mono_ms);

@@ -9,7 +9,7 @@
  * What a node carries is read from the watch, as in taint_writer.h: a new leader continues with its
  * predecessor's offers, and an offer that a kubelet has reset is written again. The API server
  * writes 4000 as 4k, so it is read as a quantity. A node without recent readings offers nothing,
- * and no node does before all pods have been listed (node/idle_pods.h). A node that is read, but
+ * and no node does before all pods have been listed (pods/pod_set.h). A node that is read, but
  * has no value, keeps its offer for a grace period, in which another source may take over.
  */
 #pragma once

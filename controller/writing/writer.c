@@ -1,6 +1,7 @@
 #include "controller/writing/writer.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/json_write.h"
@@ -74,6 +75,26 @@ static void pass_turn(struct writer_node *node) {
         node->taken_unix_ms = writer_now_unix(writer);
 }
 
+/* Whatever else is due, a patch has what differs from the Node. */
+static void append_pod_usage(const struct writer *writer, const struct writer_node *node,
+                             struct buf *out) {
+        const char *carried = kept_texts_get(&node->track->annotations, ANNOTATION_POD_USAGE);
+        const char *prefix = writer->compiled->options.style.prefix;
+        char text[POD_USAGE_TEXT_MAX] = "";
+
+        assert(out->overflow || out->data[out->len - 1] == '}');
+        if (writer->options.pod_usage &&
+            !writer->options.pod_usage(writer->options.userdata, node, text))
+                return;
+        if (!out->overflow)
+                out->data[--out->len] = '\0';
+        if (text[0] && (!carried || strcmp(carried, text) != 0))
+                buf_printf(out, ",\"%s" ANNOTATION_POD_USAGE "\":\"%s\"", prefix, text);
+        else if (!text[0] && carried)
+                buf_printf(out, ",\"%s" ANNOTATION_POD_USAGE "\":null", prefix);
+        buf_putc(out, '}');
+}
+
 static void write_patch(const struct writer *writer, struct publisher_job *job,
                         const struct writer_patch *patch, struct buf *text) {
         const struct kept_texts *kept = &node_of_job(job)->track->annotations;
@@ -86,6 +107,7 @@ static void write_patch(const struct writer *writer, struct publisher_job *job,
         json_write_key(text, "annotations");
         plan_annotations(&writer->plan, &patch->due, &patch->values,
                          &writer->compiled->options.style, patch->at_unix_ms, text);
+        append_pod_usage(writer, node_of_job(job), text);
         stale_annotations_append(kept, writer->compiled->policy, &writer->compiled->options.style,
                                  patch->at_unix_ms, text);
         json_write_object_end(text);

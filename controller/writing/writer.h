@@ -23,6 +23,7 @@
 #include "controller/writing/taint_writer.h"
 #include "kube/kube_api.h"
 #include "kube/lease.h"
+#include "policy/usage/pod_usage_list.h"
 
 struct writer;
 struct writer_patch;
@@ -49,6 +50,10 @@ struct writer_options {
 
         /* The present values of @node. */
         void (*values)(void *userdata, const struct writer_node *node, struct plan_values *ret);
+        /* The annotation pod_usage of @node; "": it has none; false: it stays as it is. NULL: as ""
+         */
+        bool (*pod_usage)(void *userdata, const struct writer_node *node,
+                          char text[static POD_USAGE_TEXT_MAX]);
         /* writer_is_active() has changed. */
         void (*on_active)(void *userdata);
         void *userdata;

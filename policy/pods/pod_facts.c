@@ -119,7 +119,7 @@ struct claim {
 };
 
 struct status {
-        struct skim_string phase;
+        struct skim_string phase, qos_class;
         struct conditions conditions;
         struct container_statuses containers;
         struct allocation allocation;
@@ -459,6 +459,7 @@ static bool read_claim(struct skim *skim, void *ret) {
 
 static const struct skim_field status_fields[] = {
         SKIM_TEXT("phase", struct status, phase),
+        SKIM_TEXT("qosClass", struct status, qos_class),
         SKIM_LIST("conditions", struct status, conditions, read_condition),
         SKIM_LIST("containerStatuses", struct status, containers, read_container_status),
         SKIM_OBJECT("allocatedResources", struct status, allocation.allocated, requests_fields),
@@ -572,6 +573,7 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
                 facts->runs_unix_ms = facts->bound_unix_ms > 0 ? facts->bound_unix_ms : LONG_AGO_MS;
         facts->is_finished = skim_is(&pod.status.phase, "Succeeded") ||
                              skim_is(&pod.status.phase, "Failed");
+        facts->is_guaranteed = skim_is(&pod.status.qos_class, "Guaranteed");
         facts->is_daemonset = pod.metadata.owners.has_daemonset;
         facts->is_mirror = pod.metadata.is_mirror;
         facts->is_retry = pod.status.conditions.is_retry;

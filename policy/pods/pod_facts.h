@@ -68,9 +68,10 @@ struct pod_facts {
          * is Running without a startedAt: bound_unix_ms, or a time before all windows if that is
          * unknown. 0: the pod does not run yet. */
         int64_t runs_unix_ms;
-        bool is_finished;  /* its phase is Succeeded or Failed */
-        bool is_daemonset; /* an owner's kind is DaemonSet */
-        bool is_mirror;    /* it stands for a static pod, which a kubelet runs */
+        bool is_finished;   /* its phase is Succeeded or Failed */
+        bool is_guaranteed; /* its QoS class */
+        bool is_daemonset;  /* an owner's kind is DaemonSet */
+        bool is_mirror;     /* it stands for a static pod, which a kubelet runs */
         /* A scheduler has tried to place the pod and failed: its condition PodScheduled is False,
          * but not with the reason SchedulingGated, which the API server sets before any scheduler
          * tries a pod with scheduling gates. */

@@ -72,3 +72,12 @@ const struct source_kind kubelet_kind = {
         .hints = kubelet_hints,
         SCRAPER_FUNCTIONS,
 };
+
+const struct source_kind pods_kind = {
+        .name = "pods",
+        .uses_account = true,
+        .traits = {.interval_ms = 60000, .is_costly = true},
+        .own = &scrape_pods,
+        .hints = kubelet_hints,
+        SCRAPER_FUNCTIONS,
+};

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "controller/node/idle_pods.h"
+#include "controller/pods/pod_set.h"
 
 static const double PERCENT = 0.01;
 
@@ -91,36 +91,42 @@ static bool is_whole_page(const struct buf *body) {
         return body->len > 0 && body->data[body->len - 1] == '\n';
 }
 
-/* An exposition without a step can have new samples of pods. The first step gets no CPU usage if a
- * pod's sample is repeated at that time, because the usage of the pod is still unknown. */
-static void leave_out_idle_pods(const struct node *node, struct scrape_state *state,
-                                const struct buf *body, const struct kubelet_clocks *clocks,
+static void read_pods(const struct node *node, struct pod_node *pods, const struct buf *body,
+                      const struct kubelet_clocks *clocks, struct scrape_result *ret) {
+        ret->malformed += pod_set_read(node->set->options.pods, pods,
+                                       &(struct pod_page){.text = body->data,
+                                                          .text_bytes = body->len,
+                                                          .is_complete = is_whole_page(body),
+                                                          .clocks = clocks,
+                                                          .capacity = &node->kubelet.capacity});
+}
+
+/* The first step gets no CPU usage while a pod's sample is repeated, because the usage of the pod
+ * is still unknown. */
+static void leave_out_idle_pods(const struct node *node, struct pod_node *pods,
+                                struct scrape_state *state, const struct kubelet_clocks *clocks,
                                 struct scrape_result *ret) {
-        struct idle_pods_node *idle = idle_pods_of(node);
         bool has_cpu = ret->reading.step && (ret->step.counters & NODE_RESOURCE_BIT(METRIC_CPU));
         bool is_first = !state->has_cpu_step, is_awaited = false;
-        struct idle_pod *pod;
+        struct measured_pod *pod;
         double cores = 0;
 
         state->has_cpu_step |= has_cpu;
-
-        if (!idle)
+        if (!pods || pods->taken_milli == 0 || !has_cpu)
                 return;
-        ret->malformed += kubelet_pods_read(body->data, body->len, is_whole_page(body), clocks,
-                                            idle_pods_find, idle);
-        if (!has_cpu)
-                return;
-        LIST_FOREACH (pod, &idle->pods, entry) {
-                cores += kubelet_pods_rate(&pod->cpu, clocks);
-                is_awaited |= pod->cpu.is_known && !pod->cpu.is_rated;
+        LIST_FOREACH (pod, &pods->pods, entry) {
+                if (pod->idle_milli == 0)
+                        continue;
+                cores += kubelet_pods_rate(&pod->page, clocks);
+                is_awaited |= pod->page.is_known && !pod->page.is_rated;
         }
         if (is_first && is_awaited) {
                 ret->step.counters &= ~NODE_RESOURCE_BIT(METRIC_CPU);
                 return;
         }
-        idle->used_cores = kubelet_pods_leave_out(cores, node->kubelet.capacity.cpu_cores,
+        pods->used_cores = kubelet_pods_leave_out(cores, node->kubelet.capacity.cpu_cores,
                                                   &ret->step);
-        idle->used_mono_ms = clocks->now_mono_ms;
+        pods->used_mono_ms = clocks->now_mono_ms;
 }
 
 static void take_kubelet(struct scrape_reader *reader, struct scrape_state *state,
@@ -142,8 +148,28 @@ static void take_kubelet(struct scrape_reader *reader, struct scrape_state *stat
                              detail ? detail : first_reason(ret->why));
                 return;
         }
-        if (!reader->kubelet.is_cadvisor)
-                leave_out_idle_pods(node, state, body, clocks, ret);
+        if (reader->kubelet.is_cadvisor)
+                return;
+        struct pod_set *set = node->set->options.pods;
+        struct pod_node *pods = pod_set_node(set, node->name);
+        /* Pods on idle CPU are read from every page. */
+        if (pods && (pods->taken_milli > 0 || pod_set_is_due(set, pods, clocks->now_mono_ms)))
+                read_pods(node, pods, body, clocks, ret);
+        leave_out_idle_pods(node, pods, state, clocks, ret);
+}
+
+static void take_pods(struct scrape_reader *reader, struct scrape_state *state,
+                      const struct node *node, const struct buf *body,
+                      const struct kubelet_clocks *clocks, struct scrape_result *ret) {
+        struct pod_node *pods = pod_set_node(node->set->options.pods, node->name);
+
+        (void)reader;
+        (void)state;
+        if (!pods)
+                return;
+        read_pods(node, pods, body, clocks, ret);
+        if (pods->read_mono_ms != clocks->now_mono_ms)
+                fail_reading(ret, "no_metrics", "the page has no series of the node's pods");
 }
 
 /*
@@ -253,3 +279,4 @@ static bool kubelet_url(const struct scrape_reader *reader, const struct node *n
 const struct scrape_profile scrape_node_exporter = {.has_collectors = true, .take = take_exporter};
 const struct scrape_profile scrape_exporter = {.take = take_exporter};
 const struct scrape_profile scrape_kubelet = {.url = kubelet_url, .take = take_kubelet};
+const struct scrape_profile scrape_pods = {.url = kubelet_url, .take = take_pods};

@@ -39,7 +39,8 @@ struct scrape_profile {
                      const struct kubelet_clocks *clocks, struct scrape_result *ret);
 };
 
-extern const struct scrape_profile scrape_node_exporter, scrape_kubelet, scrape_exporter;
+extern const struct scrape_profile scrape_node_exporter, scrape_kubelet, scrape_pods,
+        scrape_exporter;
 
 /* The state of another node; NULL: its exposition is unknown and not expected */
 typedef const struct scrape_state *scrape_state_fn(void *userdata, const struct node *node);

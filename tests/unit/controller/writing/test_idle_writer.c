@@ -4,8 +4,8 @@
 #include "tests/unit/fixture/compiled_policy.h"
 
 #include "codec/json.h"
-#include "controller/node/idle_pods.h"
 #include "controller/node/node_set.h"
+#include "controller/pods/pod_set.h"
 #include "controller/writing/idle_writer.h"
 #include "kube/kube_proto.h"
 
@@ -47,8 +47,8 @@ static void begin(struct fixture *f, const char *spec, const char *status) {
         static char name[] = "a";
 
         f->compiled = compiled_policy_of(text, INTERVAL_MS);
-        f->set.options.idle_pods = idle_pods_new();
-        idle_pods_events.list_ended(f->set.options.idle_pods);
+        f->set.options.pods = pod_set_new();
+        pod_set_events.list_ended(f->set.options.pods);
         f->node.set = &f->set;
         f->node.name = name;
         f->node.kubelet.capacity.cpu_cores = CORES;
@@ -67,7 +67,7 @@ static void end(struct fixture *f) {
         publisher_remove(&f->idle.job);
         publisher_free(f->publisher);
         node_track_done(&f->track);
-        idle_pods_free(f->set.options.idle_pods);
+        pod_set_free(f->set.options.pods);
         compiled_policy_free(f->compiled);
         api_stop(&f->api);
 }
@@ -77,7 +77,7 @@ static void take(struct fixture *f, double cores) {
         const struct pod_facts facts = {
                 .id = 1, .node = {"a", 1}, .name = {"p", 1}, .idle_cores = cores};
 
-        idle_pods_events.pod(f->set.options.idle_pods, &facts, false);
+        pod_set_events.pod(f->set.options.pods, &facts, false);
 }
 
 static void read_node(struct fixture *f, double peak_ratio) {
@@ -176,8 +176,8 @@ TEST(pods_not_listed) {
 
         api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
         begin(&f, "  idle: {}\n", STATUS("\"6400\""));
-        idle_pods_free(f.set.options.idle_pods);
-        f.set.options.idle_pods = idle_pods_new();
+        pod_set_free(f.set.options.pods);
+        f.set.options.pods = pod_set_new();
         read_node(&f, 0.6);
         expect_quiet(&f);
         api_wait_ms(&f.api, AWAITED_MS);

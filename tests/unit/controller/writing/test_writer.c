@@ -5,8 +5,8 @@
 #include <semaphore.h>
 
 #include "codec/json.h"
-#include "controller/node/idle_pods.h"
 #include "controller/node/node_set.h"
+#include "controller/pods/pod_set.h"
 #include "controller/writing/writer.h"
 
 #define PATCH "PATCH /api/v1/nodes/a?"
@@ -212,7 +212,7 @@ TEST(taints_are_refused) {
         struct fixture f = {.more = "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
                                     "  taints: {levels: [0.5]}\n"};
         json_auto_t *object = json_object();
-        struct node_set set = {.options.idle_pods = idle_pods_new()};
+        struct node_set set = {.options.pods = pod_set_new()};
         struct node_track calm_track;
         struct writer_node calm;
 
@@ -242,7 +242,7 @@ TEST(taints_are_refused) {
         writer_remove(&calm);
         node_track_done(&calm_track);
         end(&f);
-        idle_pods_free(set.options.idle_pods);
+        pod_set_free(set.options.pods);
 }
 
 #define REFUSED(field, message)                                                                    \

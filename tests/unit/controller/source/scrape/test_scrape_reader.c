@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "controller/node/idle_pods.h"
+#include "controller/pods/pod_set.h"
 #include "controller/source/scrape/scrape_kinds.h"
 #include "controller/source/scrape/scrape_reader.h"
 
@@ -280,7 +280,8 @@ static void ask_kubelet(struct scraped *s, const struct kubelet_page *given) {
 }
 
 static void assert_used(const struct scraped *s, double node_share, double idle_cores) {
-        double used_cores = idle_pods_use(s->node, s->now_mono_ms).used_cores;
+        double used_cores =
+                pod_set_idle_use(s->set->options.pods, "own", s->now_mono_ms).used_cores;
 
         assert_non_null(s->result.reading.step);
         assert_true(s->result.step.counters & NODE_RESOURCE_BIT(METRIC_CPU));
@@ -289,7 +290,7 @@ static void assert_used(const struct scraped *s, double node_share, double idle_
                 fail_msg("%.17g of the node, %.17g of idle pods", share, used_cores);
 }
 
-static void begin_kubelet(struct scraped *s, struct idle_pods *pods) {
+static void begin_kubelet(struct scraped *s, struct pod_set *pods) {
         const struct pod_facts job = {.id = 1,
                                       .namespace = {.text = "n", .len = 1},
                                       .name = {.text = "job", .len = 3},
@@ -297,16 +298,16 @@ static void begin_kubelet(struct scraped *s, struct idle_pods *pods) {
                                       .idle_cores = 4};
 
         begin(s);
-        s->set->options.idle_pods = pods;
+        s->set->options.pods = pods;
         s->node->kubelet.capacity.cpu_cores = 8;
         s->reader.kind = &kubelet_kind;
         s->reader.profile = &scrape_kubelet;
-        idle_pods_events.pod(pods, &job, true);
+        pod_set_events.pod(pods, &job, true);
 }
 
 /* A pod that the kubelet does not list yet uses nothing. */
 TEST(idle_pods_that_are_not_listed) {
-        _cleanup_(idle_pods_freep) struct idle_pods *pods = idle_pods_new();
+        _cleanup_(pod_set_freep) struct pod_set *pods = pod_set_new();
         struct scraped s;
 
         begin_kubelet(&s, pods);
@@ -317,13 +318,14 @@ TEST(idle_pods_that_are_not_listed) {
 }
 
 TEST(idle_pods) {
-        _cleanup_(idle_pods_freep) struct idle_pods *pods = idle_pods_new();
+        _cleanup_(pod_set_freep) struct pod_set *pods = pod_set_new();
         struct scraped s;
 
         begin_kubelet(&s, pods);
         ask_kubelet(&s, &(struct kubelet_page){1000, 100, NULL});
         assert_null(s.result.failure);
-        assert_true(idle_pods_use(s.node, s.now_mono_ms).used_cores < 0); /* there is no step */
+        assert_true(pod_set_idle_use(pods, "own", s.now_mono_ms).used_cores <
+                    0); /* there is no step */
         /* 6.4 of 8 CPUs, 4 of them the job's */
         ask_kubelet(&s, &(struct kubelet_page){1096, 160, NULL});
         assert_used(&s, 0.3, 4);
@@ -344,7 +346,7 @@ TEST(idle_pods) {
         ask_kubelet(&s, &(struct kubelet_page){1540, 10280, NULL});
         assert_used(&s, 0.8 - 0.5, 4);
 
-        idle_pods_events.gone(pods, 1);
+        pod_set_events.gone(pods, 1);
         ask_kubelet(&s, &(struct kubelet_page){1636, 10340, NULL});
         assert_used(&s, 0.8, 0);
         end(&s);
@@ -352,7 +354,7 @@ TEST(idle_pods) {
 
 /* The node repeats its sample, and the pod has a new one. */
 TEST(idle_pods_while_the_node_repeats) {
-        _cleanup_(idle_pods_freep) struct idle_pods *pods = idle_pods_new();
+        _cleanup_(pod_set_freep) struct pod_set *pods = pod_set_new();
         struct scraped s;
 
         begin_kubelet(&s, pods);
@@ -376,14 +378,14 @@ TEST(idle_pods_while_the_node_repeats) {
         assert_null(s.result.reading.step);
         assert_memory_equal(&s.state.kubelet, &node, sizeof(node));
         ask_kubelet(&s, &(struct kubelet_page){1096 + 192, 190, NULL});
-        assert_used(&s, 0.8 - 0.25, 2); /* 60 s of CPU in 30 s */
+        assert_used(&s, 0.8 - 0.5, 4); /* 60 s of CPU in the last 15 s */
         end(&s);
 }
 
 /* The pod repeats its sample at the first step, so that what it uses is not known yet: nor is what
  * the others do. Later its last rate holds. */
 TEST(idle_pods_before_the_first_rate) {
-        _cleanup_(idle_pods_freep) struct idle_pods *pods = idle_pods_new();
+        _cleanup_(pod_set_freep) struct pod_set *pods = pod_set_new();
         struct scraped s;
         char repeated[128];
 
@@ -403,13 +405,13 @@ TEST(idle_pods_before_the_first_rate) {
 
 /* Cadvisor's page has no pods that could be left out. */
 TEST(idle_pods_on_the_other_page) {
-        _cleanup_(idle_pods_freep) struct idle_pods *pods = idle_pods_new();
+        _cleanup_(pod_set_freep) struct pod_set *pods = pod_set_new();
         struct scraped s;
 
         begin_kubelet(&s, pods);
         s.reader.kubelet.is_cadvisor = true;
         ask_kubelet(&s, &(struct kubelet_page){1, 1,
                                                "container_cpu_usage_seconds_total{id=\"/\"} 5\n"});
-        assert_true(idle_pods_use(s.node, s.now_mono_ms).used_cores < 0);
+        assert_true(pod_set_idle_use(pods, "own", s.now_mono_ms).used_cores < 0);
         end(&s);
 }

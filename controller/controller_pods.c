@@ -1,0 +1,171 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/controller_loop.h"
+#include "controller/source/scrape/scrape_kinds.h"
+
+enum {
+        MAX_READ_MS = 60000,
+        READS_PER_SCRAPE = 4, /* a pod is read less often than its node */
+};
+
+/* The source `pods` */
+
+static void on_pods_read(const struct source_sink *sink, struct node *node,
+                         const struct source_reading *reading) {
+        struct controller *c = sink->userdata;
+        struct controller_node *n = node->userdata;
+
+        (void)reading;
+        if (n->has_pods_failed)
+                outage_log_recovered(&c->pods.outages, controller_now_mono(c), node->name);
+        n->has_pods_failed = false;
+}
+
+static void on_pods_failure(const struct source_sink *sink, struct node *node,
+                            const struct source_failure *failure) {
+        struct controller *c = sink->userdata;
+        struct controller_node *n = node->userdata;
+
+        if (!n->has_pods_failed)
+                outage_log_failed(&c->pods.outages, controller_now_mono(c), node->name,
+                                  failure->url, failure->reason, failure->detail);
+        n->has_pods_failed = true;
+}
+
+/* A kubelet that serves as a source of its node has read the pods on the way. */
+static bool is_pods_read_needed(const struct source_sink *sink, const struct node *node) {
+        const struct controller *c = sink->userdata;
+        const struct pod_set *set = c->pods.set;
+        const struct pod_node *pods = pod_set_node(set, node->name);
+
+        return writer_is_active(c->writer) && pods &&
+               pod_set_is_due(set, pods, controller_now_mono(c));
+}
+
+/* A kubelet in the list of sources has the credentials for all of them. */
+static struct source_spec pods_spec(const struct controller *c) {
+        struct source_spec spec = c->options.kubelets->specs[0];
+
+        for (size_t i = 0; i < c->options.sources->count; i++)
+                if (c->options.sources->specs[i].kind == &kubelet_kind)
+                        spec = c->options.sources->specs[i];
+        spec.kind = &pods_kind;
+        spec.name = pods_kind.name;
+        spec.traits = pods_kind.traits;
+        spec.traits.interval_ms = c->pods.set->read_ms;
+        return spec;
+}
+
+void controller_pods_sources(struct controller *c, const struct source *parts) {
+        int64_t read_ms = c->interval_ms * READS_PER_SCRAPE;
+        struct source head = *parts;
+
+        c->pods.set->read_ms = read_ms < MAX_READ_MS ? read_ms : MAX_READ_MS;
+        if (!c->options.kubelets || !c->parts.daemon->api || c->options.is_dry_run ||
+            c->options.is_once)
+                return;
+        c->pods.spec = pods_spec(c);
+        head.spec = &c->pods.spec;
+        head.is_at_once = false;
+        head.sink = (struct source_sink){.on_reading = on_pods_read,
+                                         .on_failure = on_pods_failure,
+                                         .is_needed = is_pods_read_needed,
+                                         .userdata = c};
+        c->pods.source = pods_kind.new(&head);
+}
+
+void controller_pods_add(struct controller *c, struct node *node) {
+        if (c->pods.source)
+                pods_kind.add_node(c->pods.source, node);
+}
+
+void controller_pods_remove(struct controller *c, struct node *node) {
+        const struct controller_node *n = node->userdata;
+
+        if (c->pods.source)
+                pods_kind.remove_node(c->pods.source, node);
+        if (n->has_pods_failed)
+                outage_log_gone(&c->pods.outages);
+}
+
+void controller_pods_stop(struct controller *c) {
+        if (c->pods.source)
+                pods_kind.free(c->pods.source);
+        c->pods.source = NULL;
+}
+
+/* What is measured */
+
+void controller_pods_init(struct controller *c) {
+        struct metrics *metrics = c->parts.daemon->metrics;
+
+        c->pods = (struct controller_pods){
+                .set = pod_set_new(),
+                .outages = {.what = "reading of pods"},
+                .bound = metrics_gauge(metrics, "plimsoll_pods",
+                                       "Bound pods, while it is measured what they use.", NULL),
+                .measured = metrics_gauge(
+                        metrics, "plimsoll_pods_measured",
+                        "Bound pods of which the usage was measured in the last three minutes.",
+                        NULL),
+        };
+        c->options.nodes.pods = c->pods.set;
+}
+
+void controller_pods_follow(struct controller *c, const struct policy *policy) {
+        const struct daemon *daemon = c->parts.daemon;
+
+        pod_set_follow(c->pods.set, policy, daemon->loop, daemon->api, daemon->metrics);
+        if (daemon->api && !c->options.is_dry_run && !c->options.is_once && !c->pods.store)
+                c->pods.store = usage_store_new(
+                        &(struct usage_store_options){.daemon = daemon,
+                                                      .namespace = c->options.lease.namespace,
+                                                      .meter = &c->pods.set->meter,
+                                                      .interval_ms = c->pods.set->read_ms});
+}
+
+void controller_pods_tick(struct controller *c) {
+        struct pod_set *set = c->pods.set;
+        int64_t now_mono_ms = controller_now_mono(c);
+        const struct kube_fence fence = writer_fence(c->writer);
+        bool is_leading = set->is_metering && writer_is_active(c->writer);
+
+        outage_log_tick(&c->pods.outages, now_mono_ms);
+        if (c->pods.store) {
+                usage_store_set_writer(c->pods.store, is_leading ? &fence : NULL);
+                usage_store_tick(c->pods.store);
+        }
+        if (now_mono_ms < c->pods.next_tick_mono_ms)
+                return;
+        c->pods.next_tick_mono_ms = now_mono_ms + set->read_ms;
+        if (set->is_metering)
+                pod_set_tick(set, controller_now_unix(c));
+        struct pod_count count = pod_view_count(set, now_mono_ms);
+        metrics_set(c->pods.bound, (double)count.bound);
+        metrics_set(c->pods.measured, (double)count.measured);
+}
+
+bool controller_pods_usage(const struct controller_node *n, char text[static POD_USAGE_TEXT_MAX]) {
+        const struct controller *c = n->controller;
+        const struct pod_node *pods = pod_set_node(c->pods.set, n->node->name);
+        struct pod_usage_list list = {0};
+
+        if (c->pods.set->is_metering && pods &&
+            !pod_view_list(pods, &n->node->kubelet.capacity, controller_now_mono(c), &list))
+                return false;
+        pod_usage_list_format(&list, text);
+        return true;
+}
+
+void controller_write_pods(void *controller, const char *node, struct buf *out) {
+        const struct controller *c = controller;
+
+        pod_view_page(c->pods.set, node, controller_now_mono(c), out);
+}
+
+void controller_pods_free(struct controller *c) {
+        usage_store_free(c->pods.store);
+        if (c->pods.set)
+                pod_set_free(c->pods.set);
+}
