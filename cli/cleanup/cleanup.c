@@ -15,6 +15,7 @@
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 #include "policy/node_taints.h"
+#include "policy/usage/workload_usage.h"
 #include "program/program_options.h"
 #include "program/style.h"
 
@@ -213,11 +214,12 @@ static int check_lease(struct cluster *cluster, const char *path, char **ret_ver
         return 0;
 }
 
-/* Only if it has not changed: a controller that has been started since keeps its Lease. */
-static int delete_lease(struct cluster *cluster, const char *path, const char *version,
-                        struct error *err) {
+/* @version: only if it has not changed; NULL: in any case
+ * @ret_is_there: it was there; may be NULL */
+static int delete_object(struct cluster *cluster, const char *path, const char *version,
+                         bool *ret_is_there, struct error *err) {
         _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
-        json_auto_t *options = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind",
+        json_auto_t *options = json_pack("{s:s, s:s, s:{s:s*}}", "apiVersion", "v1", "kind",
                                          "DeleteOptions", "preconditions", "resourceVersion",
                                          version);
         _cleanup_(freep) char *body = json_dumps(options, JSON_COMPACT);
@@ -227,9 +229,27 @@ static int delete_lease(struct cluster *cluster, const char *path, const char *v
                 &(struct kube_request){
                         .method = "DELETE", .path = path, .body = body, .body_bytes = strlen(body)},
                 &answer);
-        if (answer.outcome == KUBE_OK || answer.outcome == KUBE_NOT_FOUND)
-                return 0;
-        return error_set(err, EIO, "DELETE %s: %s", path, answer.err.msg);
+        if (answer.outcome != KUBE_OK && answer.outcome != KUBE_NOT_FOUND)
+                return error_set(err, EIO, "DELETE %s: %s", path, answer.err.msg);
+        if (ret_is_there)
+                *ret_is_there = answer.outcome == KUBE_OK;
+        return 0;
+}
+
+/* ---- What workloads use. */
+
+static int delete_usage(struct cluster *cluster, struct error *err) {
+        bool is_there = true;
+        int r = 0;
+
+        for (size_t shard = 0; r == 0 && is_there && shard < WORKLOADS_SHARDS_MAX; shard++) {
+                char name[32];
+                workload_usage_config_map(shard, name);
+                _cleanup_(freep) char *path = kube_path(KUBE_CORE, settings.plimsoll_namespace,
+                                                        "configmaps", name, "");
+                r = delete_object(cluster, path, NULL, &is_there, err);
+        }
+        return r;
 }
 
 /* ---- The verb. */
@@ -265,7 +285,10 @@ static int run_with_policy(struct cleanup *cleanup, struct error *err) {
                 r = check_lease(cleanup->cluster, lease, &version, err);
         if (r == 0)
                 r = clean_nodes(cleanup, err);
-        return r == 0 && version ? delete_lease(cleanup->cluster, lease, version, err) : r;
+        if (r == 0 && settings.is_applied)
+                r = delete_usage(cleanup->cluster, err);
+        /* A controller that has been started since keeps its Lease. */
+        return r == 0 && version ? delete_object(cleanup->cluster, lease, version, NULL, err) : r;
 }
 
 static int run_cleanup(int count, char **words, struct error *err) {
@@ -297,9 +320,10 @@ const struct verb cleanup_verb = {
                  "\n"
                  "List the annotations, taints and offers of idle CPU that controllers have "
                  "written\n"
-                 "on nodes, also under earlier policies. With --apply, remove them and the Lease "
-                 "of\n"
-                 "the controllers. Do this before you uninstall Plimsoll.\n"
+                 "on nodes, also under earlier policies. With --apply, remove them, the Lease of "
+                 "the\n"
+                 "controllers, and what they measured of workloads. Do this before you uninstall\n"
+                 "Plimsoll.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll cleanup\n"

@@ -6,6 +6,7 @@
 #include "codec/json.h"
 #include "kube/kube_api.h"
 #include "policy/annotation.h"
+#include "policy/usage/pod_usage_list.h"
 
 static bool is_owned(const json_t *node, const char *key) {
         const json_t *entries = json_at(node, "metadata", "managedFields", NULL);
@@ -26,7 +27,7 @@ static bool is_named_so(const char *name, const json_t *value, const struct poli
         const char *text = json_string_value(value); /* NULL: not a string */
 
         return strcmp(name, ANNOTATION_HOT_VALUE) == 0 || strcmp(name, ANNOTATION_COVERED) == 0 ||
-               policy_metric_index(policy, name) >= 0 ||
+               strcmp(name, ANNOTATION_POD_USAGE) == 0 || policy_metric_index(policy, name) >= 0 ||
                (text && policy_names_query(policy, name) &&
                 annotation_parse(text, json_string_length(value), NULL, &annotation, NULL) == 0);
 }

@@ -3,8 +3,8 @@
  *
  * - Keys that our field manager owns (metadata.managedFields): written under any policy, and not
  *   overwritten since.
- * - node_hot_value, node_covered_seconds, the metrics of the policy, and keys that look like a
- *   metric or its peak and have the value of a reading: written under an earlier policy, or by
+ * - node_hot_value, node_covered_seconds, pod_usage, the metrics of the policy, and keys that look
+ * like a metric or its peak and have the value of a reading: written under an earlier policy, or by
  *   crane.
  *
  * With a prefix, only keys that begin with it: other keys may belong to another controller with the

@@ -4,8 +4,8 @@
  * policy needs one: for spec.idle, or with scoring: estimate.
  *
  * Kept by node name, since a pod may be bound to a node that is not known yet, and as long as the
- * pod exists: a node that is deleted and comes back may still run it. Memory: 250 bytes for a pod,
- * so 38 MB for 150,000.
+ * pod exists: a node that is deleted and comes back may still run it. Memory: 300 bytes for a pod,
+ * so 45 MB for 150,000.
  */
 #pragma once
 

@@ -267,6 +267,7 @@ ALLOWED = {
         cpu_usage_avg_5m="0.1,2026-07-23T11:28:54Z", node_hot_value="2,2026-07-23T11:25:54Z"
     ),
     "how much young means hold": annotate(node_covered_seconds="90,2026-07-23T11:25:54Z"),
+    "what pods use": annotate(pod_usage="1f0c9ab2=1.2/512,7d11e0c4=0.003/48"),
     "over rubbish": annotate(mem_usage_avg_5m=READING, gpu0_usage_p95_1d_peak=READING),
     "a ready-made metric": annotate(gpu=READING, **{"psi.cpu-10": "1e-5,2026-07-23T11:25:54Z"}),
     "cleaning up": annotate(cpu_usage_avg_5m=None, mem_usage_avg_5m=None, gpu=None),

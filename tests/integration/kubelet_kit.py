@@ -8,6 +8,7 @@ from local_server import Handler, LocalServer
 from standin import fabricate
 
 CPUS, MEMORY_GIB, SWAP_BYTES = 8, 32, 4 << 30
+POD_BYTES = 200 << 20
 RESOURCE, CADVISOR = "/metrics/resource", "/metrics/cadvisor"
 
 
@@ -72,6 +73,8 @@ class Kubelet:
             yield (
                 f'pod_cpu_usage_seconds_total{{namespace="{namespace}",pod="{name}"}} '
                 f"{used_s} {int(at * 1000)}\n"
+                f'pod_memory_working_set_bytes{{namespace="{namespace}",pod="{name}"}} '
+                f"{POD_BYTES} {int(at * 1000)}\n"
             )
 
     def page(self, path):
@@ -100,10 +103,10 @@ class Kubelet:
         return "".join([*lines, *self.pod_rows(), "resource_scrape_error 0\n"])
 
 
-def add_pod(standin, namespace, name, node, **requests):
+def add_pod(standin, namespace, name, node, owner_kind=None, uid=None, **requests):
     """A bound Pod of the stand-in."""
-    pod = fabricate.pod(name, namespace)
-    pod["metadata"]["uid"] = f"uid-of-{namespace}-{name}"
+    pod = fabricate.pod(name, namespace, owner_kind)
+    pod["metadata"]["uid"] = uid or f"uid-of-{namespace}-{name}"
     pod["spec"]["nodeName"] = node
     pod["spec"]["containers"][0]["resources"] = {"requests": requests, "limits": requests}
     pod["status"] = {"phase": "Running"}

@@ -81,6 +81,13 @@ RESOURCES = (
     Resource(
         "",
         "v1",
+        "configmaps",
+        "ConfigMap",
+        namespaced=True,
+    ),
+    Resource(
+        "",
+        "v1",
         "events",
         "Event",
         namespaced=True,
