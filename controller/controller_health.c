@@ -170,8 +170,10 @@ static void check_watches(const struct controller *c) {
         check_reflector(c->health.binding_watch, bindings,
                         bindings && reflector_is_synced(bindings), bindings_nodes(c->bindings),
                         "node", " with recent bindings");
-        check_reflector(c->health.pod_watch, pods, pods && reflector_is_synced(pods),
-                        c->pods.set->by_id.len, "pod",
+        /* Without pods, requests tell what they use: only offers of idle CPU need all of them. */
+        bool is_listed = pods &&
+                         (reflector_is_synced(pods) || c->compiled->policy->idle_line_ratio <= 0);
+        check_reflector(c->health.pod_watch, pods, is_listed, c->pods.set->by_id.len, "pod",
                         c->pods.set->is_metering ? "" : " on idle CPU");
 }
 

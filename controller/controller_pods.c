@@ -141,7 +141,7 @@ void controller_pods_tick(struct controller *c) {
         c->pods.next_tick_mono_ms = now_mono_ms + set->read_ms;
         if (set->is_metering)
                 pod_set_tick(set, controller_now_unix(c));
-        struct pod_count count = pod_view_count(set, now_mono_ms);
+        struct pod_count count = pod_view_count_all(set, now_mono_ms);
         metrics_set(c->pods.bound, (double)count.bound);
         metrics_set(c->pods.measured, (double)count.measured);
 }

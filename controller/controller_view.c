@@ -81,6 +81,10 @@ static const char *role_of(const struct controller *c) {
 static void describe_node(void *userdata, size_t index, struct status_node *ret) {
         const struct controller_node *const *nodes = userdata, *n = nodes[index];
         struct idle_use idle = controller_node_idle(n);
+        const struct controller *c = n->controller;
+        const struct pod_set *set = c->pods.set;
+        struct pod_count pods = pod_view_count(
+                set->is_metering ? pod_set_node(set, n->node->name) : NULL, controller_now_mono(c));
 
         *ret = (struct status_node){
                 .name = n->node->name,
@@ -88,6 +92,8 @@ static void describe_node(void *userdata, size_t index, struct status_node *ret)
                 .labels = &n->node->labels,
                 .track = &n->track,
                 .taint_level = node_taints_count(&n->writing.taints.taints),
+                .pods = pods.bound,
+                .measured_pods = pods.measured,
                 .idle_offered_cores = idle.offered_cores,
                 .idle_room_cores = (double)n->writing.idle.offer.room_milli / 1000,
                 .idle_taken_cores = idle.taken_cores,

@@ -121,11 +121,13 @@ struct idle_use pod_set_idle_use(const struct pod_set *set, const char *name, in
 
 /** pod_view_is_measured() - whether there is a recent mean of the pod */
 bool pod_view_is_measured(const struct measured_pod *pod, int64_t now_mono_ms);
-/** pod_view_count() - how many pods there are, and how many are measured */
 struct pod_count {
         size_t bound, measured;
 };
-struct pod_count pod_view_count(const struct pod_set *set, int64_t now_mono_ms);
+/** pod_view_count() - how many pods @node has, and how many are measured; NULL: none */
+struct pod_count pod_view_count(const struct pod_node *node, int64_t now_mono_ms);
+/** pod_view_count_all() - those of all nodes */
+struct pod_count pod_view_count_all(const struct pod_set *set, int64_t now_mono_ms);
 /** pod_view_list() - the pods of @node whose means differ most from their workload's: by at least
  * POD_VIEW_MIN_SHARE of the node
  * Return: false: no pod has been measured yet, or not recently */

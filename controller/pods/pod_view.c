@@ -11,12 +11,26 @@ bool pod_view_is_measured(const struct measured_pod *pod, int64_t now_mono_ms) {
                now_mono_ms - pod->page.listed_mono_ms <= POD_SET_MEASURED_MS;
 }
 
-struct pod_count pod_view_count(const struct pod_set *set, int64_t now_mono_ms) {
-        struct pod_count count = {.bound = set->by_id.len};
-        struct strmap_entry *entry;
+struct pod_count pod_view_count(const struct pod_node *node, int64_t now_mono_ms) {
+        struct pod_count count = {0};
+        const struct measured_pod *pod;
 
-        STRMAP_FOREACH (entry, &set->by_id)
-                count.measured += pod_view_is_measured(entry->value, now_mono_ms);
+        for (pod = node ? LIST_FIRST(&node->pods) : NULL; pod; pod = LIST_NEXT(pod, entry)) {
+                count.bound++;
+                count.measured += pod_view_is_measured(pod, now_mono_ms);
+        }
+        return count;
+}
+
+struct pod_count pod_view_count_all(const struct pod_set *set, int64_t now_mono_ms) {
+        struct pod_count count = {0};
+        const struct strmap_entry *entry;
+
+        STRMAP_FOREACH (entry, &set->nodes) {
+                struct pod_count own = pod_view_count(entry->value, now_mono_ms);
+                count.bound += own.bound;
+                count.measured += own.measured;
+        }
         return count;
 }
 

@@ -33,6 +33,7 @@ function showDetail() {
   if (row.hot !== undefined) facts.push(`recent bindings ${row.hot}`);
   if (row.pool) facts.push(`pool ${row.pool}`);
   if (row.taintLevel !== undefined) facts.push(`taint level ${row.taintLevel}`);
+  if (row.pods) facts.push(`${row.pods.measured} of ${row.pods.bound} pods measured`);
   if (row.idle) facts.push(idleText(row.idle));
   if (row.ageSeconds !== undefined) facts.push(`last reading ${age(row.ageSeconds)} ago`);
   if (row.source) facts.push(`from ${row.source}`);

@@ -277,6 +277,12 @@ static void write_node(struct status_view *view, const struct status_node *node,
                 json_write_int(out, "hot", node->values.hot);
         if (compiled->policy->level_count > 0)
                 json_write_int(out, "taintLevel", node->taint_level);
+        if (node->pods > 0) {
+                json_write_object(out, "pods");
+                json_write_int(out, "bound", (int64_t)node->pods);
+                json_write_int(out, "measured", (int64_t)node->measured_pods);
+                json_write_object_end(out);
+        }
         if (compiled->policy->idle_line_ratio > 0)
                 write_idle(node, out);
         if (node_track_age_ms(node->track, view->head->now_mono_ms, &age_ms))

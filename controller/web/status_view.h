@@ -33,6 +33,9 @@ struct status_node {
         const struct node_track *track;
         struct plan_values values;
         unsigned taint_level; /* how many of our taints the node carries */
+        /* Bound pods, and those of which it is measured what they use; 0 with other scoring than
+         * estimate. */
+        size_t pods, measured_pods;
         /* With spec.idle. The offer rises up to the room; negative: not known. */
         double idle_offered_cores, idle_room_cores, idle_taken_cores, idle_used_cores;
 };

@@ -106,6 +106,8 @@ def test_measured_and_remembered(start, standin, kubelets):
     wait_until(
         lambda: controller.metric("plimsoll_pods_measured") == len(PODS), what="means of all pods"
     )
+    rows = {row["name"]: row for row in controller.page("/status.json").json()["nodes"]}
+    assert rows["a"]["pods"] == {"bound": 3, "measured": 3}
     # The ones that differ: 0.5 cores of 8 or more from their workload's mean.
     number = {name: f"{i:08x}" for i, (_, name, *_) in enumerate(PODS)}
     wait_until(lambda: set(usage_list(standin, "a")) >= {number["db-0"]}, what="pod_usage")

@@ -186,9 +186,9 @@ def test_batch_pods_have_to_be_known(start_standin, start_controller, start_kube
     controller = start_controller(standin, NOBODY, sources=[source], content=WITH_IDLE)
     wait_values(standin, CPU, {"a": 0.5})
     ready, text = controller.ready()
-    assert not ready and "[-] idle pods: no complete list yet: list: 403" in text, text
+    assert not ready and "[-] pods: no complete list yet: list: 403" in text, text
     standin.clear_faults()
-    wait_until(lambda: "[+] idle pods: 0 pods on idle CPU" in controller.ready()[1], 30, "pods")
+    wait_until(lambda: "[+] pods: 0 pods on idle CPU" in controller.ready()[1], 30, "pods")
     controller.wait_ready()
 
 

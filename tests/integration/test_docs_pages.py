@@ -34,6 +34,8 @@ NOT_RUN = {
     ("CONTRIBUTING.md", "CC=clang"): "builds and formats the tree, as make check does",
     ("docs/crane-compatibility.md", "score100"): "a formula; see test_crane_verdicts.c",
     ("docs/estimate.md", "usage    ="): "a formula; see test_tracked_node.c",
+    ("docs/measured-pods.md", "kubelets --/metrics"): "a drawing",
+    ("docs/measured-pods.md", "web/Deployment"): "a line; see test_workload_usage.c",
     ("docs/policy.md", "(1 - t) * u"): "a formula; see test_verdict.c",
     ("docs/status-page.md", "kubectl -n"): "holds the terminal, for a browser",
     ("docs/http-api.md", "kubectl -n"): "holds the terminal",

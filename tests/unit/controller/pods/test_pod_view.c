@@ -109,7 +109,7 @@ TEST(list) {
                         assert_int_equal(list.count, rows[i].count);
                 if (list.count > 0)
                         assert_int_equal(list.pods[0].uid, rows[i].first);
-                struct pod_count count = pod_view_count(set, clocks.now_mono_ms);
+                struct pod_count count = pod_view_count_all(set, clocks.now_mono_ms);
                 assert_int_equal(count.bound, PODS);
                 assert_int_equal(count.measured, rows[i].is_known ? PODS : 0);
                 /* Old means are not told. */
