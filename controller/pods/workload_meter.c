@@ -30,7 +30,7 @@ static struct metered_workload *get_workload(struct workload_meter *meter, const
         if (workload || meter->workloads.len >= WORKLOADS_METERED_MAX ||
             !workload_usage_is_name(name, name_len))
                 return workload;
-        workload = xcalloc(1, sizeof(*workload) + name_len);
+        workload = xcalloc(1, sizeof(*workload) + name_len + 1);
         workload->name_len = name_len;
         memcpy(workload->name, name, name_len);
         (void)strmap_put(&meter->workloads, name, name_len, workload);

@@ -54,7 +54,7 @@ struct metered_workload {
         int64_t faded_unix_ms;                     /* the time of its histograms */
         struct pod_load told_mean;                 /* for usage_store.h: in the last text */
         struct workload_usage usage;               /* p95 is set by workload_meter_show() */
-        char name[];
+        char name[];                               /* ends with a NUL */
 };
 
 struct workload_meter {
