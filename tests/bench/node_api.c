@@ -4,7 +4,9 @@
  * called pods; everything else is 404. tests/integration/standin checks what it is asked, knows the
  * rest of the API, and is too slow for this.
  *
- * Usage: node_api NODES HEARTBEAT_S KUBELET_PORT
+ * Usage: node_api NODES HEARTBEAT_S KUBELET_PORT [PODS]
+ *
+ * Each node has PODS pods, of 10,000 workloads in all; kubelet_fleet.py knows their names.
  *
  * Node 0 is "node-000000" at 127.1.0.0, which exporter_fleet answers for. Every HEARTBEAT_S seconds
  * (0: never) each node has an event without a change, as of a kubelet that reports its status.
@@ -53,7 +55,7 @@ static struct {
         int epoll_fd, listen_fd;
         struct node *nodes;
         size_t node_count;
-        uint64_t kubelet_port, version, patches;
+        uint64_t kubelet_port, pods_per_node, version, patches;
         struct connection *connections[CONNECTIONS_MAX]; /* by descriptor */
         struct buf images, body, object;
 } api;
@@ -227,6 +229,40 @@ static void reply_list(struct connection *connection, const char *target) {
         reply(connection, 200, &api.body);
 }
 
+static void put_pod(struct buf *out, size_t index) {
+        size_t node = index / api.pods_per_node, number = index % api.pods_per_node;
+
+        (void)buf_printf(
+                out,
+                "{\"metadata\":{\"name\":\"pod-%zu\",\"namespace\":\"n%06zu\",\"uid\":"
+                "\"%08zx-3a5d-4b1c-9d53-000000000000\",\"resourceVersion\":\"1\","
+                "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\","
+                "\"name\":\"w%zu\",\"controller\":true}]},\"spec\":{\"nodeName\":\"node-%06zu\","
+                "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"100m\","
+                "\"memory\":\"128Mi\"}}}]},\"status\":{\"phase\":\"Running\"}}",
+                number, node % 10000, index, number, node);
+}
+
+static void reply_pods(struct connection *connection, const char *target) {
+        size_t count = api.node_count * api.pods_per_node;
+        size_t from = query_number(target, "continue=", 0);
+        size_t end = from + query_number(target, "limit=", PAGE_LIMIT);
+
+        end = end < count ? end : count;
+        buf_clear(&api.body);
+        (void)buf_puts(&api.body, "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{"
+                                  "\"resourceVersion\":\"1\"");
+        if (end < count)
+                (void)buf_printf(&api.body, ",\"continue\":\"%zu\"", end);
+        (void)buf_puts(&api.body, "},\"items\":[");
+        for (size_t i = from; i < end; i++) {
+                (void)buf_puts(&api.body, i > from ? "," : "");
+                put_pod(&api.body, i);
+        }
+        (void)buf_puts(&api.body, "]}");
+        reply(connection, 200, &api.body);
+}
+
 /* Keys and values have no quotes or escapes in them. */
 static void merge(struct node *node, const char *patch, size_t len) {
         struct buf text = BUF_INIT(TEXT_MAX_BYTES);
@@ -313,9 +349,7 @@ static void answer(struct connection *connection, const char *head, const char *
         } else if (is_nodes) {
                 reply_list(connection, target);
         } else {
-                reply_text(connection, 200,
-                           "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{"
-                           "\"resourceVersion\":\"1\"},\"items\":[]}");
+                reply_pods(connection, target);
         }
 }
 
@@ -391,11 +425,13 @@ int main(int argc, char **argv) {
         struct epoll_event events[256];
         uint64_t nodes = 0, heartbeat_s = 0;
 
-        if (argc != 4 || !number_parse_u64(argv[1], strlen(argv[1]), &nodes) || nodes == 0 ||
-            nodes > NODES_MAX || !number_parse_u64(argv[2], strlen(argv[2]), &heartbeat_s) ||
+        if (argc < 4 || argc > 5 || !number_parse_u64(argv[1], strlen(argv[1]), &nodes) ||
+            nodes == 0 || nodes > NODES_MAX ||
+            !number_parse_u64(argv[2], strlen(argv[2]), &heartbeat_s) ||
             heartbeat_s > PERIOD_MAX_S ||
-            !number_parse_u64(argv[3], strlen(argv[3]), &api.kubelet_port)) {
-                (void)fputs("usage: node_api NODES HEARTBEAT_S KUBELET_PORT\n", stderr);
+            !number_parse_u64(argv[3], strlen(argv[3]), &api.kubelet_port) ||
+            (argc == 5 && !number_parse_u64(argv[4], strlen(argv[4]), &api.pods_per_node))) {
+                (void)fputs("usage: node_api NODES HEARTBEAT_S KUBELET_PORT [PODS]\n", stderr);
                 return 2;
         }
         (void)prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -3,6 +3,7 @@
     scale.py BUILD_DIRECTORY                      measures, and writes docs/performance.md again
     scale.py BUILD_DIRECTORY --nodes 5000,20000   measures, and prints
     scale.py BUILD_DIRECTORY --nodes 5000 --kubelets 15   the same, with kubelets every 15 s
+    scale.py BUILD_DIRECTORY --nodes 5000 --pods 30       with exporters, and 30 pods per node to measure
 
 Nodes come from node_api, their pages from exporter_fleet or kubelet_fleet; results go to BUILD_DIRECTORY/bench-scale.json.
 All of it shares the machine's cores, so times on the clock are those of a busy machine. A process
@@ -64,9 +65,9 @@ def sample_ages(text):
 class Running:
     """Both programs and their peers."""
 
-    def __init__(self, build, nodes, work, kubelets_s=None):
+    def __init__(self, build, nodes, work, kubelets_s=None, pods=0):
         """`kubelets_s`: the interval of kubelets in the exporters' place."""
-        self.nodes, self.parts, self.kubelets_s = nodes, [], kubelets_s
+        self.nodes, self.parts, self.kubelets_s, self.pods = nodes, [], kubelets_s, pods
         self.started = time.monotonic()
         try:
             self._start(build, work)
@@ -82,7 +83,9 @@ class Running:
     def _start(self, build, work):
         self.work, bench = work, build / "tests/bench"
         kubelet_port, sources = self._start_pages(bench)
-        api = self._part("api", bench / "node_api", self.nodes, HEARTBEAT_S, kubelet_port)
+        api = self._part(
+            "api", bench / "node_api", self.nodes, HEARTBEAT_S, kubelet_port, self.pods
+        )
         api = api.wait_port()
         self.api_url = f"http://127.0.0.1:{api}"
         self.patch_qps = max(50, self.nodes // FILL_S)
@@ -109,25 +112,29 @@ class Running:
 
     def _start_pages(self, bench):
         """The port of the kubelets, 0 without; and the controller's flags."""
+        sources = []
         if not self.kubelets_s:
             page = os.path.join(self.work, "page")
             write_page(page)
             port = self._part("fleet", bench / "exporter_fleet", page, REPLY_MS).wait_port()
             template = f"--target-url-template=http://{{address}}:{port}/metrics"
-            return 0, [template, f"--scrape-interval={INTERVAL_S}s"]
+            if not self.pods:
+                return 0, [template, f"--scrape-interval={INTERVAL_S}s"]
+            url = template.partition("=")[2]
+            sources.append({"kind": "node-exporter", "interval": f"{INTERVAL_S}s", "url": url})
         authority = Authority(self.work, "kubelets")
         pair = authority.server("kubelet", names="DNS:kubelet")
         program = TOP / "tests/bench/kubelet_fleet.py"
-        port = self._part("fleet", sys.executable, program, *pair).wait_port()
+        port = self._part("fleet", sys.executable, program, *pair, self.pods).wait_port()
         token, file = os.path.join(self.work, "token"), os.path.join(self.work, "sources.json")
         pathlib.Path(token).write_text("token", encoding="ascii")
         source = {
             "kind": "kubelet",
-            "interval": f"{self.kubelets_s}s",
+            "interval": f"{self.kubelets_s or INTERVAL_S}s",
             "tls_config": {"ca_file": authority.cert, "server_name": "kubelet"},
             "authorization": {"credentials_file": token},
         }
-        pathlib.Path(file).write_text(json.dumps({"sources": [source]}), encoding="ascii")
+        pathlib.Path(file).write_text(json.dumps({"sources": [*sources, source]}), encoding="ascii")
         return port, [f"--sources={file}"]
 
     def stats(self):
@@ -183,9 +190,9 @@ class Running:
             part.kill()
 
 
-def measure(build, nodes, kubelets_s):
+def measure(build, nodes, kubelets_s, pods):
     with tempfile.TemporaryDirectory() as work:
-        running = Running(build, nodes, work, kubelets_s)
+        running = Running(build, nodes, work, kubelets_s, pods)
         try:
             row = running.measure()
             row["filter_ms"] = {
@@ -270,13 +277,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("--nodes", help="sizes, comma-separated")
+    parser.add_argument("--pods", type=int, default=0, help="of each node, to be measured")
     parser.add_argument("--kubelets", type=int, metavar="SECONDS", help="scrape kubelets so often")
     options = parser.parse_args()
     out = options.build / "bench-scale.json"
     sizes = [int(size) for size in options.nodes.split(",")] if options.nodes else SIZES
     rows = []
     for nodes in sizes:
-        rows.append(measure(options.build, nodes, options.kubelets))
+        rows.append(measure(options.build, nodes, options.kubelets, options.pods))
         print(json.dumps(rows[-1]), flush=True)
         out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     print(table(rows))
