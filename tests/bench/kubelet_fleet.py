@@ -12,11 +12,12 @@ import sys
 import time
 
 CPUS, MEMORY_BYTES = 8, 8 << 30
+NAMESPACES = 333  # node_api's
 PAGE = """node_cpu_usage_seconds_total {busy_s:.3f} {stamp}
 node_memory_working_set_bytes {memory} {stamp}
 {pods}resource_scrape_error 0
 """
-POD = """pod_{}{{namespace="n{:06}",pod="pod-{}"}} {:.3f} {}
+POD = """pod_{}{{namespace="n{:03}",pod="pod-{}-{}"}} {:.3f} {}
 """
 
 
@@ -31,7 +32,7 @@ class Kubelet(asyncio.Protocol):
     def pods(self, now):
         stamp = int(now * 1000)
         return "".join(
-            POD.format(name, self.node, number, value, stamp)
+            POD.format(name, self.node % NAMESPACES, self.node, number, value, stamp)
             for name, value in (
                 ("cpu_usage_seconds_total", now % 1e8 * 0.1),
                 ("memory_working_set_bytes", 2**27),

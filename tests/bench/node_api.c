@@ -36,6 +36,7 @@ enum {
         CONNECTIONS_MAX = 1024,
         TEXT_MAX_BYTES = 1 << 30,
         PAGE_LIMIT = 500, /* unless asked for less */
+        NAMESPACES = 333, /* 30 pods a node are of 9,990 workloads */
         IMAGES = 10,
 };
 
@@ -234,13 +235,13 @@ static void put_pod(struct buf *out, size_t index) {
 
         (void)buf_printf(
                 out,
-                "{\"metadata\":{\"name\":\"pod-%zu\",\"namespace\":\"n%06zu\",\"uid\":"
+                "{\"metadata\":{\"name\":\"pod-%zu-%zu\",\"namespace\":\"n%03zu\",\"uid\":"
                 "\"%08zx-3a5d-4b1c-9d53-000000000000\",\"resourceVersion\":\"1\","
                 "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\","
                 "\"name\":\"w%zu\",\"controller\":true}]},\"spec\":{\"nodeName\":\"node-%06zu\","
                 "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"100m\","
                 "\"memory\":\"128Mi\"}}}]},\"status\":{\"phase\":\"Running\"}}",
-                number, node % 10000, index, number, node);
+                node, number, node % NAMESPACES, index, number, node);
 }
 
 static void reply_pods(struct connection *connection, const char *target) {
