@@ -66,10 +66,6 @@ void controller_view_publish(const struct controller *c) {
         node_series_publish(c->series);
 }
 
-struct node_series *controller_node_series(const struct controller *c) {
-        return c->options.has_query_api ? c->series : NULL;
-}
-
 /* The status page */
 
 static const char *role_of(const struct controller *c) {
