@@ -14,9 +14,8 @@
 #include "controller/node/idle_pods.h"
 #include "controller/series/node_series.h"
 #include "controller/source/source_set.h"
-#include "controller/track/load_history.h"
-#include "controller/writing/recorder.h"
 #include "controller/writing/writer.h"
+#include "policy/live/policy_events.h"
 #include "program/outage_log.h"
 
 /* Gauges of all nodes together, and the checks of /readyz (controller_health.c). */
@@ -45,9 +44,9 @@ struct controller {
         struct bindings *bindings;
         struct idle_pods *idle_pods;
         struct writer *writer;
-        struct recorder *recorder; /* NULL: no Events */
-        int64_t interval_ms;       /* the shortest of all sources */
-        int64_t all_intervals_ms;  /* the sum over all sources */
+        struct policy_events *policy_events; /* NULL: no Events */
+        int64_t interval_ms;                 /* the shortest of all sources */
+        int64_t all_intervals_ms;            /* the sum over all sources */
 
         struct loop_timer tick, print;
         struct loop_timer deadline; /* of the shutdown; before that, the regular look of --once */
@@ -70,7 +69,6 @@ struct controller_node {
         struct controller *controller;
         struct node *node;
         struct node_track track;
-        struct load_history load;
         struct series_row *series;
         uint32_t usable;  /* metrics with a value at the last reading */
         uint32_t failing; /* needed sources whose failure has been logged, a bit each */

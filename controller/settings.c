@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
         {.name = "patch-qps", .type = OPTION_NUMBER, .value = &parsed.controller.patches_per_s, .fallback = "50", .metavar = "N", .min = 0.1, .max = 10000,
          .help = "Maximum number of patches per second."},
         {.name = "events", .type = OPTION_BOOL, .value = &parsed.controller.has_events, .fallback = "true",
-         .help = "Write Kubernetes Events about nodes and the policy object."},
+         .help = "Write Kubernetes Events about the policy object."},
 
         {.help = "Leader election"},
         {.name = "leader-elect", .type = OPTION_BOOL, .value = &parsed.controller.is_elected, .fallback = "true",
