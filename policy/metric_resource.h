@@ -64,7 +64,7 @@ struct metric_resource_row {
 
 /* node_filesystem.h has the reasons. */
 #define METRIC_PROMQL_MOUNTED                                                                      \
-        "mountpoint!~\".*/(boot|boot/.*|pods/.*/(volumes|volume-subpaths)/.*|"                     \
+        "mountpoint!~\".*/((boot|efi|oem)(/.*)?|pods/.*/(volumes|volume-subpaths)/.*|"             \
         "(kubelet/plugins|plugins/kubernetes[.]io)/.*)\""
 #define METRIC_PROMQL_AVAILABLE(which)                                                             \
         "avg_over_time(node_filesystem_avail_bytes{" which "," METRIC_PROMQL_MOUNTED "}[$W])"
@@ -117,7 +117,9 @@ struct metric_resource_row {
                          {"node_filesystem_avail_bytes", "filesystem"},                            \
                          {"node_filesystem_readonly", "filesystem"}},                              \
             .promql = "max without (device, device_error, fstype, mountpoint) (clamp_min(1 - ("    \
-                      METRIC_PROMQL_AVAILABLE("device=~\"/dev/.*\",fstype!~\"fuse[.].*\"")         \
+                      METRIC_PROMQL_AVAILABLE("device=~\"/dev/.*\",device!~\"/dev/zram.*\","       \
+                                              "fstype!~\"fuse[.].*|cramfs|erofs|iso9660|"          \
+                                              "romfs|squashfs\"")                                  \
                       " or " METRIC_PROMQL_AVAILABLE("fstype=\"zfs\"") ") / "                      \
                       "(avg_over_time(node_filesystem_size_bytes[$W]) > 0) >= -1, 0) "             \
                       "unless node_filesystem_readonly == 1)",                                     \
