@@ -20,7 +20,8 @@ enum metric_kind {
         /* 1 - [0] / [1], single series; 0 if [0] is above [1]. Without a value while [0] is above
          * twice [1], or [1] is 0 */
         METRIC_KIND_SHARE,
-        METRIC_KIND_PER_CPU, /* [0], a single series, over the number of CPUs in [1]; at most 1 */
+        METRIC_KIND_PER_CPU, /* [0], a single series, over the number of CPUs in [1] that are on; at
+                                most 1 */
         METRIC_KIND_FILESYSTEM, /* in the order of enum node_filesystem_field; the fullest */
 };
 
@@ -75,7 +76,8 @@ struct metric_resource_row {
             .kind = METRIC_KIND_CPU, .families = {METRIC_FAMILY_CPU},                              \
             .promql = "1 - sum without (cpu, mode) "                                               \
                       "(rate(node_cpu_seconds_total{mode=\"idle\"}[$W])) / "                       \
-                      "sum without (cpu, mode) (rate(node_cpu_seconds_total[$W]))",                \
+                      "sum without (cpu, mode) "                                                   \
+                      "(rate(node_cpu_seconds_total{mode!~\"guest.*\"}[$W]))",                     \
             .promql_alive = "node_cpu_seconds_total{mode=\"idle\"}")                               \
         ROW(MEM, .name = "mem", .what = "memory: 1 - available / total",                           \
             .kind = METRIC_KIND_SHARE,                                                             \
@@ -109,7 +111,8 @@ struct metric_resource_row {
             .kind = METRIC_KIND_PER_CPU,                                                           \
             .families = {{"node_load5", "loadavg"}, METRIC_FAMILY_CPU},                            \
             .promql = "avg_over_time(node_load5[$W]) / "                                           \
-                      "count without (cpu, mode) (node_cpu_seconds_total{mode=\"idle\"})",         \
+                      "count without (cpu) "                                                       \
+                      "(sum without (mode) (rate(node_cpu_seconds_total[$W])) > 0)",               \
             .promql_alive = "node_load5")                                                          \
         ROW(FS, .name = "fs", .what = "the fullest local filesystem: 1 - available / size",        \
             .kind = METRIC_KIND_FILESYSTEM,                                                        \

@@ -124,6 +124,10 @@ static bool take_cpu(struct node_reading *reading, const struct exposition_sampl
 
         if (!mode_label || !cpu_id_parse(exposition_label(sample, "cpu"), &id))
                 return false;
+        /* The time of guests is part of user and nice. node_exporter has a family for it. */
+        if (exposition_label_is(mode_label, "guest") ||
+            exposition_label_is(mode_label, "guest_nice"))
+                return true;
         int mode = find_mode(scratch, mode_label);
         struct cpu_sum *cpu = &scratch->cpus[id];
         if (mode >= 0 && cpu->seen >> mode & 1)
@@ -285,12 +289,13 @@ static const char *finish_cpu(const struct node_reading *reading) {
         return reading->scratch->is_idle_missing ? broken_value : NULL;
 }
 
+/* @ret_sum: node_state_step() divides it by the number of CPUs */
 static const char *finish_per_cpu(const struct node_reading *reading, const struct series_list *sum,
-                                  double *ret_ratio) {
+                                  double *ret_sum) {
         const char *why = sum->count > 0 ? finish_cpu(reading) : no_series;
 
         if (!why)
-                *ret_ratio = fmin(sum->items[0].value / (double)reading->cpu_count, 1);
+                *ret_sum = sum->items[0].value;
         return why;
 }
 
