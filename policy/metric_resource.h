@@ -18,7 +18,7 @@ enum metric_kind {
 
         /* Gauges */
         /* 1 - [0] / [1], single series; 0 if [0] is above [1]. Without a value while [0] is above
-         * twice [1], or [1] is 0 */
+         * twice [1], or [1] is 0. A [2] that is on the page is taken off [1] */
         METRIC_KIND_SHARE,
         METRIC_KIND_PER_CPU, /* [0], a single series, over the number of CPUs in [1] that are on; at
                                 most 1 */
@@ -79,12 +79,16 @@ struct metric_resource_row {
                       "sum without (cpu, mode) "                                                   \
                       "(rate(node_cpu_seconds_total{mode!~\"guest.*\"}[$W]))",                     \
             .promql_alive = "node_cpu_seconds_total{mode=\"idle\"}")                               \
-        ROW(MEM, .name = "mem", .what = "memory: 1 - available / total",                           \
+        ROW(MEM, .name = "mem",                                                                    \
+            .what = "memory: 1 - available / total, without huge pages",                           \
             .kind = METRIC_KIND_SHARE,                                                             \
             .families = {{"node_memory_MemAvailable_bytes", "meminfo"},                            \
-                         {"node_memory_MemTotal_bytes", "meminfo"}},                               \
+                         {"node_memory_MemTotal_bytes", "meminfo"},                                \
+                         {"node_memory_Hugetlb_bytes", "meminfo"}},                                \
             .promql = "clamp_min(1 - avg_over_time(node_memory_MemAvailable_bytes[$W]) / "         \
-                      "avg_over_time(node_memory_MemTotal_bytes[$W]) >= -1, 0)",                   \
+                      "(avg_over_time(node_memory_MemTotal_bytes[$W]) - "                          \
+                      "avg_over_time(node_memory_Hugetlb_bytes[$W]) or "                           \
+                      "avg_over_time(node_memory_MemTotal_bytes[$W])) >= -1, 0)",                  \
             .promql_alive = "node_memory_MemAvailable_bytes")                                      \
         ROW(SWAP, .name = "swap", .what = "swap: 1 - free / total; no value without swap",         \
             .kind = METRIC_KIND_SHARE,                                                             \
