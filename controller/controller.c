@@ -106,7 +106,8 @@ static void on_node_reading(const struct source_sink *sink, struct node *node,
         controller_node_values(n, &values);
         n->usable = (uint32_t)__builtin_popcountll(values.usable);
         writer_update(&n->writing, &values);
-        node_series_keep(c->series, &n->series, &values);
+        if (c->series)
+                node_series_keep(c->series, &n->series, &values);
 }
 
 static void on_node_failure(const struct source_sink *sink, struct node *node,
@@ -223,7 +224,8 @@ static void put_in_force(struct controller *c, struct policy *policy, const int 
         }
         writer_set_policy(c->writer, c->compiled);
         source_set_policy(c->sources, policy);
-        node_series_set_policy(c->series, policy);
+        if (c->series)
+                node_series_set_policy(c->series, policy);
         if (old->policy == policy)
                 old->policy = NULL;
         compiled_policy_free(old);
@@ -341,8 +343,10 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 c->policy_events = policy_events_new(daemon);
                 policy_source_on_status(parts->policy, on_policy_status, c);
         }
-        c->series = node_series_new(options->has_node_metrics ? daemon->metrics : NULL);
-        node_series_set_policy(c->series, policy);
+        if (options->has_node_metrics) {
+                c->series = node_series_new(daemon->metrics);
+                node_series_set_policy(c->series, policy);
+        }
         controller_switches_init(c);
         controller_health_init(c);
         c->bindings = bindings_new();

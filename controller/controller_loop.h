@@ -60,7 +60,7 @@ struct controller {
 
         struct controller_health health;
         struct controller_switches switches;
-        struct node_series *series;
+        struct node_series *series; /* NULL: --node-series=false */
 };
 
 /* A node with its track and its patches: node->userdata. */

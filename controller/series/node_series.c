@@ -197,8 +197,6 @@ struct node_series *node_series_new(struct metrics *metrics) {
 
         if (pthread_mutex_init(&series->lock, NULL) != 0)
                 mem_exhausted();
-        if (!metrics)
-                return series;
         series->left_out = metrics_counter(
                 metrics, "plimsoll_node_metrics_left_out_total",
                 "Pages without the series of nodes, since these did not fit.", NULL);

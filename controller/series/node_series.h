@@ -29,7 +29,7 @@ struct node_series;
 struct series_row;
 
 /** node_series_new() - add a section to the page of @metrics, which must no longer be rendered when
- * this is freed; NULL: no page */
+ * this is freed */
 struct node_series *node_series_new(struct metrics *metrics);
 void node_series_free(struct node_series *series);
 DEFINE_FREEP(struct node_series, node_series_free);
