@@ -33,6 +33,7 @@ struct controller_switches {
         struct log_limit limit; /* of switches */
         bool is_measure_logged[SOURCE_MAX];
         struct outage_log outages[SOURCE_MAX]; /* nodes that a source fails to read */
+        struct metrics_series *counters[SOURCE_MAX][SOURCE_MAX]; /* of switches, from and to */
 };
 
 struct controller {
