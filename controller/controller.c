@@ -8,7 +8,6 @@
 #include "codec/json.h"
 #include "controller/controller_loop.h"
 #include "controller/source/scrape/scrape_kinds.h"
-#include "controller/writing/load_events.h"
 
 enum {
         TICK_MS = 1000,
@@ -73,8 +72,8 @@ static void on_active(void *userdata) {
         const struct kube_fence *open_fence = writer_is_active(c->writer) ? &fence : NULL;
 
         policy_source_set_writer(c->parts.policy, open_fence);
-        if (c->recorder)
-                recorder_set_writer(c->recorder, open_fence);
+        if (c->policy_events)
+                policy_events_set_writer(c->policy_events, open_fence);
 }
 
 /* Called once for each change of the object, on the replica that writes its status. */
@@ -85,14 +84,11 @@ static void on_policy_status(void *userdata, const json_t *object, const char *p
         _cleanup_(freep) char *in_force = xasprintf("the policy is in force%s%s",
                                                     warning ? ", " : "", warning ? warning : "");
 
-        recorder_write(c->recorder, &(struct event){
-                                            .reason = problem   ? EVENT_POLICY_INVALID
-                                                      : warning ? EVENT_POLICY_WARNING
-                                                                : EVENT_POLICY_IN_FORCE,
-                                            .name = POLICY_OBJECT_NAME,
-                                            .uid = uid ? uid : "",
-                                            .message = problem ? problem : in_force,
-                                    });
+        policy_events_write(c->policy_events,
+                            problem   ? POLICY_EVENT_INVALID
+                            : warning ? POLICY_EVENT_WARNING
+                                      : POLICY_EVENT_IN_FORCE,
+                            uid ? uid : "", problem ? problem : in_force);
 }
 
 static void on_print(void *userdata) {
@@ -117,9 +113,8 @@ static void on_node_reading(const struct source_sink *sink, struct node *node,
         controller_node_values(n, &values);
         n->usable = (uint32_t)__builtin_popcountll(values.usable);
         writer_update(&n->writing, &values);
-        load_events_report(c->recorder, &n->load, &n->track, node->name, &values,
-                           controller_now_mono(c));
-        node_series_keep(c->series, &n->series, &values);
+        if (c->series)
+                node_series_keep(c->series, &n->series, &values);
 }
 
 static void on_node_failure(const struct source_sink *sink, struct node *node,
@@ -240,7 +235,8 @@ static void put_in_force(struct controller *c, struct policy *policy, const int 
         }
         writer_set_policy(c->writer, c->compiled);
         source_set_policy(c->sources, policy);
-        node_series_set_policy(c->series, policy);
+        if (c->series)
+                node_series_set_policy(c->series, policy);
         if (old->policy == policy)
                 old->policy = NULL;
         compiled_policy_free(old);
@@ -363,11 +359,13 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->compiled = compiled_policy_new(policy, &c->options.compiled);
         c->once = options->is_once ? ONCE_LISTING : ONCE_NOT;
         if (options->has_events) {
-                c->recorder = recorder_new(daemon);
+                c->policy_events = policy_events_new(daemon);
                 policy_source_on_status(parts->policy, on_policy_status, c);
         }
-        c->series = node_series_new(options->has_node_metrics ? daemon->metrics : NULL);
-        node_series_set_policy(c->series, policy);
+        if (options->has_node_metrics) {
+                c->series = node_series_new(daemon->metrics);
+                node_series_set_policy(c->series, policy);
+        }
         controller_switches_init(c);
         controller_health_init(c);
         c->bindings = bindings_new();
@@ -453,7 +451,7 @@ void controller_free(struct controller *c) {
                 controller_node_free(n);
         }
         node_set_free(c->nodes);
-        recorder_free(c->recorder);
+        policy_events_free(c->policy_events);
         writer_free(c->writer);
         node_series_free(c->series);
         bindings_free(c->bindings);

@@ -39,7 +39,6 @@ struct controller_options {
         bool is_dry_run;            /* print instead of writing */
         bool has_events;            /* false in a dry run and with --once */
         bool has_node_metrics;      /* series of each node on the /metrics page */
-        bool has_query_api;         /* controller_node_series() is not NULL */
         bool is_once;               /* read every node twice, write or print, exit */
         int output;                 /* enum printout_format */
 };
@@ -71,8 +70,6 @@ void controller_set_policy(struct controller *controller, struct policy *policy)
 /** controller_set_sources() - replace the sources; those that stay keep what they have measured.
  * @list is borrowed until the next call */
 void controller_set_sources(struct controller *controller, const struct source_list *list);
-/** controller_node_series() - for query_api.h; NULL: it is switched off */
-struct node_series *controller_node_series(const struct controller *controller);
 /** controller_write_pods() - write the page /pods of a node, on the loop's thread; @controller is a
  * struct controller */
 void controller_write_pods(void *controller, const char *node, struct buf *out);

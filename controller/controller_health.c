@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "controller/controller_loop.h"
-#include "controller/writing/load_events.h"
 #include "kube/kube_api.h"
 
 enum {
@@ -140,8 +139,6 @@ static void tally_node(struct controller_node *n, struct tally *tally) {
                 return;
         }
         tally->stale++;
-        load_events_report(c->recorder, &n->load, &n->track, n->node->name, NULL,
-                           controller_now_mono(c));
         free(TAKE_PTR(n->series));
 }
 

@@ -14,10 +14,9 @@
 #include "controller/pods/pod_set.h"
 #include "controller/series/node_series.h"
 #include "controller/source/source_set.h"
-#include "controller/track/load_history.h"
-#include "controller/writing/recorder.h"
 #include "controller/writing/usage_store.h"
 #include "controller/writing/writer.h"
+#include "policy/live/policy_events.h"
 #include "program/outage_log.h"
 
 /* Gauges of all nodes together, and the checks of /readyz (controller_health.c). */
@@ -35,6 +34,7 @@ struct controller_switches {
         struct log_limit limit; /* of switches */
         bool is_measure_logged[SOURCE_MAX];
         struct outage_log outages[SOURCE_MAX]; /* nodes that a source fails to read */
+        struct metrics_series *counters[SOURCE_MAX][SOURCE_MAX]; /* of switches, from and to */
 };
 
 /* What pods use (controller_pods.c). */
@@ -57,9 +57,9 @@ struct controller {
         struct bindings *bindings;
         struct controller_pods pods;
         struct writer *writer;
-        struct recorder *recorder; /* NULL: no Events */
-        int64_t interval_ms;       /* the shortest of all sources */
-        int64_t all_intervals_ms;  /* the sum over all sources */
+        struct policy_events *policy_events; /* NULL: no Events */
+        int64_t interval_ms;                 /* the shortest of all sources */
+        int64_t all_intervals_ms;            /* the sum over all sources */
 
         struct loop_timer tick, print;
         struct loop_timer deadline; /* of the shutdown; before that, the regular look of --once */
@@ -73,7 +73,7 @@ struct controller {
 
         struct controller_health health;
         struct controller_switches switches;
-        struct node_series *series;
+        struct node_series *series; /* NULL: --node-series=false */
 };
 
 /* A node with its track and its patches: node->userdata. */
@@ -82,7 +82,6 @@ struct controller_node {
         struct controller *controller;
         struct node *node;
         struct node_track track;
-        struct load_history load;
         struct series_row *series;
         uint32_t usable;      /* metrics with a value at the last reading */
         bool has_pods_failed; /* the last reading of its pods */

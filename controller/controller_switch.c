@@ -5,14 +5,6 @@ static const char *name_of(const struct controller *c, size_t source) {
         return c->options.sources->specs[source].name;
 }
 
-/* Finds or creates it. */
-static struct metrics_series *switch_counter(const struct controller *c, size_t from, size_t to) {
-        return metrics_counter(c->parts.daemon->metrics, "plimsoll_source_switches_total",
-                               "Switches of a node to another source.",
-                               LABELS("from", name_of(c, from), "to", name_of(c, to)));
-}
-
-/* All series exist from the start, at 0. */
 void controller_switches_init(struct controller *c) {
         c->switches = (struct controller_switches){0};
         for (size_t i = 0; i < c->options.sources->count; i++)
@@ -20,7 +12,10 @@ void controller_switches_init(struct controller *c) {
         for (size_t from = 0; from < c->compiled->ordered_count; from++)
                 for (size_t to = 0; to < c->compiled->ordered_count; to++)
                         if (from != to)
-                                (void)switch_counter(c, from, to);
+                                c->switches.counters[from][to] = metrics_counter(
+                                        c->parts.daemon->metrics, "plimsoll_source_switches_total",
+                                        "Switches of a node to another source.",
+                                        LABELS("from", name_of(c, from), "to", name_of(c, to)));
 }
 
 static void log_summary(uint64_t unlogged) {
@@ -72,7 +67,7 @@ void controller_node_switch(struct controller_node *n) {
         if (!node_track_switch(&n->track, controller_now_mono(c), &from))
                 return;
         size_t to = n->track.serving;
-        metrics_inc(switch_counter(c, from, to));
+        metrics_inc(c->switches.counters[from][to]);
         log_measure(c, to);
         bool is_allowed = log_limit_allows(&c->switches.limit, CONTROLLER_SWITCH_LINES_PER_MIN,
                                            controller_now_mono(c), &unlogged);

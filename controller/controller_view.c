@@ -59,15 +59,13 @@ void controller_view_print(struct controller *c) {
 void controller_view_publish(const struct controller *c) {
         const struct controller_node *n;
 
+        if (!c->series)
+                return;
         node_series_begin(c->series, node_set_count(c->nodes));
         CONTROLLER_NODE_FOREACH(n, c) {
                 node_series_add(c->series, n->node->name, n->node->closed_by != NULL, n->series);
         }
         node_series_publish(c->series);
-}
-
-struct node_series *controller_node_series(const struct controller *c) {
-        return c->options.has_query_api ? c->series : NULL;
 }
 
 /* The status page */

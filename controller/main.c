@@ -6,11 +6,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/controller.h"
-#include "controller/series/query_api.h"
 #include "controller/settings.h"
 #include "controller/source/source_file.h"
 #include "controller/web/pods_page.h"
@@ -39,7 +37,6 @@ struct program {
         struct controller *controller;
         struct shared_page *page; /* NULL: --status-page=false */
         struct pods_page *pods;   /* the same */
-        struct query_api *query;  /* NULL: --query-api=false */
 };
 
 static void on_controller_signal(void *userdata, int signal_number) {
@@ -60,8 +57,7 @@ static void on_request(void *userdata, struct http_exchange *exchange) {
 
         if (daemon_pages(state->daemon, exchange) ||
             (state->page && status_page_answer(state->page, exchange)) ||
-            (state->pods && pods_page_answer(state->pods, exchange)) ||
-            (state->query && query_api_answer(state->query, exchange, clock_wall_unix_ms())))
+            (state->pods && pods_page_answer(state->pods, exchange)))
                 return;
         exchange->status = 404;
 }
@@ -85,7 +81,6 @@ static int start_server(const struct settings *settings, struct program *state,
                         .bind_address = settings->bind_address,
                         .port = (uint16_t)settings->health_port,
                         .threads = 1,
-                        .max_body_bytes = QUERY_API_MAX_BODY_BYTES,
                         .metrics = state->daemon->metrics,
                         .handler = on_request,
                         .userdata = state,
@@ -125,7 +120,6 @@ static int connect_and_run(const struct settings *settings, struct program *stat
         _cleanup_(controller_freep) struct controller *controller = NULL;
         _cleanup_(shared_page_freep) struct shared_page *page = NULL;
         _cleanup_(pods_page_freep) struct pods_page *pods = NULL;
-        _cleanup_(query_api_freep) struct query_api *query = NULL;
         struct http_server *server = NULL;
 
         struct controller_options options = settings->controller;
@@ -136,9 +130,6 @@ static int connect_and_run(const struct settings *settings, struct program *stat
         if (controller_new(&parts, &options, policy, &controller, err) < 0)
                 return program_exit_code(err);
         state->controller = controller;
-        if (controller_node_series(controller))
-                query = state->query = query_api_new(daemon->loop,
-                                                     controller_node_series(controller));
         if (settings->shared.has_status_page) {
                 page = state->page = status_page_new(daemon->loop, controller_write_status,
                                                      controller);

@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
         {.name = "patch-qps", .type = OPTION_NUMBER, .value = &parsed.controller.patches_per_s, .fallback = "50", .metavar = "N", .min = 0.1, .max = 10000,
          .help = "Maximum number of patches per second."},
         {.name = "events", .type = OPTION_BOOL, .value = &parsed.controller.has_events, .fallback = "true",
-         .help = "Write Kubernetes Events about nodes and the policy object."},
+         .help = "Write Kubernetes Events about the policy object."},
 
         {.help = "Leader election"},
         {.name = "leader-elect", .type = OPTION_BOOL, .value = &parsed.controller.is_elected, .fallback = "true",
@@ -97,8 +97,6 @@ static const struct option_row rows[] = {
          "Serve the status page, with the name, labels and usage of every node."),
         {.name = "node-series", .type = OPTION_BOOL, .value = &parsed.controller.has_node_metrics, .fallback = "true",
          .help = "Show the usage and score of each node on the metrics page."},
-        {.name = "query-api", .type = OPTION_BOOL, .value = &parsed.controller.has_query_api, .fallback = "true",
-         .help = "Answer /api/v1/query as Prometheus does, for the descheduler and Grafana."},
         PROGRAM_LOG_ROWS(parsed.shared),
 };
 /* clang-format on */
@@ -263,7 +261,6 @@ static void settle_options(struct controller_options *controller) {
         controller->has_events &= !controller->is_dry_run && !controller->is_once;
         controller->is_elected &= !controller->is_once;
         controller->has_node_metrics &= parsed.has_server;
-        controller->has_query_api &= parsed.has_server;
 }
 
 int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, struct settings *ret,

@@ -18,9 +18,10 @@ enum metric_kind {
 
         /* Gauges */
         /* 1 - [0] / [1], single series; 0 if [0] is above [1]. Without a value while [0] is above
-         * twice [1], or [1] is 0 */
+         * twice [1], or [1] is 0. A [2] that is on the page is taken off [1] */
         METRIC_KIND_SHARE,
-        METRIC_KIND_PER_CPU, /* [0], a single series, over the number of CPUs in [1]; at most 1 */
+        METRIC_KIND_PER_CPU, /* [0], a single series, over the number of CPUs in [1] that are on; at
+                                most 1 */
         METRIC_KIND_FILESYSTEM, /* in the order of enum node_filesystem_field; the fullest */
 };
 
@@ -64,7 +65,7 @@ struct metric_resource_row {
 
 /* node_filesystem.h has the reasons. */
 #define METRIC_PROMQL_MOUNTED                                                                      \
-        "mountpoint!~\".*/(boot|boot/.*|pods/.*/(volumes|volume-subpaths)/.*|"                     \
+        "mountpoint!~\".*/((boot|efi|oem)(/.*)?|pods/.*/(volumes|volume-subpaths)/.*|"             \
         "(kubelet/plugins|plugins/kubernetes[.]io)/.*)\""
 #define METRIC_PROMQL_AVAILABLE(which)                                                             \
         "avg_over_time(node_filesystem_avail_bytes{" which "," METRIC_PROMQL_MOUNTED "}[$W])"
@@ -75,14 +76,19 @@ struct metric_resource_row {
             .kind = METRIC_KIND_CPU, .families = {METRIC_FAMILY_CPU},                              \
             .promql = "1 - sum without (cpu, mode) "                                               \
                       "(rate(node_cpu_seconds_total{mode=\"idle\"}[$W])) / "                       \
-                      "sum without (cpu, mode) (rate(node_cpu_seconds_total[$W]))",                \
+                      "sum without (cpu, mode) "                                                   \
+                      "(rate(node_cpu_seconds_total{mode!~\"guest.*\"}[$W]))",                     \
             .promql_alive = "node_cpu_seconds_total{mode=\"idle\"}")                               \
-        ROW(MEM, .name = "mem", .what = "memory: 1 - available / total",                           \
+        ROW(MEM, .name = "mem",                                                                    \
+            .what = "memory: 1 - available / total, without huge pages",                           \
             .kind = METRIC_KIND_SHARE,                                                             \
             .families = {{"node_memory_MemAvailable_bytes", "meminfo"},                            \
-                         {"node_memory_MemTotal_bytes", "meminfo"}},                               \
+                         {"node_memory_MemTotal_bytes", "meminfo"},                                \
+                         {"node_memory_Hugetlb_bytes", "meminfo"}},                                \
             .promql = "clamp_min(1 - avg_over_time(node_memory_MemAvailable_bytes[$W]) / "         \
-                      "avg_over_time(node_memory_MemTotal_bytes[$W]) >= -1, 0)",                   \
+                      "(avg_over_time(node_memory_MemTotal_bytes[$W]) - "                          \
+                      "avg_over_time(node_memory_Hugetlb_bytes[$W]) or "                           \
+                      "avg_over_time(node_memory_MemTotal_bytes[$W])) >= -1, 0)",                  \
             .promql_alive = "node_memory_MemAvailable_bytes")                                      \
         ROW(SWAP, .name = "swap", .what = "swap: 1 - free / total; no value without swap",         \
             .kind = METRIC_KIND_SHARE,                                                             \
@@ -109,7 +115,8 @@ struct metric_resource_row {
             .kind = METRIC_KIND_PER_CPU,                                                           \
             .families = {{"node_load5", "loadavg"}, METRIC_FAMILY_CPU},                            \
             .promql = "avg_over_time(node_load5[$W]) / "                                           \
-                      "count without (cpu, mode) (node_cpu_seconds_total{mode=\"idle\"})",         \
+                      "count without (cpu) "                                                       \
+                      "(sum without (mode) (rate(node_cpu_seconds_total[$W])) > 0)",               \
             .promql_alive = "node_load5")                                                          \
         ROW(FS, .name = "fs", .what = "the fullest local filesystem: 1 - available / size",        \
             .kind = METRIC_KIND_FILESYSTEM,                                                        \
@@ -117,7 +124,9 @@ struct metric_resource_row {
                          {"node_filesystem_avail_bytes", "filesystem"},                            \
                          {"node_filesystem_readonly", "filesystem"}},                              \
             .promql = "max without (device, device_error, fstype, mountpoint) (clamp_min(1 - ("    \
-                      METRIC_PROMQL_AVAILABLE("device=~\"/dev/.*\",fstype!~\"fuse[.].*\"")         \
+                      METRIC_PROMQL_AVAILABLE("device=~\"/dev/.*\",device!~\"/dev/zram.*\","       \
+                                              "fstype!~\"fuse[.].*|cramfs|erofs|iso9660|"          \
+                                              "romfs|squashfs\"")                                  \
                       " or " METRIC_PROMQL_AVAILABLE("fstype=\"zfs\"") ") / "                      \
                       "(avg_over_time(node_filesystem_size_bytes[$W]) > 0) >= -1, 0) "             \
                       "unless node_filesystem_readonly == 1)",                                     \

@@ -109,18 +109,6 @@ char *cluster_namespace(const struct cluster *cluster) {
         return namespace ? namespace : xstrdup(kube_access_namespace(cluster->access));
 }
 
-struct loop *cluster_loop(const struct cluster *cluster) {
-        return cluster->loop;
-}
-
-struct kube_api *cluster_api(const struct cluster *cluster) {
-        return cluster->api;
-}
-
-struct metrics *cluster_metrics(const struct cluster *cluster) {
-        return cluster->metrics;
-}
-
 void cluster_free(struct cluster *cluster) {
         if (!cluster)
                 return;

@@ -47,11 +47,6 @@ struct cluster *cluster_new(struct kube_access *access);
 _must_check_ int cluster_check(struct cluster *cluster, struct error *err);
 /** cluster_namespace() - the context's namespace, or "default"; owned by the caller */
 char *cluster_namespace(const struct cluster *cluster);
-/** cluster_loop(), cluster_api(), cluster_metrics() - for watches. They run while a call or
- * cluster_pause() waits */
-struct loop *cluster_loop(const struct cluster *cluster);
-struct kube_api *cluster_api(const struct cluster *cluster);
-struct metrics *cluster_metrics(const struct cluster *cluster);
 void cluster_free(struct cluster *cluster);
 DEFINE_FREEP(struct cluster, cluster_free);
 

@@ -2,12 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,19 +16,10 @@ enum { OUTPUT_MAX_BYTES = 4096, EXIT_NOT_FOUND = 127 };
 
 struct kubectl {
         char *directory, *socket;
-        pid_t keeper; /* 0: not running */
-        int status;   /* of the keeper, from waitpid() */
-        int lifeline; /* of the keeper; -1: none */
-        int output;   /* of kubectl; -1: none */
+        pid_t pid;  /* 0: not running */
+        int status; /* from waitpid() */
+        int output; /* -1: none */
 };
-
-/* Signals of a terminal or a user that end a program. */
-static const int ending_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
-
-static void close_fd(int fd) {
-        if (fd >= 0)
-                (void)close(fd);
-}
 
 /* ---- The command line. */
 
@@ -90,87 +79,35 @@ static void add_program(struct command *command) {
 
 /* ---- The process. */
 
-/* In the child. */
-static _Noreturn void run(const struct command *command, int output, bool is_quiet) {
-        int null_fd = is_quiet ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
-
-        (void)dup2(output, STDOUT_FILENO);
-        if (is_quiet)
-                (void)dup2(null_fd, STDERR_FILENO);
-        (void)execvp(command->words[0], command->words);
-        _exit(EXIT_NOT_FOUND);
-}
-
-/* Return: the number of children */
-static size_t kill_children(void) {
-        FILE *file = fopen("/proc/thread-self/children", "re");
-        size_t count = 0;
-        int pid = 0;
-
-        if (!file)
-                return 0;
-        while (fscanf(file, "%d", &pid) == 1) {
-                (void)kill(pid, SIGKILL);
-                count++;
-        }
-        (void)fclose(file);
-        return count;
-}
-
 /*
- * The keeper is a process between us and kubectl. When we end for any reason, it kills kubectl and
- * all processes that kubectl has started, and removes the socket. $KUBECTL may be a wrapper that
- * ends before the real kubectl, whose processes then become the keeper's children.
- * @lifeline: closed when we end
+ * Start a process that is killed when this one ends, even if that is killed itself.
+ * @ret_output: what it prints, owned by the caller
+ * Return: its pid; -errno
  */
-static _Noreturn void keep_kubectl(const struct kubectl *kubectl, const struct command *command,
-                                   int lifeline, int output) {
-        int status = EXIT_NOT_FOUND << 8; /* in waitpid()'s format */
+static pid_t start_process(const struct command *command, bool is_quiet, int *ret_output) {
+        pid_t parent = getpid();
+        int output[2];
 
-        (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+        if (pipe2(output, O_CLOEXEC) < 0)
+                return -errno;
         pid_t pid = fork();
-        if (pid == 0)
-                run(command, output, false);
-        /* We and kubectl handle the terminal's signals. */
-        for (size_t i = 0; i < ARRAY_LEN(ending_signals); i++)
-                (void)signal(ending_signals[i], SIG_IGN);
-        /* Nobody who reads our output must wait for the keeper. */
-        int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-                (void)dup2(null_fd, fd);
-        (void)close(output);
-        struct pollfd ends[] = {{.fd = lifeline, .events = POLLIN},
-                                {.fd = pidfd_open(pid, 0), .events = POLLIN}};
-        while (pid > 0 && poll(ends, ARRAY_LEN(ends), -1) < 0)
-                ;
-        while (kill_children() > 0) {
-                int how = 0;
-                if (waitpid(-1, &how, 0) == pid)
-                        status = how;
+        if (pid == 0) {
+                (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+                if (getppid() != parent)
+                        _exit(EXIT_NOT_FOUND);
+                (void)dup2(output[1], STDOUT_FILENO);
+                if (is_quiet)
+                        (void)dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
+                (void)execvp(command->words[0], command->words);
+                _exit(EXIT_NOT_FOUND);
         }
-        (void)unlink(kubectl->socket);
-        (void)rmdir(kubectl->directory);
-        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-}
-
-static int start_keeper(struct kubectl *kubectl, const struct command *command, struct error *err) {
-        int output[2] = {-1, -1}, lifeline[2] = {-1, -1};
-
-        int r = pipe2(output, O_CLOEXEC) | pipe2(lifeline, O_CLOEXEC);
-        kubectl->keeper = r < 0 ? r : fork();
         int code = errno;
-        if (kubectl->keeper == 0) {
-                (void)close(lifeline[1]);
-                keep_kubectl(kubectl, command, lifeline[0], output[1]);
-        }
-        close_fd(output[1]);
-        close_fd(lifeline[0]);
-        kubectl->output = output[0];
-        kubectl->lifeline = lifeline[1];
-        if (kubectl->keeper > 0)
-                return 0;
-        (void)rmdir(kubectl->directory);
-        return error_set(err, code, "cannot start kubectl: %s", strerror(code));
+        (void)close(output[1]);
+        if (pid > 0)
+                *ret_output = output[0];
+        else
+                (void)close(output[0]);
+        return pid > 0 ? pid : -code;
 }
 
 /* Read the output until it is closed, or until @end is printed. Text before @end is a question,
@@ -191,7 +128,8 @@ static void read_output(int fd, const char *end, char text[static OUTPUT_MAX_BYT
 }
 
 static int describe_end(const struct kubectl *kubectl, struct error *err) {
-        int status = WEXITSTATUS(kubectl->status);
+        int how = kubectl->status;
+        int status = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
 
         if (status == EXIT_NOT_FOUND)
                 return error_set(err, EPIPE,
@@ -201,6 +139,31 @@ static int describe_end(const struct kubectl *kubectl, struct error *err) {
 }
 
 /* ---- Start and end. */
+
+/* Of the kubectl that runs. */
+static const struct kubectl *running;
+
+static void remove_socket(const struct kubectl *kubectl) {
+        (void)unlink(kubectl->socket);
+        (void)rmdir(kubectl->directory);
+}
+
+static void on_ending_signal(int number) {
+        remove_socket(running);
+        (void)signal(number, SIG_DFL);
+        (void)raise(number);
+}
+
+/* Those that are ignored, as under nohup, or that a verb handles, stay as they are. */
+static void handle_ending_signals(bool is_running) {
+        static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
+        struct sigaction now, other = {.sa_handler = is_running ? on_ending_signal : SIG_DFL};
+
+        for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+                if (sigaction(numbers[i], NULL, &now) == 0 &&
+                    now.sa_handler == (is_running ? SIG_DFL : on_ending_signal))
+                        (void)sigaction(numbers[i], &other, NULL);
+}
 
 static int make_directory(struct kubectl *kubectl, struct error *err) {
         const char *temporary = getenv("TMPDIR");
@@ -214,13 +177,13 @@ static int make_directory(struct kubectl *kubectl, struct error *err) {
         return 0;
 }
 
-/* Returns when all processes have ended and the socket is gone. */
-static void kubectl_end(struct kubectl *kubectl) {
-        close_fd(kubectl->lifeline);
-        kubectl->lifeline = -1;
-        if (kubectl->keeper > 0)
-                (void)waitpid(kubectl->keeper, &kubectl->status, 0);
-        kubectl->keeper = 0;
+/* Returns when it has ended. */
+static void kill_process(struct kubectl *kubectl) {
+        if (kubectl->pid > 0) {
+                (void)kill(kubectl->pid, SIGKILL);
+                (void)waitpid(kubectl->pid, &kubectl->status, 0);
+        }
+        kubectl->pid = 0;
 }
 
 int kubectl_start(const struct kubectl_flags *flags, struct kubectl **ret, struct error *err) {
@@ -228,7 +191,7 @@ int kubectl_start(const struct kubectl_flags *flags, struct kubectl **ret, struc
         _cleanup_(command_done) struct command command = {0};
         char text[OUTPUT_MAX_BYTES];
 
-        kubectl->output = kubectl->lifeline = -1;
+        kubectl->output = -1;
         int r = make_directory(kubectl, err);
         if (r < 0)
                 return r;
@@ -239,12 +202,15 @@ int kubectl_start(const struct kubectl_flags *flags, struct kubectl **ret, struc
         add_word(&command, xstrdup("--append-server-path"));
         add_flags(&command, flags);
         add_word(&command, NULL);
-        r = start_keeper(kubectl, &command, err);
+        running = kubectl;
+        handle_ending_signals(true);
+        r = start_process(&command, false, &kubectl->output);
         if (r < 0)
-                return r;
+                return error_set(err, -r, "cannot start kubectl: %s", strerror(-r));
+        kubectl->pid = r;
         read_output(kubectl->output, "Starting to serve on ", text);
         if (!strstr(text, "Starting to serve on ")) {
-                kubectl_end(kubectl);
+                kill_process(kubectl); /* the status of one that is ending stays as it is */
                 return describe_end(kubectl, err);
         }
         *ret = TAKE_PTR(kubectl);
@@ -256,17 +222,22 @@ const char *kubectl_socket(const struct kubectl *kubectl) {
 }
 
 int kubectl_check(struct kubectl *kubectl, struct error *err) {
-        if (kubectl->keeper > 0 && waitpid(kubectl->keeper, &kubectl->status, WNOHANG) == 0)
+        if (kubectl->pid > 0 && waitpid(kubectl->pid, &kubectl->status, WNOHANG) == 0)
                 return 0;
-        kubectl->keeper = 0;
+        kubectl->pid = 0;
         return describe_end(kubectl, err);
 }
 
 void kubectl_free(struct kubectl *kubectl) {
         if (!kubectl)
                 return;
-        kubectl_end(kubectl);
-        close_fd(kubectl->output);
+        kill_process(kubectl);
+        if (kubectl->socket) {
+                handle_ending_signals(false);
+                remove_socket(kubectl);
+        }
+        if (kubectl->output >= 0)
+                (void)close(kubectl->output);
         free(kubectl->directory);
         free(kubectl->socket);
         free(kubectl);
@@ -275,7 +246,7 @@ void kubectl_free(struct kubectl *kubectl) {
 char *kubectl_namespace(const struct kubectl_flags *flags) {
         _cleanup_(command_done) struct command command = {0};
         char text[OUTPUT_MAX_BYTES];
-        int output[2], status = -1;
+        int output = -1, status = -1;
 
         add_program(&command);
         add_word(&command, xstrdup("config"));
@@ -284,15 +255,12 @@ char *kubectl_namespace(const struct kubectl_flags *flags) {
         add_word(&command, xstrdup("--output=jsonpath={.contexts[0].context.namespace}"));
         add_flags(&command, flags);
         add_word(&command, NULL);
-        if (pipe2(output, O_CLOEXEC) < 0)
-                return NULL;
-        pid_t pid = fork();
         /* kubectl fails without a context, as with --server alone. That is not an error. */
-        if (pid == 0)
-                run(&command, output[1], true);
-        (void)close(output[1]);
-        read_output(output[0], NULL, text);
-        (void)close(output[0]);
+        pid_t pid = start_process(&command, true, &output);
+        if (pid < 0)
+                return NULL;
+        read_output(output, NULL, text);
+        (void)close(output);
         (void)waitpid(pid, &status, 0);
         return status == 0 && text[0] ? xstrdup(text) : NULL;
 }

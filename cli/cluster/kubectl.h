@@ -4,7 +4,7 @@
  * kubectl".
  *
  * kubectl shares our terminal, so that a login can ask there, and people see its errors. It ends
- * when we do, even if we are killed, and its socket is removed.
+ * when we do, even if we are killed. Its socket is removed, unless we are killed by SIGKILL.
  */
 #pragma once
 
@@ -60,8 +60,8 @@ bool kubectl_is_flag_set(const struct kubectl_flags *flags);
 
 struct kubectl;
 
-/** kubectl_start() - start the proxy and wait until it serves. Return: 0; negative errno, and
- * kubectl has printed its error to stderr */
+/** kubectl_start() - start the proxy, at most one at a time, and wait until it serves. Return: 0;
+ * negative errno, and kubectl has printed its error to stderr */
 _must_check_ int kubectl_start(const struct kubectl_flags *flags, struct kubectl **ret,
                                struct error *err);
 /** kubectl_socket() - the path of the proxy's socket */

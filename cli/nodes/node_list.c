@@ -11,9 +11,10 @@
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 
-enum kube_outcome node_list_each(struct cluster *cluster, const char *selector,
-                                 void (*list_on_begin)(void *userdata), list_item_fn *on_item,
-                                 void *userdata, struct error *err) {
+/* @selector: of labels, like kubectl's -l; NULL: all */
+static enum kube_outcome list_each_node(struct cluster *cluster, const char *selector,
+                                        void (*list_on_begin)(void *userdata),
+                                        list_item_fn *on_item, void *userdata, struct error *err) {
         _cleanup_(freep) char *escaped = kube_escape(selector ? selector : "");
         _cleanup_(freep) char *path = xasprintf(
                 selector ? KUBE_NODES "?labelSelector=%s" : KUBE_NODES "%s", escaped);
@@ -178,7 +179,7 @@ int node_list_update_all(struct node_list *const lists[], size_t count, int64_t 
 
         for (size_t i = 0; i < count; i++)
                 forget_estimate(lists[i]);
-        if (node_list_each(lists[0]->cluster, lists[0]->selector, update_begins, update_on_node,
+        if (list_each_node(lists[0]->cluster, lists[0]->selector, update_begins, update_on_node,
                            &update, err) != KUBE_OK)
                 return err->code;
         for (size_t i = 0; i < count; i++)

@@ -9,15 +9,6 @@
 #include "cli/explanation/explanation.h"
 #include "extender/table/node_table.h"
 
-/**
- * node_list_each() - list nodes, in protobuf, with the fields of kube_proto_node
- * @selector: of labels, like kubectl's -l; NULL: all
- * @on_begin, @on_item: as in struct cluster_listing
- */
-enum kube_outcome node_list_each(struct cluster *cluster, const char *selector,
-                                 void (*on_begin)(void *userdata), list_item_fn *on_item,
-                                 void *userdata, struct error *err);
-
 struct node_list;
 
 /**
@@ -36,7 +27,7 @@ struct node_table *node_list_table(const struct node_list *list);
 struct listed_nodes *node_list_listed(struct node_list *list);
 
 /** node_list_select() - list only nodes with these labels
- * @selector: as in node_list_each(), borrowed */
+ * @selector: like kubectl's -l, borrowed; NULL: all */
 void node_list_select(struct node_list *list, const char *selector);
 /** node_list_update() - list the nodes. With scoring: estimate, also read an extender's estimate.
  * Return: 0; negative errno if the nodes cannot be listed */

@@ -1,18 +1,12 @@
 #include "cli/nodes/pod_list.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 
-/* Selects the same pods as the watch. */
 #define PODS_PATH                                                                                  \
         KUBE_PODS "?fieldSelector=spec.nodeName!%3D%2Cstatus.phase!%3DSucceeded%2C"                \
                   "status.phase!%3DFailed"
-
-enum { LOOK_MS = 20 };
 
 struct listing {
         const struct pod_watch_events *events;
@@ -52,21 +46,4 @@ int pod_list(struct cluster *cluster, const struct pod_watch_events *events, voi
         if (events->list_ended)
                 events->list_ended(userdata);
         return 0;
-}
-
-int pod_list_watched(struct cluster *cluster, struct pod_watch **watch,
-                     const struct pod_watch_events *events, void *userdata, struct error *err) {
-        bool is_new = !*watch;
-
-        if (is_new)
-                *watch = pod_watch_new(cluster_loop(cluster), cluster_api(cluster),
-                                       cluster_metrics(cluster), POD_WATCH_ALL, events, userdata);
-        const struct reflector *reflector = pod_watch_reflector(*watch);
-        _cleanup_(freep) char *trouble = xstrdup(reflector_trouble(reflector));
-        while (is_new && !reflector_is_synced(reflector) &&
-               strcmp(trouble, reflector_trouble(reflector)) == 0)
-                cluster_pause(cluster, LOOK_MS);
-        if (reflector_trouble(reflector)[0] == '\0')
-                return 0;
-        return error_set(err, EIO, "pods: %s", reflector_trouble(reflector));
 }

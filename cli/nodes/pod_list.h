@@ -1,4 +1,4 @@
-/* The bound pods of the cluster: listed once, or listed and then watched. */
+/* The bound pods of the cluster. */
 #pragma once
 
 #include "base/attributes.h"
@@ -14,14 +14,3 @@
  */
 _must_check_ int pod_list(struct cluster *cluster, const struct pod_watch_events *events,
                           void *userdata, struct error *err);
-
-/**
- * pod_list_watched() - wait until a watch has listed the pods or failed. Later calls only check
- * that the watch works
- * @watch:  NULL at first; released with pod_watch_free()
- * @events: borrowed by the watch
- * Return: 0; negative errno if pods may be missing. The watch retries by itself
- */
-_must_check_ int pod_list_watched(struct cluster *cluster, struct pod_watch **watch,
-                                  const struct pod_watch_events *events, void *userdata,
-                                  struct error *err);

@@ -8,7 +8,6 @@
 #include "cli/cluster/cluster_extenders.h"
 #include "cli/cluster/cluster_policy.h"
 #include "cli/nodes/node_list.h"
-#include "cli/top/top_requests.h"
 #include "cli/top/top_view.h"
 #include "cli/verb/output.h"
 #include "extender/table/annotation_style.h"
@@ -20,7 +19,7 @@ static struct {
         const char *filename, *sort, *selector, *plimsoll_namespace;
         int64_t interval_ms;
         int output, unit;
-        bool is_watching, has_requests, no_headers;
+        bool is_watching, no_headers;
 } settings;
 
 /* clang-format off */
@@ -33,10 +32,6 @@ static const struct option_row rows[] = {
          .metavar = "LABELS", .help = "Show only nodes with these labels, such as pool=batch."},
         {.name = "no-headers", .type = OPTION_BOOL, .value = &settings.no_headers,
          .help = "Print only nodes: neither titles nor totals."},
-        {.name = "requests", .type = OPTION_BOOL, .value = &settings.has_requests,
-         .help = "Show what the pods on each node and in each namespace request, what the node "
-                 "uses, and how much of the requests is unused. With spec.idle, also show the idle "
-                 "CPU that each node offers and its pods request. --sort-by is name, cpu or mem."},
         {.name = "watch", .letter = 'w', .type = OPTION_BOOL, .value = &settings.is_watching,
          .help = "Repeat until Ctrl-C."},
         {.name = "interval", .type = OPTION_DURATION_MS, .value = &settings.interval_ms,
@@ -83,63 +78,35 @@ static int show_view(const struct explanation *explanation, const struct listed_
 struct session {
         struct cluster *cluster;
         struct node_table_options options;
-        struct node_list *load; /* one of these two; NULL before the first update */
-        struct top_requests *requests;
+        struct node_list *nodes; /* NULL before the first update */
         char *policy_from;
-        int sort_resource; /* of requests; negative: by name */
 };
 
 static void session_done(struct session *session) {
-        node_list_free(session->load);
-        top_requests_free(session->requests);
+        node_list_free(session->nodes);
         free(session->policy_from);
         cluster_free(session->cluster);
 }
 
-static int show_requests(struct session *session, int64_t now_unix_ms, struct error *err) {
-        struct style style = style_of(stdout);
-        const struct top_requests_sum *sum = NULL;
-
-        int r = top_requests_update(session->requests, now_unix_ms, session->sort_resource, &sum,
-                                    err);
-        if (r < 0)
-                return r;
-        if (output_is_document(settings.output)) {
-                output_document(top_requests_json(sum), settings.output, stdout);
-                return 0;
-        }
-        if (settings.output == OUTPUT_WIDE)
-                style.width = SIZE_MAX;
-        begin_screen(&style);
-        top_requests_print(sum, &style, settings.no_headers, stdout);
-        return 0;
-}
-
-static int show_load(struct session *session, int64_t now_unix_ms, struct error *err) {
-        int r = node_list_update(session->load, now_unix_ms, err);
+static int show_nodes(struct session *session, int64_t now_unix_ms, struct error *err) {
+        int r = node_list_update(session->nodes, now_unix_ms, err);
         if (r < 0)
                 return r;
 
         _cleanup_(explanation_done) struct explanation explanation;
-        node_list_explain(session->load, NULL, now_unix_ms, &explanation);
-        return show_view(&explanation, node_list_listed(session->load), session->policy_from, err);
+        node_list_explain(session->nodes, NULL, now_unix_ms, &explanation);
+        return show_view(&explanation, node_list_listed(session->nodes), session->policy_from, err);
 }
 
 /* Use @policy from now on; it is consumed. */
 static void take_policy(struct session *session, struct policy *policy, int64_t now_unix_ms) {
-        if (session->load)
-                node_table_set_policy(node_list_table(session->load), policy, now_unix_ms);
-        else if (session->requests)
-                node_table_set_policy(top_requests_table(session->requests), policy, now_unix_ms);
-        else if (settings.has_requests)
-                session->requests = top_requests_new(session->cluster, &session->options, policy,
-                                                     settings.selector, settings.is_watching,
-                                                     now_unix_ms);
-        else
-                session->load = node_list_new(session->cluster, &session->options, policy,
-                                              settings.plimsoll_namespace, now_unix_ms);
-        if (session->load)
-                node_list_select(session->load, settings.selector);
+        if (session->nodes) {
+                node_table_set_policy(node_list_table(session->nodes), policy, now_unix_ms);
+                return;
+        }
+        session->nodes = node_list_new(session->cluster, &session->options, policy,
+                                       settings.plimsoll_namespace, now_unix_ms);
+        node_list_select(session->nodes, settings.selector);
 }
 
 static int top_look(struct session *session, struct error *err) {
@@ -157,21 +124,10 @@ static int top_look(struct session *session, struct error *err) {
                 session->policy_from = from;
                 take_policy(session, policy, now_unix_ms);
         }
-        return settings.has_requests ? show_requests(session, now_unix_ms, err)
-                                     : show_load(session, now_unix_ms, err);
+        return show_nodes(session, now_unix_ms, err);
 }
 
-static int check_flags(struct session *session, struct error *err) {
-        static const char *const keys[] = {[ESTIMATE_CPU] = "cpu", [ESTIMATE_MEM] = "mem"};
-        int resource = ESTIMATE_RESOURCE_COUNT - 1;
-
-        while (resource >= 0 && strcmp(keys[resource], settings.sort) != 0)
-                resource--;
-        session->sort_resource = resource;
-        if (settings.has_requests && resource < 0 && strcmp(settings.sort, "name") != 0)
-                return error_set(err, EX_USAGE,
-                                 "--sort-by: '%.64s': with --requests expected name, cpu or mem",
-                                 settings.sort);
+static int check_flags(struct error *err) {
         if (settings.is_watching && output_is_document(settings.output))
                 return error_set(err, EX_USAGE, "--watch: expected with -o table or wide");
         return 0;
@@ -183,7 +139,7 @@ static int run_top(int count, char **words, struct error *err) {
 
         int r = verb_no_words(count, words, err);
         if (r == 0)
-                r = check_flags(&session, err);
+                r = check_flags(err);
         if (r == 0)
                 r = verb_usage(annotation_style_init(&style, &settings.shared, settings.unit, err));
         session.options = style.table;
@@ -217,8 +173,7 @@ const struct verb top_verb = {
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll top --sort-by=cpu\n"
-                 "  kubectl plimsoll top --watch\n"
-                 "  kubectl plimsoll top --requests --sort-by=mem\n",
+                 "  kubectl plimsoll top --watch\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .run = run_top,

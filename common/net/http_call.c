@@ -209,6 +209,13 @@ bool http_is_answered(const struct http_call *call) {
         return call->state == HTTP_CALL_ACTIVE && call->has_headers && is_good(call);
 }
 
+static bool has_length(const struct http_call *call) {
+        curl_off_t bytes = -1;
+
+        (void)curl_easy_getinfo(call->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &bytes);
+        return bytes >= 0;
+}
+
 const char *http_content_type(const struct http_call *call) {
         char *content_type = NULL;
 
@@ -561,6 +568,7 @@ void http_call_result(struct http_call *call, CURLcode code, struct http_respons
         }
 
         ret_response->status = status_of(call);
+        ret_response->has_length = has_length(call);
         (void)snprintf(ret_response->content_type, sizeof(ret_response->content_type), "%s",
                        http_content_type(call));
         if (call->body_received) {

@@ -74,6 +74,7 @@ struct http_response {
         bool is_sent;           /* a connection was there, and the request was sent on it */
         const char *body;       /* borrowed during the callback, NUL-terminated; "" if streamed */
         size_t body_bytes;      /* including pieces for on_data */
+        bool has_length;        /* Content-Length announced the length, so the body is whole */
         int64_t retry_after_ms; /* of a Retry-After in seconds, at most a minute; -1: none */
         bool has_date;          /* there is a Date header */
         int64_t clock_ahead_ms; /* of this machine's clock against Date, which has whole seconds;

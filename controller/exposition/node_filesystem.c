@@ -13,7 +13,13 @@ static bool begins(const struct exposition_label *label, const char *prefix) {
 }
 
 static bool is_local(const struct exposition_label *device, const struct exposition_label *type) {
-        return (begins(device, "/dev/") && !begins(type, "fuse.")) ||
+        static const char *const images[] = {"cramfs", "erofs", "iso9660", "romfs", "squashfs"};
+
+        for (size_t i = 0; i < ARRAY_LEN(images); i++)
+                if (exposition_label_is(type, images[i]))
+                        return false;
+        return (begins(device, "/dev/") && !begins(device, "/dev/zram") &&
+                !begins(type, "fuse.")) ||
                exposition_label_is(type, "zfs");
 }
 
@@ -21,6 +27,10 @@ static bool is_of_the_node(const struct exposition_label *mountpoint) {
         static const char *const not_of_the_node[] = {
                 "*/boot",
                 "*/boot/*",
+                "*/efi",
+                "*/efi/*",
+                "*/oem",
+                "*/oem/*",
                 "*/pods/*/volumes/*",
                 "*/pods/*/volume-subpaths/*",
                 "*/kubelet/plugins/*",

@@ -6,9 +6,12 @@
  * it:
  *
  * - Its device is under /dev, or its type is zfs (whose devices are datasets). This excludes tmpfs,
- *   overlay, nfs, cifs, ceph, 9p and similar types.
- * - It is not fuse.*, and not read-only: a squashfs or an installation medium is always full.
- * - It is not mounted at or below /boot, which has only kernels.
+ *   overlay, nfs, cifs, ceph, 9p and similar types. Devices of zram are memory.
+ * - It is not fuse.*, and not read-only.
+ * - Its format can be written. A squashfs, an erofs or an installation medium is always full, and
+ *   exporters before 1.10 do not report it as read-only if only its superblock is.
+ * - It is not mounted at or below a directory called boot or efi, which have only kernels, or oem,
+ *   a partition for the vendor of an image.
  * - It is not a pod's own volume, because a full volume says nothing about the node. The kubelet
  *   mounts volumes below pods/UID/volumes, pods/UID/volume-subpaths and plugins/kubernetes.io in
  * its directory, and below plugins in a directory called kubelet.

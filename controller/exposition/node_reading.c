@@ -124,6 +124,10 @@ static bool take_cpu(struct node_reading *reading, const struct exposition_sampl
 
         if (!mode_label || !cpu_id_parse(exposition_label(sample, "cpu"), &id))
                 return false;
+        /* The time of guests is part of user and nice. node_exporter has a family for it. */
+        if (exposition_label_is(mode_label, "guest") ||
+            exposition_label_is(mode_label, "guest_nice"))
+                return true;
         int mode = find_mode(scratch, mode_label);
         struct cpu_sum *cpu = &scratch->cpus[id];
         if (mode >= 0 && cpu->seen >> mode & 1)
@@ -268,15 +272,17 @@ static const char *finish_time(const struct series_list *seconds, double *ret_s)
         return NULL;
 }
 
+/* @reserved: part of the total that does not count; NULL: the resource has none */
 static const char *finish_share(const struct series_list *unused, const struct series_list *total,
-                                double *ret_ratio) {
+                                const struct series_list *reserved, double *ret_ratio) {
         if (unused->count == 0 || total->count == 0)
                 return no_series;
-        if (total->items[0].value <= 0)
+        double whole = total->items[0].value;
+        if (reserved && reserved->count > 0)
+                whole -= reserved->items[0].value;
+        if (whole <= 0)
                 return "the node has none: its total is 0";
-        return series_used_ratio(unused->items[0].value, total->items[0].value, ret_ratio)
-                       ? NULL
-                       : broken_value;
+        return series_used_ratio(unused->items[0].value, whole, ret_ratio) ? NULL : broken_value;
 }
 
 static const char *finish_cpu(const struct node_reading *reading) {
@@ -285,12 +291,13 @@ static const char *finish_cpu(const struct node_reading *reading) {
         return reading->scratch->is_idle_missing ? broken_value : NULL;
 }
 
+/* @ret_sum: node_state_step() divides it by the number of CPUs */
 static const char *finish_per_cpu(const struct node_reading *reading, const struct series_list *sum,
-                                  double *ret_ratio) {
+                                  double *ret_sum) {
         const char *why = sum->count > 0 ? finish_cpu(reading) : no_series;
 
         if (!why)
-                *ret_ratio = fmin(sum->items[0].value / (double)reading->cpu_count, 1);
+                *ret_sum = sum->items[0].value;
         return why;
 }
 
@@ -321,6 +328,7 @@ static const char *finish_built_in(struct node_reading *reading, const struct no
         enum metric_kind kind = metric_resource_rows[resource].kind;
         const struct series_list *fields[METRIC_MAX_FAMILIES];
         double *value = &reading->values[resource];
+        bool has_third = metric_resource_rows[resource].families[2].name != NULL;
 
         /* A part of a set would look like the whole. */
         if (!is_complete && kind != METRIC_KIND_SHARE && kind != METRIC_KIND_TIME)
@@ -339,7 +347,7 @@ static const char *finish_built_in(struct node_reading *reading, const struct no
         case METRIC_KIND_NETWORK:
                 return finish_network(reading, wants, fields);
         case METRIC_KIND_SHARE:
-                return finish_share(fields[0], fields[1], value);
+                return finish_share(fields[0], fields[1], has_third ? fields[2] : NULL, value);
         case METRIC_KIND_PER_CPU:
                 return finish_per_cpu(reading, fields[0], value);
         case METRIC_KIND_FILESYSTEM:

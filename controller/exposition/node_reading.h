@@ -63,7 +63,8 @@ struct node_reading {
         const struct node_device *disks; /* by ascending id: seconds of I/O */
         size_t link_count;
         struct node_link *links; /* by ascending id: the network devices that count */
-        /* By resource: the usage of a gauge, a ratio in [0, 1]; the seconds of METRIC_KIND_TIME;
+        /* By resource: the usage of a gauge, a ratio in [0, 1]; the sum of METRIC_KIND_PER_CPU; the
+         * seconds of METRIC_KIND_TIME;
          * otherwise 0. */
         double values[WINDOW_MAX_CHANNELS];
 

@@ -63,6 +63,26 @@ struct interval {
 
 /* The step_* functions return NULL, or why there is no value. */
 
+/* A CPU that was switched off stays on the page. Its counters stand still, in all modes; those of a
+ * CPU that runs never do, since they include idle time. */
+static bool is_still(const struct node_cpu *before, const struct node_cpu *after) {
+        return before->id == after->id && before->modes == after->modes &&
+               before->idle_s >= after->idle_s && before->idle_s <= after->idle_s &&
+               before->busy_s >= after->busy_s && before->busy_s <= after->busy_s;
+}
+
+/* How many of the reading's CPUs are on. */
+static size_t count_running(const struct node_state *state, const struct node_reading *reading) {
+        size_t count = reading->cpu_count;
+
+        for (size_t i = 0, b = 0; i < reading->cpu_count && b < state->cpu_count; b++) {
+                while (i < reading->cpu_count && reading->cpus[i].id < state->cpus[b].id)
+                        i++;
+                count -= i < reading->cpu_count && is_still(&state->cpus[b], &reading->cpus[i]);
+        }
+        return count;
+}
+
 /* CPUs are not clamped individually: a small step backwards corrects an earlier value, so the sums
  * are right. */
 static const char *step_cpu(const struct interval *interval, double *ret_busy_s,
@@ -86,7 +106,8 @@ static const char *step_cpu(const struct interval *interval, double *ret_busy_s,
                 busy_s += busy;
                 total_s += busy + idle;
         }
-        if (total_s < KNOWN_SHARE * interval->wall_s * (double)reading->cpu_count)
+        size_t running = count_running(state, reading);
+        if (running == 0 || total_s < KNOWN_SHARE * interval->wall_s * (double)running)
                 return "its CPU time does not add up to the time between two scrapes";
         *ret_busy_s = fmax(busy_s, 0);
         *ret_total_s = total_s;
@@ -100,16 +121,7 @@ static bool has_as_many_cpus(const struct node_state *state, const struct node_r
 }
 
 bool node_state_is_repeated(const struct node_state *state, const struct node_reading *reading) {
-        if (!has_as_many_cpus(state, reading))
-                return false;
-        for (size_t i = 0; i < reading->cpu_count; i++) {
-                const struct node_cpu *before = &state->cpus[i], *after = &reading->cpus[i];
-                if (before->id != after->id || before->modes != after->modes ||
-                    before->idle_s < after->idle_s || before->idle_s > after->idle_s ||
-                    before->busy_s < after->busy_s || before->busy_s > after->busy_s)
-                        return false;
-        }
-        return true;
+        return has_as_many_cpus(state, reading) && count_running(state, reading) == 0;
 }
 
 bool node_state_is_continued(const struct node_state *state, const struct node_reading *reading,
@@ -121,6 +133,8 @@ bool node_state_is_continued(const struct node_state *state, const struct node_r
         for (size_t i = 0; i < reading->cpu_count; i++) {
                 double idle_s = reading->cpus[i].idle_s - state->cpus[i].idle_s;
                 double busy_s = reading->cpus[i].busy_s - state->cpus[i].busy_s;
+                if (is_still(&state->cpus[i], &reading->cpus[i]))
+                        continue;
                 if (idle_s < -SLACK_S || busy_s < -SLACK_S ||
                     fabs(idle_s + busy_s - wall_s) > SLACK_S + SLACK * wall_s)
                         return false;
@@ -236,6 +250,16 @@ static bool is_gauge(const struct node_wants *wants, unsigned resource) {
                        : wants->own[resource - METRIC_RESOURCE_COUNT].type == POLICY_GAUGE;
 }
 
+static double gauge_of(const struct interval *interval, unsigned resource) {
+        double value = interval->after->values[resource];
+        size_t running = count_running(interval->before, interval->after);
+
+        if (resource >= METRIC_RESOURCE_COUNT ||
+            metric_resource_rows[resource].kind != METRIC_KIND_PER_CPU)
+                return value;
+        return fmin(value / (double)(running > 0 ? running : interval->after->cpu_count), 1);
+}
+
 /* Copy @items into @kept, an array of *@count. Its length changes only on hotplug, so it has no
  * spare room. Return: the new @kept */
 static void *keep(void *kept, uint32_t *count, const void *items, size_t new_count,
@@ -268,7 +292,9 @@ static void remember(struct node_state *state, const struct node_wants *wants,
         uint32_t usable = reading->usable;
 
         state->cpus = keep(state->cpus, &state->cpu_count, reading->cpus,
-                           usable & NODE_RESOURCE_BIT(METRIC_CPU) ? reading->cpu_count : 0,
+                           usable & (NODE_RESOURCE_BIT(METRIC_CPU) | NODE_RESOURCE_BIT(METRIC_LOAD))
+                                   ? reading->cpu_count
+                                   : 0,
                            sizeof(*state->cpus));
         state->disks = keep(state->disks, &state->disk_count, reading->disks,
                             usable & NODE_RESOURCE_BIT(METRIC_DISK) ? reading->disk_count : 0,
@@ -301,7 +327,7 @@ void node_state_step(struct node_state *state, const struct node_wants *wants,
                         continue;
                 if (is_gauge(wants, r)) {
                         ret_step->gauges |= bit;
-                        ret_step->num[r] = reading->values[r];
+                        ret_step->num[r] = gauge_of(&interval, r);
                 } else if (state->usable & bit && interval.wall_s > 0) {
                         reading->why[r] = step_counter(&interval, r, &used_s, &total_s);
                         if (reading->why[r])

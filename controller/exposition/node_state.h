@@ -9,8 +9,9 @@
  *
  * Missing CPU time is not busy time. (In lxcfs, the idle time may stand still: then a node that is
  * 2% busy looks 100% busy.) Therefore the CPUs that count must account for at least 45% of the time
- * that passed on all of the node's CPUs. Otherwise, the interval has no CPU usage. The limit is
- * below half to allow for:
+ * that passed on all of the node's CPUs that are on. (node_exporter keeps showing CPUs that were
+ * switched off, with counters that stand still in all modes.) Otherwise, the interval has no CPU
+ * usage. The limit is below half to allow for:
  *
  * - expositions that take different times to arrive: the interval between two responses may be
  * twice the interval between their counters;
@@ -19,10 +20,9 @@
  *   is a mode, and counts.)
  *
  * A machine that was suspended for most of an interval loses that interval. CPU time can exceed the
- * time that passed: an exporter's clock may run faster than ours, and an exporter that counts the
- * time of guests, which is part of user, counts it twice.
+ * time that passed: an exporter's clock may run faster than ours.
  *
- * Gauges need no state.
+ * Gauges need no state, except that load counts the CPUs that are on.
  */
 #pragma once
 

@@ -190,67 +190,6 @@ static void render_series(void *userdata, struct buf *out) {
         copy_unref(series, copy);
 }
 
-/* There may be 100,000 samples, and this thread answers the probes, too: what they have in common
- * is formatted once. */
-static void write_samples(const struct series_copy *copy, size_t metric, int64_t at_unix_ms,
-                          struct buf *out) {
-        _cleanup_(freep) char *head = xasprintf("\n{\"metric\":{\"__name__\":\"%s\",\"instance\":",
-                                                copy->metrics[metric]);
-        _cleanup_(freep) char *middle = xasprintf("},\"value\":[%lld.%03lld,\"",
-                                                  (long long)at_unix_ms / 1000,
-                                                  (long long)at_unix_ms % 1000);
-        size_t count = 0;
-
-        for (size_t i = 0; i < copy->count; i++) {
-                const struct series_row *row = row_at(copy, i);
-                const char *name = row_name(copy, row);
-                if ((row->usable >> metric & 1) == 0)
-                        continue;
-                (void)buf_puts(out, count++ > 0 ? "," : "");
-                (void)buf_puts(out, head);
-                (void)buf_json_string(out, name, strlen(name));
-                (void)buf_puts(out, middle);
-                (void)buf_printf(out, "%.5g\"]}", (double)row->usage_ratio[metric]);
-        }
-}
-
-/* The index of @metric in @copy; metric_count: it is not there. */
-static size_t metric_of_copy(const struct series_copy *copy, const char *metric) {
-        size_t k = 0;
-
-        while (k < copy->metric_count && strcmp(copy->metrics[k], metric) != 0)
-                k++;
-        return k;
-}
-
-int node_series_has(struct node_series *series, const char *metric) {
-        struct series_copy *copy = copy_ref(series);
-        int r = -EAGAIN;
-
-        if (!copy)
-                return r;
-        size_t k = metric_of_copy(copy, metric);
-        if (k == copy->metric_count)
-                r = -ENOENT;
-        for (size_t i = 0; r == -EAGAIN && i < copy->count; i++)
-                if (row_at(copy, i)->usable >> k & 1)
-                        r = 0;
-        copy_unref(series, copy);
-        return r;
-}
-
-void node_series_samples(struct node_series *series, const char *metric, int64_t at_unix_ms,
-                         struct buf *out) {
-        struct series_copy *copy = copy_ref(series);
-
-        if (!copy)
-                return;
-        size_t k = metric_of_copy(copy, metric);
-        if (k < copy->metric_count)
-                write_samples(copy, k, at_unix_ms, out);
-        copy_unref(series, copy);
-}
-
 /* The loop's thread */
 
 struct node_series *node_series_new(struct metrics *metrics) {
@@ -258,8 +197,6 @@ struct node_series *node_series_new(struct metrics *metrics) {
 
         if (pthread_mutex_init(&series->lock, NULL) != 0)
                 mem_exhausted();
-        if (!metrics)
-                return series;
         series->left_out = metrics_counter(
                 metrics, "plimsoll_node_metrics_left_out_total",
                 "Pages without the series of nodes, since these did not fit.", NULL);

@@ -1,6 +1,6 @@
 /*
  * The series of each node: usage by metric, score, and hot value, together with the limits of the
- * policy. They are a section of the /metrics page; query_api.h also answers with the usage.
+ * policy. They are a section of the /metrics page.
  *
  * The loop's thread keeps a row for each node with recent values, and publishes a copy of all rows
  * every second or so. A copy is immutable and reference-counted: a thread that renders takes a
@@ -8,7 +8,7 @@
  *
  *   loop's thread                                   threads that render
  *   node a -> row --\
- *   node b -> NULL   >-- begin, add, publish --> copy (2 references) <-- /metrics, /api/v1/query
+ *   node b -> NULL   >-- begin, add, publish --> copy (2 references) <-- /metrics
  *   node c -> row --/                            copy before (1) <------ a slower one
  */
 #pragma once
@@ -29,7 +29,7 @@ struct node_series;
 struct series_row;
 
 /** node_series_new() - add a section to the page of @metrics, which must no longer be rendered when
- * this is freed; NULL: no page */
+ * this is freed */
 struct node_series *node_series_new(struct metrics *metrics);
 void node_series_free(struct node_series *series);
 DEFINE_FREEP(struct node_series, node_series_free);
@@ -53,18 +53,3 @@ void node_series_begin(struct node_series *series, size_t count);
 void node_series_add(struct node_series *series, const char *name, bool is_closed,
                      const struct series_row *row);
 void node_series_publish(struct node_series *series);
-
-/**
- * node_series_has() - does a node have a recent value of @metric? Any thread
- * Return: 0; -ENOENT: the policy does not have the metric; -EAGAIN: no node has a value
- */
-_must_check_ int node_series_has(struct node_series *series, const char *metric);
-/**
- * node_series_samples() - append the elements of an instant vector of Prometheus' HTTP API,
- * separated by commas: the usage of each node that has a recent value, with the node's name as
- * `instance`. Any thread
- * @at_unix_ms: the time of all samples, >= 0
- * @out:        the caller checks its overflow
- */
-void node_series_samples(struct node_series *series, const char *metric, int64_t at_unix_ms,
-                         struct buf *out);

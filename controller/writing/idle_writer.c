@@ -68,11 +68,19 @@ static void delay_rise(struct idle_node *idle) {
                                   idle->track->compiled->plan.sync_ms;
 }
 
+/* May the node's offer change? */
+static bool has_offer(const struct idle_node *idle) {
+        return idle->track->compiled->policy->idle_line_ratio > 0 || idle->is_odd ||
+               idle->carried_milli != IDLE_OFFER_NONE;
+}
+
 /* The next rise is a period later, whichever replica has raised the offer. */
 static void note_carried(struct idle_node *idle, int64_t milli) {
         if (milli > idle->carried_milli)
                 delay_rise(idle);
         idle->carried_milli = milli;
+        if (has_offer(idle))
+                publisher_look_again(idle->job.kind);
 }
 
 static int64_t next_offer(const struct idle_node *idle, int64_t now_mono_ms) {
@@ -124,6 +132,7 @@ struct patch_kind *idle_writer_new(struct publisher *publisher) {
 }
 
 void idle_writer_replan(struct idle_node *idle) {
+        publisher_look_again(idle->job.kind);
         idle->offer.room_milli = IDLE_OFFER_NONE;
         idle_writer_lead(idle);
         delay_rise(idle);
@@ -162,16 +171,20 @@ void idle_writer_update(struct idle_node *idle, const struct plan_values *values
 void idle_writer_tick(struct patch_kind *offers, bool may_write) {
         int64_t now_mono_ms = publisher_now(offers);
         struct publisher_job *job;
+        bool is_needed = false;
 
         if (!publisher_may_look(offers) || !may_write)
                 return;
         TAILQ_FOREACH (job, &offers->jobs, link) {
                 const struct idle_node *idle = idle_of_job(job);
                 int64_t next_milli = next_offer(idle, now_mono_ms);
+                is_needed |= has_offer(idle);
                 if (!is_offer_wanted(idle, next_milli))
                         publisher_unwanted(job);
                 else
                         publisher_push(job, next_milli < idle->carried_milli ? URGENCY_TO_FALL
                                                                              : URGENCY_TO_RISE);
         }
+        if (!is_needed)
+                publisher_look_no_more(offers);
 }

@@ -274,6 +274,15 @@ bool publisher_may_look(struct patch_kind *kind) {
         return true;
 }
 
+void publisher_look_no_more(struct patch_kind *kind) {
+        kind->look_mono_ms = INT64_MAX;
+}
+
+void publisher_look_again(struct patch_kind *kind) {
+        if (kind->look_mono_ms == INT64_MAX)
+                kind->look_mono_ms = 0;
+}
+
 bool publisher_is_idle(const struct publisher *publisher) {
         const struct patch_kind *kind;
         size_t busy = 0;

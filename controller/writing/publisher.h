@@ -117,6 +117,11 @@ void publisher_tick(struct publisher *publisher);
 /** publisher_may_look() - may the owner look at all jobs of the kind now? Less often than once a
  * second if there are very many */
 bool publisher_may_look(struct patch_kind *kind);
+/** publisher_look_no_more() - no job can become due: publisher_may_look() is false until
+ * publisher_look_again()
+ */
+void publisher_look_no_more(struct patch_kind *kind);
+void publisher_look_again(struct patch_kind *kind);
 /** publisher_now() - the loop's monotonic time */
 int64_t publisher_now(const struct patch_kind *kind);
 /** publisher_is_idle() - nothing is queued or in flight */

@@ -76,6 +76,7 @@ void taint_writer_free(struct taint_writer *writer) {
 }
 
 void taint_writer_replan(struct taint_node *node) {
+        publisher_look_again(node->job.kind);
         forget_load(node);
         grant_grace(node);
 }
@@ -99,6 +100,8 @@ void taint_writer_seen(struct taint_node *node, const json_t *taints) {
         unsigned before = node_taints_count(&node->taints);
 
         node->taints = node_taints_read(taints);
+        if (!node_taints_match(&node->taints, 0))
+                publisher_look_again(node->job.kind);
         if (!node->level.has_load)
                 forget_load(node); /* continues from what the node carries */
         else if (node_taints_count(&node->taints) != before) /* by any replica */
@@ -140,10 +143,12 @@ static bool has_grace(const struct taint_node *node, int64_t now_mono_ms) {
         return !load_level_is_settled(&node->level) && now_mono_ms < node->grace_until_mono_ms;
 }
 
-static void compare_node_levels(struct taint_writer *writer) {
+/* Return: false if no node has taints or may get them */
+static bool compare_node_levels(struct taint_writer *writer) {
         unsigned carried[POLICY_MAX_LEVELS + 1] = {0};
         int64_t now_mono_ms = publisher_now(writer->kind);
         struct publisher_job *job;
+        bool is_needed = false;
 
         writer->least = LOAD_LEVEL_NONE;
         writer->unsettled_count = 0;
@@ -157,9 +162,11 @@ static void compare_node_levels(struct taint_writer *writer) {
                                            &writer->least);
                 writer->unsettled_count += has_grace(node, now_mono_ms);
                 carried[node_taints_count(&node->taints)]++;
+                is_needed |= has_taints(node) || !node_taints_match(&node->taints, 0);
         }
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++)
                 metrics_set(writer->level_gauges[i], carried[i + 1]);
+        return is_needed;
 }
 
 /* A node whose level has not settled is left as it is. */
@@ -177,7 +184,7 @@ void taint_writer_tick(struct taint_writer *writer, bool may_write) {
 
         if (!publisher_may_look(writer->kind))
                 return;
-        compare_node_levels(writer);
+        bool is_needed = compare_node_levels(writer);
         if (writer->unsettled_count * NODES_PER_UNSETTLED > writer->kind->job_count || !may_write)
                 return;
         TAILQ_FOREACH (job, &writer->kind->jobs, link) {
@@ -187,4 +194,6 @@ void taint_writer_tick(struct taint_writer *writer, bool may_write) {
                 else if (node_taints_match(&node->taints, shown_level(node)))
                         publisher_unwanted(job);
         }
+        if (!is_needed)
+                publisher_look_no_more(writer->kind);
 }

@@ -152,7 +152,7 @@ KUBELET = Right(CONTROLLER, "get", "/nodes/metrics")
 # Which test_idle.py begins without.
 OFFERS = Right(CONTROLLER, "patch", "/nodes/status")
 # The roles of programs that are not ours, and of one that test_rebalance.py runs with them.
-OTHERS = ("plimsoll-scheduler", "plimsoll-descheduler", "plimsoll-rebalance")
+OTHERS = ("plimsoll-scheduler", "plimsoll-rebalance")
 
 
 def test_each_right_has_a_case():

@@ -17,14 +17,13 @@ from programs import complete
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
-# monitoring*/ have neither pods nor kinds of Kubernetes' own: test_monitoring.py applies them. descheduler/
-# has a namespace of its own, and none of our programs: test_descheduler.py applies it. plugin-users/ has
-# no pods: test_plugin.py applies it. Nor has idle*/: see idle_rights() and test_idle_namespaces.py.
+# monitoring*/ have neither pods nor kinds of Kubernetes' own: test_monitoring.py applies them.
+# plugin-users/ has no pods: test_plugin.py applies it. Nor has idle*/: see idle_rights() and test_idle_namespaces.py.
 KUSTOMIZATIONS = [
     str(path.parent.relative_to(DEPLOY))
     for path in sorted(DEPLOY.rglob("kustomization.yaml"))
     if "kind: Component" not in path.read_text("utf-8")
-    and not path.parent.name.startswith(("monitoring", "descheduler", "plugin-users", "idle"))
+    and not path.parent.name.startswith(("monitoring", "plugin-users", "idle"))
 ]
 # Its pod needs its account first: see test_helm_test() in test_chart.py.
 BUT_DOCTOR = [name for name in KUSTOMIZATIONS if name != "doctor"]
@@ -95,7 +94,7 @@ def test_where_images_are_is_said_once(plane, tmp_path):
         assert images <= {"registry.example/ours", "registry.k8s.io/kube-scheduler"}, name
 
 
-@pytest.mark.parametrize("name", [*KUSTOMIZATIONS, "descheduler"])
+@pytest.mark.parametrize("name", KUSTOMIZATIONS)
 def test_no_pod_goes_to_a_windows_node(plane, name):
     """There are no images for it."""
     for template in pod_templates(plane, name):

@@ -132,7 +132,7 @@ def test_changing_a_limit(bare, installed, tmp_path):
 def check_every_verb(bare, node, plimsoll_verb, somebody, give):
     """`give` gives this user what the page says: it is enough, and is needed."""
     bare.kubectl("run", "probe", "--image=probe")
-    calls = (("top",), ("top", "--requests"), ("explain", "node", node))
+    calls = (("top",), ("explain", "node", node))
     calls += (("explain", "pod", "probe"), ("simulate", "-f", "policy/policy.yaml"))
     for words in calls:
         assert plimsoll_verb(*words, *somebody, is_refused=True).returncode == 2, words

@@ -133,6 +133,14 @@ def test_the_controller_writes_its_status(run, binary, cluster):
     assert cluster.count(verb="patch", resource="dynamicschedulerpolicies", **agent) == 4
 
 
+@pytest.mark.parametrize("flag", ["--events=false", "--dry-run"])
+def test_no_events(run, binary, cluster, flag):
+    apply(cluster, policy(0.5))
+    program = Program(run, binary, "plimsoll-controller", cluster, flag)
+    wait_until(lambda: program.metric("plimsoll_policy_generation") == 2, what="the object")
+    assert not program.metrics().of("plimsoll_events_total")
+
+
 def test_a_misspelt_metric_is_told(run, binary, cluster):
     """It is valid, since a source may provide it; but it switches a limit off, so nobody is left to find out."""
     warning = (

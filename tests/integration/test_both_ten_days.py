@@ -97,7 +97,7 @@ class Churn:
             self.standin.admin("objects", obj)
         self.trouble_watches(number)
         self.schedule(number)
-        for path in ("/", "/status.json", "/metrics", "/api/v1/query?query=cpu_usage_avg_5m"):
+        for path in ("/", "/status.json", "/metrics"):
             self.controller.page(path)
         for path in ("/decisions", "/metrics", "/nowhere"):
             self.extender.page(path)

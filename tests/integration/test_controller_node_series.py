@@ -1,14 +1,10 @@
-"""The series of each node on the controller's /metrics page; and /api/v1/query: what the descheduler and
-Grafana send, and what they are answered."""
-
-import re
+"""The series of each node on the controller's /metrics page."""
 
 import pytest
 
 from controller_kit import policy
-from harness import fetch, wait_until
+from harness import wait_until
 from policies import write_policy
-from programs import complete
 
 CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
 LOADS = {"node-0000": {"cpu": 0.2, "mem": 0.4}, "node-0001": {"cpu": 0.7, "mem": 0.1}}
@@ -71,27 +67,3 @@ def test_what_is_shown_of_nodes(two_nodes, start_controller, tmp_path):
     wait_until(
         lambda: shown(controller, "usage_ratio").keys() == {("node-0001", MEM)}, what="one to go"
     )
-
-
-# -- queries -------------------------------------------------------------------------------------
-
-
-def promtool(controller, query, status=0):
-    return complete("promtool", "query", "instant", controller.url, query, status=status)
-
-
-def test_the_client_of_prometheus_reads_it(two_nodes, start_controller):
-    exporters, standin = two_nodes
-    controller = start_controller(standin, exporters)
-    lines = wait_until(
-        lambda: (said := promtool(controller, CPU, None)).stdout.count("\n") == 2 and said.stdout,
-        what="a value of each node",
-    )
-    series = re.findall(r"^(\w+)\{instance=\"([\w-]+)\"\} => [\d.]+ @\[[\d.]+\]$", lines, re.M)
-    assert sorted(series) == [(CPU, node) for node in LOADS]
-    asked = f"{controller.url}/api/v1/query?query={CPU}"
-    assert len(fetch(asked).json()["data"]["result"]) == 2
-    head = fetch(asked, "HEAD")
-    assert head.status == 200 and head.body == b"" and int(head.headers["Content-Length"]) > 100
-    refused = promtool(controller, f"avg({CPU})", status=1)
-    assert "bad_data: invalid parameter" in refused.stderr

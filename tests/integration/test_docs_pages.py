@@ -39,7 +39,6 @@ NOT_RUN = {
     ("docs/policy.md", "(1 - t) * u"): "a formula; see test_verdict.c",
     ("docs/status-page.md", "kubectl -n"): "holds the terminal, for a browser",
     ("docs/http-api.md", "kubectl -n"): "holds the terminal",
-    ("docs/http-api.md", "curl"): "needs the forwarded port; see test_controller_node_series.py",
     ("docs/install.md", "docker build"): "needs docker and a registry to push to",
     ("docs/install.md", "for pod in"): "asks the extenders; the pods of kwok serve nothing",
     ("docs/install.md", "kube-scheduler-arg"): "of k3s' and RKE2's servers",

@@ -16,7 +16,7 @@ ROUNDS = 200 if NIGHTLY else 6
 ODD = (None, 7, -1.5, "", "odd \x1b[2J\u00e9", [], {}, [None], [{}], {"a": 1}, True)
 VERBS = (
     ("doctor", "-ojson"),
-    ("top", "--requests"),
+    ("top",),
     ("top", "-ojson"),
     ("explain", "node-0"),
     ("cleanup",),
@@ -110,9 +110,8 @@ def test_objects_that_cannot_be_told_apart(cluster, plimsoll):
     del listed[12]["spec"]["nodeName"]
     listed[13]["metadata"]["name"] = "\ud800"
     cluster.objects["/api/v1/pods"] = listed
-    for flags in ((), ("--requests",), ("--requests", "-owide")):
-        table = plimsoll("top", *flags)
-        assert all(table.count(f"{name} ") == 1 for name in names), table
+    table = plimsoll("top")
+    assert all(table.count(f"{name} ") == 1 for name in names), table
     assert "\nnode-9: passes" in plimsoll("explain", "node", "node-9")
     assert len(json.loads(plimsoll("doctor", "-ojson", status=None).stdout)["checks"]) > 25
     refused = plimsoll("top", "--watch", "-ojson", status=2)

@@ -10,7 +10,6 @@ from paper_cluster import CONTROLLERS, EXTENDERS, POLICY_PATH, SYSTEM, node
 from policies import CPU, ago
 
 NODES = "/api/v1/nodes"
-PODS = "/api/v1/pods"
 
 
 def written(tmp_path, content):
@@ -18,28 +17,13 @@ def written(tmp_path, content):
     return str(tmp_path / "policy.yaml")
 
 
-def pod(number, **more):
+def pod(number):
     return {
         "metadata": {"name": f"web-{number}", "namespace": "shop", "uid": f"uid-{number}"}
         | {"creationTimestamp": ago(60)},
         "spec": {"nodeName": f"node-{number}", "containers": []},
         "status": {"phase": "Running"},
-    } | more
-
-
-def test_what_is_not_counted(cluster, plimsoll):
-    """Nodes without a name, and pods of which it is not known which, where or since when they are."""
-    cluster.objects[NODES] = [node("node-0"), {"metadata": {}}, {"metadata": {"name": "\ud800"}}]
-    odd = [pod(number) for number in range(3)] + [pod(3, status={"phase": "Pending"})]
-    del odd[1]["metadata"]["uid"]
-    del odd[2]["spec"]["nodeName"]
-    del odd[3]["metadata"]["creationTimestamp"]
-    odd.append(pod(4, status={"phase": "Succeeded"}))
-    listed = {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": odd}
-    escaped = json.dumps(pod(5)).replace('"metadata"', '"m\\u0065tadata"')
-    cluster.objects[PODS] = json.dumps(listed).removesuffix("]}") + f", {escaped}]}}"
-    shown = json.loads(plimsoll("top", "--requests", "-ojson"))
-    assert [(row["node"], row["pods"]) for row in shown["nodes"]] == [("node-0", 1)]
+    }
 
 
 def test_only_the_policy_in_force_estimates(cluster, plimsoll, tmp_path):
@@ -137,43 +121,3 @@ def test_watching_onto_a_full_disk(plimsoll):
     with open("/dev/full", "wb") as full:
         done = plimsoll("top", "--watch", "--interval=1h", status=None, stdout=full)
     assert done.returncode == 1 and "standard output" in done.stderr
-
-
-def requested(plimsoll, *flags):
-    return json.loads(plimsoll("top", "--requests", "-ojson", *flags))["nodes"]
-
-
-def test_requests_of_odd_nodes(cluster, plimsoll):
-    """A capacity that is none is not known, and so neither is what is used."""
-    odd = ({"cpu": "much", "memory": "32Gi"}, {"cpu": "-8"}, {"cpu": 8}, None)
-    for item, capacity in zip(cluster.nodes(), odd):
-        item["status"]["capacity"] = capacity
-    unread = json.dumps(pod(0)).replace('"metadata"', '"m\\u0065tadata"')
-    listed = json.dumps([pod(0), pod(0, status={"phase": "Failed"}), pod(9)]).strip("[]")
-    frame = {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": []}
-    cluster.objects[PODS] = json.dumps(frame).replace("[]", f"[{listed}, {unread}]")
-    rows = requested(plimsoll)
-    assert [row["pods"] for row in rows] == [1, 0, 0, 0]
-    assert all(row["cpu"] == {"capacity": 0, "requested": 0} for row in rows)
-    gib = 1 << 30
-    assert rows[0]["memory"] == {"capacity": 32 * gib, "requested": 0, "used": 8 * gib} | {
-        "reclaimable": 0
-    }
-    wide = plimsoll("top", "--requests", "-owide").splitlines()
-    assert wide[2].split() == ["node-1", "0", *("0.0", "0.00", "-", "-") * 2]
-    cluster.objects[NODES] = 403
-    assert ": GET /api/v1/nodes" in plimsoll("top", "--requests", status=2)
-
-
-def test_by_which_metric_requests_are_compared(cluster, plimsoll, tmp_path):
-    """The mean of the shortest window; without one, nothing is known."""
-    ratios = {"gpus": 0.1, "cpu_usage_avg_5m": 0.25, "cpu_usage_avg_1m": 0.5}
-    ratios |= {"cpu_usage_max_avg_1h": 0.7, "cpu_usage_avg_15m": 0.75}
-    for metric, ratio in ratios.items():
-        cluster.annotate(metric, f"{ratio},{ago(5)}")
-    for item in cluster.nodes():
-        item["status"]["capacity"] = {"cpu": "8", "memory": "32Gi"}
-    cluster.objects[PODS] = []
-    path = written(tmp_path, policy(limits={}, weights=dict.fromkeys(ratios, 1)))
-    row = requested(plimsoll, "-f", path)[0]
-    assert row["cpu"]["used"] == 4 and "used" not in row["memory"]

@@ -1,6 +1,5 @@
 """kubectl-plimsoll: what people are shown of a cluster."""
 
-import functools
 import json
 import os
 import re
@@ -71,9 +70,6 @@ def test_top_of_some_nodes(plimsoll, cluster):
     titled = plimsoll("top", "-l", "pool=b").splitlines()
     assert titled[0].startswith("NODE") and titled[1].startswith("node-0003")
     assert "1 node: " in titled[3]
-    requests = plimsoll("top", "--requests", "--selector=pool=b", "--no-headers")
-    assert [line.split()[0] for line in requests.splitlines()[:2]] == ["node-0003", "all"]
-    assert "NODE" not in requests and "NAMESPACE" not in requests
     assert "400 " in plimsoll("top", "-l", "pool in (", status=2)
     none = plimsoll("top", "-l", "pool=none", status=None)
     assert none.stderr == "kubectl plimsoll top: no node has the labels pool=none\n"
@@ -151,66 +147,6 @@ def test_top_on_a_terminal(binary, cluster, columns):
     assert on_terminal(argv, columns, env={**env, "TERM": "dumb"}).isascii()
 
 
-@pytest.fixture
-def requested(start_standin):
-    """Two nodes of 8 CPUs and 32 GiB, four pods on the first, one that has ended, one that waits."""
-    standin = start_standin()
-    standin.add_nodes(2, cpus=8, memory_gib=32)
-    readings = {"cpu_usage_avg_5m": f"0.25,{ago(5)}", "mem_usage_avg_5m": f"0.50,{ago(5)}"}
-    standin.patch("/api/v1/nodes/node-0000", {"metadata": {"annotations": readings}})
-    for space, cpu, memory, node, phase in (
-        ("shop", "1500m", "4Gi", "node-0000", "Running"),
-        ("shop", "1", "1Gi", "node-0000", "Running"),
-        ("bank", "500m", "1Gi", "node-0000", "Pending"),
-        ("bank", "0", "2Gi", "node-0000", "Running"),
-        ("bank", "4", "8Gi", "node-0000", "Succeeded"),
-        ("bank", "4", "8Gi", "", "Pending"),
-    ):
-        requests = {"cpu": cpu, "memory": memory}
-        pod = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": f"pod-{cpu}-{memory}-{phase}".lower(), "namespace": space},
-            "spec": {
-                "containers": [{"name": "a", "image": "a", "resources": {"requests": requests}}],
-                **({"nodeName": node} if node else {}),
-            },
-            "status": {"phase": phase},
-        }
-        standin.admin("objects", {"resource": "pods", "object": pod})
-    return standin
-
-
-def test_requests(requested, plimsoll, binary):
-    env = {"KUBECONFIG": requested.kubeconfig}
-    call = functools.partial(plimsoll, "top", "--requests", env=env)
-
-    gib = 1 << 30
-    shown = json.loads(call("-ojson"))
-    used, bare = shown["nodes"]
-    assert used["pods"] == 4 and bare["pods"] == 0
-    assert used["cpu"] == {"capacity": 8, "requested": 3, "used": 2, "reclaimable": 1}
-    memory = {"capacity": 32 * gib, "requested": 8 * gib, "used": 16 * gib, "reclaimable": 0}
-    assert used["memory"] == memory, "more is used than requested"
-    assert bare["cpu"] == {"capacity": 8, "requested": 0}, "nothing is known of its usage"
-    assert [(row["namespace"], row["pods"]) for row in shown["namespaces"]] == [
-        ("bank", 2),
-        ("shop", 2),
-    ]
-    assert shown["namespaces"][1]["cpu"] == {"requested": 2.5}
-    assert shown["all"]["cpu"] == {"capacity": 16, "requested": 3, "used": 2, "reclaimable": 1}
-    assert json.loads(call("-ojson", "--sort-by=cpu"))["namespaces"][0]["namespace"] == "shop"
-    table = call()
-    assert "node-0000      4       8.0      3.00  38%      2.00  25%      1.00      32.0" in table
-    assert "shop           2      2.50      5.00" in table
-    assert "expected name, cpu or mem" in call("--sort-by=age", status=2)
-    argv = [binary("kubectl-plimsoll"), "top", "--requests"]
-    narrow = on_terminal(argv, env={**env, "NO_COLOR": "1"})
-    assert max(map(len, narrow.split("\r\n"))) <= 80, narrow
-    requested.fault("status", path="^/api/v1/pods", status=403, count=1)
-    assert "GET /api/v1/pods" in call(status=2)
-
-
 def test_who_may_not_list(plimsoll, cluster):
     cluster.fault("status", verb="list", resource="nodes", status=403, count=1)
     message = plimsoll("top", status=2)
@@ -236,7 +172,6 @@ def test_refused_words(plimsoll, cluster, tmp_path):
         "top -o xml": "--output: 'xml': ",
         "top node-0000": "'node-0000': expected nothing but flags",
         "top --watch -o json": "--watch: expected with -o table or wide",
-        "top --requests --sort-by=age": "--sort-by: 'age': with --requests expected name, cpu or mem",
         "top --request-timeout=x": "--request-timeout: 'x': ",
         "top --annotation-timezone=x": "--annotation-timezone: ",
         "explain": "expected `node NAME`, ",

@@ -10,11 +10,11 @@
  *     stop   when the node is below the high threshold, if the source is metrics-server, which
  *            knows what each pod uses; after one pod, if it is a Prometheus query
  *
- * `descheduler` is deploy/descheduler: the thresholds are 50% and 80% of the controller's 5-minute
- * means in whole percents, every 6 minutes, for CPU and then for memory, at most one pod of a node.
- * A pod stays if it is the only one of its workload, bound for less than 15 minutes, or fits on no
- * other node. The variants change the high threshold and the source; with metrics-server, a cycle
- * takes 5 minutes, as in its Helm chart.
+ * `descheduler` has the thresholds 50% and 80% of the controller's 5-minute means in whole
+ * percents, every 6 minutes, for CPU and then for memory, at most one pod of a node. A pod stays if
+ * it is the only one of its workload, bound for less than 15 minutes, or fits on no other node. The
+ * variants change the high threshold and the source; with metrics-server, a cycle takes 5 minutes,
+ * as in its Helm chart.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -225,7 +225,7 @@ static size_t choose(const struct situation *situation, void *self,
         }
 
 const struct evictor evictor_descheduler = DESCHEDULER(
-        "descheduler", "LowNodeUtilization as in deploy/descheduler: from 80% to below 50%", 360,
+        "descheduler", "LowNodeUtilization with Prometheus: from 80% to below 50%", 360,
         METERS_KOORDLET, 0.8, false);
 const struct evictor evictor_descheduler_65 = DESCHEDULER(
         "descheduler-65", "the same, from 65% to below 50%", 360, METERS_KOORDLET, 0.65, false);

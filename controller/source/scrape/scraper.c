@@ -208,6 +208,9 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
                                source_hint(source->head.spec->kind, reason));
                 target_failed(target, reason, detail);
         } else {
+                /* Otherwise, a page that does not end with a line feed may be truncated. */
+                if (response->has_length)
+                        scrape_pool_append(&source->pool, scrape, "\n", 1);
                 take_page(target, scrape);
         }
         scrape_pool_end(&source->pool, scrape);

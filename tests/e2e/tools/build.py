@@ -75,7 +75,6 @@ MODULES = {
     },
     "metrics-server": {},
     "helm": {},
-    "descheduler": {},
     "node-exporter": {},
     "actionlint": {},
     # Of this one, only files.

@@ -131,30 +131,6 @@ TEST(it_ends_later) {
         kubectl_free(kubectl);
 }
 
-static bool is_running(const char *path) {
-        _cleanup_(freep) char *text = read_all(path);
-
-        return kill((pid_t)strtol(text, NULL, 10), 0) == 0;
-}
-
-/* A program that starts kubectl, and would leave it behind. */
-TEST(what_it_starts_ends_with_it) {
-        _cleanup_(freep) char *left_path = xasprintf("%s/left", directory);
-        _cleanup_(freep) char *then = xasprintf(
-                "(sleep 1000 & echo $! >%s; setsid sleep 1000 & wait) & sleep 0.01\n" SERVES,
-                left_path);
-        struct kubectl *kubectl = NULL;
-
-        put_script(then);
-        assert_int_equal(kubectl_start(&(struct kubectl_flags){0}, &kubectl, NULL), 0);
-        while (access(left_path, F_OK) < 0)
-                (void)usleep(1000);
-        kubectl_free(kubectl);
-        assert_false(is_running(pid_path));
-        assert_false(is_running(left_path));
-        assert_int_equal(unlink(left_path), 0);
-}
-
 TEST(several_words) {
         struct kubectl *kubectl = NULL;
         _cleanup_(freep) char *words = NULL;

@@ -1,7 +1,6 @@
 /* The series of nodes on the /metrics page: what is there, what goes, and the page that is full. */
 #include "tests/unit/fixture/policy.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -267,7 +266,6 @@ TEST(a_page_that_is_full) {
 
 struct reader {
         const struct metrics *metrics;
-        struct node_series *nodes;
         atomic_bool is_done;
         atomic_int reads;
 };
@@ -278,10 +276,6 @@ static void *keep_reading(void *userdata) {
         while (!atomic_load(&reader->is_done)) {
                 char *found = series(reader->metrics);
                 free(found);
-                struct buf out = BUF_INIT(PAGE_MAX);
-                assert_int_equal(node_series_has(reader->nodes, "mem_usage_avg_5m"), 0);
-                node_series_samples(reader->nodes, "mem_usage_avg_5m", 0, &out);
-                buf_done(&out);
                 atomic_fetch_add(&reader->reads, 1);
         }
         return NULL;
@@ -292,7 +286,7 @@ TEST(many_copies) {
         _cleanup_(policy_freep) struct policy *policy = parse(limits);
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
-        struct reader reader = {.metrics = metrics, .nodes = nodes};
+        struct reader reader = {.metrics = metrics};
         struct plan_values values = {.usable = 7};
         pthread_t thread;
 
@@ -305,21 +299,4 @@ TEST(many_copies) {
         }
         atomic_store(&reader.is_done, true);
         assert_int_equal(pthread_join(thread, NULL), 0);
-}
-
-TEST(metrics_that_have_values) {
-        _cleanup_(policy_freep) struct policy *policy = parse("");
-        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(NULL);
-        _cleanup_(buf_done) struct buf out = BUF_INIT(PAGE_MAX);
-
-        node_series_set_policy(nodes, policy);
-        assert_int_equal(node_series_has(nodes, "cpu_usage_avg_5m"), -EAGAIN);
-        node_series_samples(nodes, "cpu_usage_avg_5m", 0, &out);
-        publish_one(nodes, "a", &(struct plan_values){.usable = 2, .ratio = {0, 0.5}});
-        assert_int_equal(node_series_has(nodes, "cpu_usage_avg_5m"), -EAGAIN);
-        assert_int_equal(node_series_has(nodes, "mem_usage_avg_5m"), 0);
-        assert_int_equal(node_series_has(nodes, "psi_usage_avg_5m"), -ENOENT);
-        node_series_samples(nodes, "cpu_usage_avg_5m", 0, &out);
-        node_series_samples(nodes, "psi_usage_avg_5m", 0, &out); /* of another policy by now */
-        assert_int_equal(out.len, 0);
 }

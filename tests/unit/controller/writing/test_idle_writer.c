@@ -282,10 +282,16 @@ TEST(switched_off) {
         expect_quiet(&f);
         end(&f);
 
+        api_answer(&none.api, 200, "{}", PATCH, OFFER("null"));
         begin(&none, "", "{\"capacity\":{\"cpu\":\"16\"}}");
         read_node(&none, 0.25);
         api_wait_ms(&none.api, AWAITED_MS);
         expect_quiet(&none);
+        /* It looks at no node until one carries an offer. */
+        assert_false(publisher_may_look(none.offers));
+        json_auto_t *carries = json_loads(STATUS("\"2\""), 0, NULL);
+        idle_writer_seen(&none.idle, carries);
+        expect_patch(&none);
         end(&none);
 }
 

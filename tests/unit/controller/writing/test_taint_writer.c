@@ -22,6 +22,7 @@ static const char policy_text[] = "  syncPolicy: [{name: cpu_usage_avg_5m, perio
 
 /* A hot node and an idle one, without which no node would be the worse. */
 struct fixture {
+        const char *spec; /* NULL: policy_text */
         struct api_fixture api;
         struct compiled_policy *compiled;
         struct publisher *publisher;
@@ -40,7 +41,7 @@ static void add(struct fixture *f, struct taint_node *node, const char *name,
 }
 
 static void begin(struct fixture *f, const char *taints) {
-        f->compiled = compiled_policy_of(policy_text, INTERVAL_MS);
+        f->compiled = compiled_policy_of(f->spec ? f->spec : policy_text, INTERVAL_MS);
         api_start(&f->api);
         f->publisher = publisher_new(
                 &(struct publisher_options){.daemon = &f->api.daemon, .patches_per_s = 1000});
@@ -126,6 +127,22 @@ TEST(unknown_load) {
                 }
                 expect_patch(&f);
         }
+}
+
+/* It looks at no node until one carries taints. */
+TEST(policy_without_taints) {
+        _cleanup_(end) struct fixture f = {
+                .spec = "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"};
+        json_auto_t *ours = json_loads(
+                "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]", 0, NULL);
+
+        api_answer(&f.api, 200, "{}", PATCH_OF("hot"), REMOVED);
+        begin(&f, "null");
+        api_wait_ms(&f.api, AWAITED_MS);
+        expect_quiet(&f);
+        assert_false(publisher_may_look(f.writer->kind));
+        taint_writer_seen(&f.hot, ours);
+        expect_patch(&f);
 }
 
 /* A standby, which asks some sources less often, may not know a node when it begins to lead. */

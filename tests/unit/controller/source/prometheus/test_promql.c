@@ -44,7 +44,9 @@ TEST(now) {
                 {"mem_usage_avg_5m",
                  "({__name__=\"mem_usage_avg_5m\"} or on (instance) "
                  "((clamp_min(1 - avg_over_time(node_memory_MemAvailable_bytes[5m]) / "
-                 "avg_over_time(node_memory_MemTotal_bytes[5m]) >= -1, 0)) and on (instance) "
+                 "(avg_over_time(node_memory_MemTotal_bytes[5m]) - "
+                 "avg_over_time(node_memory_Hugetlb_bytes[5m]) or "
+                 "avg_over_time(node_memory_MemTotal_bytes[5m])) >= -1, 0)) and on (instance) "
                  "node_memory_MemAvailable_bytes))" GUARD},
                 {"psi_io_usage_avg_90s", "({__name__=\"psi_io_usage_avg_90s\"} or on (instance) "
                                          "((rate(node_pressure_io_waiting_seconds_total[1m30s]) / "

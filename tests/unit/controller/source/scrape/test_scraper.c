@@ -219,6 +219,26 @@ static bool has_outcome(void *userdata) {
         "node_uname_info{nodename=\"" name "\"} 1\n"                                               \
         "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 1\n"
 
+/* It is whole if the page has the length that was announced. */
+TEST(a_last_line_without_a_line_feed) {
+        static const char page[] = "node_uname_info{nodename=\"n0\"} 1\n"
+                                   "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 1";
+
+        for (int is_whole = 0; is_whole <= 1; is_whole++) {
+                struct fixture f = {.asked = 1};
+                scripted_add(
+                        &f.api.rig.server,
+                        (struct scripted_reply){.expect = {"/n0?"},
+                                                .response = is_whole ? scripted_http(200, "", page)
+                                                                     : scripted_stream(page)});
+                begin(&f);
+                f.source->spec->kind->add_node(f.source, &f.nodes[0]);
+                api_run(&f.api, has_outcome, &f);
+                assert_int_equal(f.read, is_whole);
+                end(&f);
+        }
+}
+
 /* Where nobody listens: the server has only 127.0.0.1. */
 #define REFUSES "127.0.0.2"
 /* Where packets are dropped. */
