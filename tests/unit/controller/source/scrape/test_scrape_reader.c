@@ -346,7 +346,7 @@ TEST(idle_pods) {
         ask_kubelet(&s, &(struct kubelet_page){1540, 10280, NULL});
         assert_used(&s, 0.8 - 0.5, 4);
 
-        pod_set_events.gone(pods, 1);
+        pod_set_events.gone(pods, &(struct pod_facts){.id = 1});
         ask_kubelet(&s, &(struct kubelet_page){1636, 10340, NULL});
         assert_used(&s, 0.8, 0);
         end(&s);
