@@ -6,6 +6,23 @@
 
 enum { FAMILY_CPU, FAMILY_MEMORY };
 
+void kubelet_pods_take(struct kubelet_pod *pod, const struct kubelet_sample *taken) {
+        if (pod->is_known && pod->listed_mono_ms == taken->seen_mono_ms)
+                return;
+        pod->listed_mono_ms = taken->seen_mono_ms;
+        pod->step_s = 0;
+        if (pod->is_known && taken->at_unix_ms == pod->cpu.at_unix_ms)
+                return;
+        double wall_s = pod->is_known ? kubelet_interval_s(&pod->cpu, taken) : 0;
+        double used_s = taken->value - pod->cpu.value;
+        bool is_rate = wall_s > 0 && used_s >= 0;
+        pod->cores = is_rate ? (float)(used_s / wall_s) : 0;
+        pod->step_s = is_rate ? (float)wall_s : 0;
+        pod->is_rated |= pod->is_known;
+        pod->cpu = *taken;
+        pod->is_known = true;
+}
+
 /* False if it is not usable. */
 static bool take_cpu(struct kubelet_pod *pod, const struct exposition_sample *sample,
                      const struct kubelet_clocks *clocks) {
@@ -15,20 +32,7 @@ static bool take_cpu(struct kubelet_pod *pod, const struct exposition_sample *sa
 
         if (sample->timestamp_len > 0 && !exposition_timestamp(sample, &taken.at_unix_ms))
                 return false;
-        if (pod->is_known && pod->listed_mono_ms == clocks->now_mono_ms)
-                return true;
-        pod->listed_mono_ms = clocks->now_mono_ms;
-        pod->step_s = 0;
-        if (pod->is_known && taken.at_unix_ms == pod->cpu.at_unix_ms)
-                return true;
-        double wall_s = pod->is_known ? kubelet_interval_s(&pod->cpu, &taken) : 0;
-        double used_s = taken.value - pod->cpu.value;
-        bool is_rate = wall_s > 0 && used_s >= 0;
-        pod->cores = is_rate ? (float)(used_s / wall_s) : 0;
-        pod->step_s = is_rate ? (float)wall_s : 0;
-        pod->is_rated |= pod->is_known;
-        pod->cpu = taken;
-        pod->is_known = true;
+        kubelet_pods_take(pod, &taken);
         return true;
 }
 

@@ -27,6 +27,10 @@ struct kubelet_pod {
         bool is_rated; /* there is a rate */
 };
 
+/** kubelet_pods_take() - a sample of the CPU seconds of @pod, from the exposition of the time at
+ * which it was seen */
+void kubelet_pods_take(struct kubelet_pod *pod, const struct kubelet_sample *taken);
+
 /** kubelet_pods_find_fn: the pod with that name; NULL: it is not wanted. The texts are borrowed,
  * not terminated, and not trusted */
 typedef struct kubelet_pod *kubelet_pods_find_fn(void *userdata, const char *namespace,

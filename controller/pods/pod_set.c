@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-static struct measured_pod *find_pod(const struct pod_set *set, uint64_t id) {
+struct measured_pod *pod_set_find(const struct pod_set *set, uint64_t id) {
         return strmap_get(&set->by_id, (const char *)&id, sizeof(id));
 }
 
@@ -80,7 +80,7 @@ static struct measured_pod *add_pod(struct pod_set *set, const struct pod_facts 
 
 static void pod_set_on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
         struct pod_set *set = userdata;
-        struct measured_pod *pod = find_pod(set, facts->id);
+        struct measured_pod *pod = pod_set_find(set, facts->id);
         int64_t idle_milli = llround(fmax(facts->idle_cores, 0) * 1000);
 
         (void)is_appeared;
@@ -109,7 +109,7 @@ static void pod_set_on_pod(void *userdata, const struct pod_facts *facts, bool i
 
 static void pod_set_on_gone(void *userdata, const struct pod_facts *facts) {
         struct pod_set *set = userdata;
-        struct measured_pod *pod = find_pod(set, facts->id);
+        struct measured_pod *pod = pod_set_find(set, facts->id);
 
         if (pod)
                 drop_pod(set, pod);
@@ -212,27 +212,31 @@ bool pod_set_is_due(const struct pod_set *set, const struct pod_node *node, int6
                 now_mono_ms - node->read_mono_ms >= set->read_ms - set->read_ms / 8);
 }
 
-size_t pod_set_read(struct pod_set *set, struct pod_node *node, const struct pod_page *page) {
+void pod_set_meter(struct pod_set *set, struct pod_node *node, const struct kubelet_clocks *clocks,
+                   const struct kubelet_capacity *capacity) {
+        double cpu_max = capacity->cpu_cores > 0 ? capacity->cpu_cores : USAGE_CORES_MAX;
+        double memory_max = capacity->memory_bytes > 0 ? capacity->memory_bytes : USAGE_BYTES_MAX;
         struct measured_pod *pod;
 
-        size_t malformed = kubelet_pods_read(page->text, page->text_bytes, page->is_complete,
-                                             page->clocks, find_on_node, node);
         LIST_FOREACH (pod, &node->pods, entry) {
                 const struct kubelet_pod *own = &pod->page;
-                if (own->listed_mono_ms != page->clocks->now_mono_ms)
+                if (own->listed_mono_ms != clocks->now_mono_ms)
                         continue;
-                node->read_mono_ms = page->clocks->now_mono_ms;
+                node->read_mono_ms = clocks->now_mono_ms;
                 if (!set->is_metering || own->step_s <= 0 || own->memory_bytes <= 0)
                         continue;
-                double cpu_max = page->capacity->cpu_cores > 0 ? page->capacity->cpu_cores
-                                                               : USAGE_CORES_MAX;
-                double memory_max = page->capacity->memory_bytes > 0 ? page->capacity->memory_bytes
-                                                                     : USAGE_BYTES_MAX;
                 const struct pod_load load = {{fmin((double)own->cores, cpu_max),
                                                fmin((double)own->memory_bytes, memory_max)}};
                 workload_meter_add(pod->workload, &pod->meter, &load, (double)own->step_s,
-                                   page->clocks->now_unix_ms);
+                                   clocks->now_unix_ms);
         }
+}
+
+size_t pod_set_read(struct pod_set *set, struct pod_node *node, const struct pod_page *page) {
+        size_t malformed = kubelet_pods_read(page->text, page->text_bytes, page->is_complete,
+                                             page->clocks, find_on_node, node);
+
+        pod_set_meter(set, node, page->clocks, page->capacity);
         return malformed;
 }
 

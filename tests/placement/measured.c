@@ -14,7 +14,6 @@ enum {
         READ_S = 60, /* between two pages of a kubelet */
         SAMPLE_FROM_S = 10,
         SAMPLE_TO_S = 15,
-        PAGE_MAX_BYTES = 1 << 20,
 };
 
 /* A kubelet that lies says so many times what its pods use. */
@@ -32,8 +31,8 @@ struct sampled_pod {
 struct kubelet {
         int64_t phase_s;
         bool is_silent, is_lying;
+        bool is_read;     /* this second */
         double got_ratio; /* of what its pods want */
-        struct buf page;
 };
 
 struct measured {
@@ -61,15 +60,12 @@ struct measured *measured_new(const struct world *world, const struct policy *po
                         .phase_s = (int64_t)(chance_uniform(world->seed, 8000000 + n) * READ_S),
                         .is_silent = kind < world->scenario->silent_kubelets,
                         .is_lying = kind >= 1 - world->scenario->lying_kubelets,
-                        .page = BUF_INIT(PAGE_MAX_BYTES),
                 };
         }
         return measured;
 }
 
 void measured_free(struct measured *measured) {
-        for (size_t n = 0; n < measured->world->node_count; n++)
-                buf_done(&measured->kubelets[n].page);
         pod_set_free(measured->set);
         free(measured->kubelets);
         free(measured->pods);
@@ -159,19 +155,21 @@ static void run_pod(struct measured *measured, uint32_t i) {
                                                    chance_uniform(pod->seed, place) * wait);
 }
 
+/* As the node's page shows the pod: what it last sampled. */
 static void show_pod(struct measured *measured, uint32_t i) {
+        const struct world *world = measured->world;
         const struct sampled_pod *sampled = &measured->pods[i];
-        struct kubelet *kubelet = &measured->kubelets[measured->world->pods[i].node];
+        const struct kubelet *kubelet = &measured->kubelets[world->pods[i].node];
+        struct measured_pod *pod = pod_set_find(measured->set, world->pods[i].seed);
         double factor = kubelet->is_lying ? LIE : 1;
-        long long at_ms = sampled->sampled_s * MS_PER_S;
 
-        if (sampled->sampled_s == 0)
+        if (sampled->sampled_s == 0 || !pod)
                 return;
-        (void)buf_printf(&kubelet->page,
-                         "pod_cpu_usage_seconds_total{namespace=\"default\",pod=\"p%u\"} %.6f %lld\n"
-                         "pod_memory_working_set_bytes{namespace=\"default\",pod=\"p%u\"} %.0f %lld\n",
-                         i, factor * sampled->sampled_cpu_s, at_ms, i,
-                         factor * sampled->sampled_bytes, at_ms);
+        kubelet_pods_take(&pod->page, &(struct kubelet_sample){
+                                              .value = factor * sampled->sampled_cpu_s,
+                                              .at_unix_ms = sampled->sampled_s * MS_PER_S,
+                                              .seen_mono_ms = world->now_s * MS_PER_S});
+        pod->page.memory_bytes = (float)(factor * sampled->sampled_bytes);
 }
 
 static bool is_read(const struct measured *measured, size_t n) {
@@ -189,37 +187,32 @@ static struct kubelet_capacity capacity_of(const struct world *world, size_t n) 
                                          .memory_bytes = world->nodes[n].bytes};
 }
 
-static void read_page(struct measured *measured, size_t n) {
+static void meter_node(struct measured *measured, size_t n) {
         const struct world *world = measured->world;
-        struct kubelet *kubelet = &measured->kubelets[n];
         const struct kubelet_clocks clocks = {world->now_s * MS_PER_S, world->now_s * MS_PER_S};
         const struct kubelet_capacity capacity = capacity_of(world, n);
         struct pod_node *node = pod_set_node(measured->set, world->nodes[n].name);
 
-        if (node && kubelet->page.len > 0)
-                (void)pod_set_read(measured->set, node,
-                                   &(struct pod_page){.text = kubelet->page.data,
-                                                      .text_bytes = kubelet->page.len,
-                                                      .is_complete = true,
-                                                      .clocks = &clocks,
-                                                      .capacity = &capacity});
-        buf_clear(&kubelet->page);
+        if (node)
+                pod_set_meter(measured->set, node, &clocks, &capacity);
 }
 
 bool measured_step(struct measured *measured) {
         const struct world *world = measured->world;
 
-        for (size_t n = 0; n < world->node_count; n++)
+        for (size_t n = 0; n < world->node_count; n++) {
                 measured->kubelets[n].got_ratio = got_ratio(world, n);
+                measured->kubelets[n].is_read = is_read(measured, n);
+        }
         for (size_t k = 0; k < measured->live_count; k++) {
                 uint32_t i = measured->live[k];
                 run_pod(measured, i);
-                if (is_read(measured, (size_t)world->pods[i].node))
+                if (measured->kubelets[world->pods[i].node].is_read)
                         show_pod(measured, i);
         }
         for (size_t n = 0; n < world->node_count; n++)
-                if (is_read(measured, n))
-                        read_page(measured, n);
+                if (measured->kubelets[n].is_read)
+                        meter_node(measured, n);
         if (world->now_s % READ_S != 0 ||
             scenario_is_away(world->scenario, &world->scenario->controller_away, world->now_s))
                 return false;
