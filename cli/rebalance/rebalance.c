@@ -176,10 +176,10 @@ static int make_plan(struct session *session, const struct explanation *explaine
 
         rebalance_plan(&input, &plan);
         if (plan.node_count > 0) {
-                rebalance_plan_done(&plan);
-                int r = rebalance_pods_list(&pods, now_unix_ms, err);
+                int r = rebalance_pods_list(&pods, &plan, now_unix_ms, err);
                 if (r < 0)
                         return r;
+                rebalance_plan_done(&plan);
                 evictions = evictions_of(&session->ledger, &pods);
                 input.free = pods.free;
                 input.is_closed = pods.is_closed;

@@ -110,7 +110,7 @@ static struct rebalance_scheduler *scheduler_of(struct rebalance_pods *pods,
         return scheduler;
 }
 
-/* What metrics-server has measured, or else what pods of the workload are expected to use. */
+/* What is measured of it, or else what pods of the workload are expected to use. */
 static struct pod_load usage_of(const struct rebalance_pods *pods, const struct pod_facts *facts,
                                 const struct rebalance_name *name) {
         struct estimator *estimator = node_table_estimator(pods->explained->table);
@@ -223,11 +223,21 @@ static void read_budgets(struct rebalance_pods *pods) {
                            &err);
 }
 
-int rebalance_pods_list(struct rebalance_pods *pods, int64_t now_unix_ms, struct error *err) {
+static void read_usage(struct rebalance_pods *pods, const struct rebalance_plan *hot) {
+        _cleanup_(freep) const char **nodes = xcalloc(hot->node_count + 1, sizeof(*nodes));
+
+        for (size_t i = 0; i < hot->node_count; i++)
+                nodes[i] = node_table_name(pods->explained->table, hot->nodes[i].row);
+        rebalance_usage_read(pods->cluster, pods->plimsoll_namespace, nodes, hot->node_count,
+                             &pods->usage);
+}
+
+int rebalance_pods_list(struct rebalance_pods *pods, const struct rebalance_plan *hot,
+                        int64_t now_unix_ms, struct error *err) {
         static const struct pod_watch_events events = {.list_begins = on_list_begins,
                                                        .pod = on_pod};
 
-        rebalance_usage_list(pods->cluster, now_unix_ms, &pods->usage);
+        read_usage(pods, hot);
         int r = pod_list(pods->cluster, &events, pods, err);
         if (r < 0)
                 return r;

@@ -1,6 +1,6 @@
 /*
  * The bound pods of a cluster as a plan needs them (policy/rebalance/rebalance.h), with what each
- * of them uses by metrics-server, or else by the extender's estimate.
+ * of them uses: as it is measured on hot nodes, or else as pods of its workload do.
  */
 #pragma once
 
@@ -34,15 +34,17 @@ struct rebalance_pods {
         bool *is_closed;          /* [row]: no pod should move there */
         struct strmap workloads;  /* name -> struct rebalance_workload */
         struct strmap schedulers; /* name -> struct rebalance_scheduler */
-        struct strmap usage;      /* as in rebalance_usage_list() */
+        struct strmap usage;      /* as in rebalance_usage_read() */
         struct rebalance_asked asked;
         json_t *budgets; /* namespace -> array of its PodDisruptionBudgets */
 };
 
 /** rebalance_pods_list() - list the pods, what they use, what protects them, and about which of
- * them extenders were asked. Return: 0; negative errno if the pods cannot be listed */
-_must_check_ int rebalance_pods_list(struct rebalance_pods *pods, int64_t now_unix_ms,
-                                     struct error *err);
+ * them extenders were asked
+ * @hot: a plan without pods; has the nodes whose pods are measured
+ * Return: 0; negative errno if the pods cannot be listed */
+_must_check_ int rebalance_pods_list(struct rebalance_pods *pods, const struct rebalance_plan *hot,
+                                     int64_t now_unix_ms, struct error *err);
 void rebalance_pods_done(struct rebalance_pods *pods);
 /** rebalance_pods_workload() - the name of the workload of a pod that has one; borrowed */
 const char *rebalance_pods_workload(const struct rebalance_pods *pods, size_t pod);

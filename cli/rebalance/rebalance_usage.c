@@ -3,68 +3,71 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
-#include "base/timestamp.h"
+#include "cli/cluster/cluster_page.h"
 #include "codec/json.h"
-#include "codec/quantity.h"
 #include "kube/kube_path.h"
-#include "policy/estimate/pod_load.h"
+#include "policy/usage/workload_usage.h"
 
-enum {
-        AGE_MAX_MS = 2 * MS_PER_MIN, /* of a sample; metrics-server takes one every 15 s */
-        MAX_BYTES = 128 << 20,       /* a pod has 500 bytes */
-};
+static bool read_number(const json_t *mean, const char *key, double max, double *ret) {
+        const json_t *number = json_at(mean, key, NULL);
 
-struct usage_listing {
-        struct strmap *usage;
-        int64_t now_unix_ms;
-};
-
-static bool is_recent(const json_t *item, int64_t now_unix_ms) {
-        const char *text = json_string_at(item, "timestamp", NULL);
-        int64_t at_unix_ms = 0;
-
-        return text && timestamp_parse(text, strlen(text), &at_unix_ms) &&
-               llabs(now_unix_ms - at_unix_ms) <= AGE_MAX_MS;
+        *ret = json_number_value(number);
+        return json_is_number(number) && *ret >= 0 && *ret <= max;
 }
 
-static void on_usage(void *userdata, const char *text, size_t len) {
-        const struct usage_listing *listing = userdata;
-        json_auto_t *item = NULL;
-        const json_t *container;
+static void take_pod(struct strmap *usage, const json_t *pod) {
+        const char *name = json_string_at(pod, "name", NULL);
+        const json_t *mean = json_at(pod, "mean", NULL);
+        struct pod_load load;
+
+        if (!name || !read_number(mean, "cpuCores", USAGE_CORES_MAX, &load.of[ESTIMATE_CPU]) ||
+            !read_number(mean, "memoryBytes", USAGE_BYTES_MAX, &load.of[ESTIMATE_MEM]))
+                return;
+        struct pod_load *kept = xcalloc(1, sizeof(*kept));
+        *kept = load;
+        free(strmap_put(usage, name, strlen(name), kept));
+}
+
+/* Return: false: the controller does not answer */
+static bool take_node(struct cluster *cluster, const char *namespace, const json_t *controller,
+                      const char *node, struct strmap *usage) {
+        _cleanup_(freep) char *escaped = kube_escape(node);
+        _cleanup_(freep) char *page = xasprintf("pods?node=%s", escaped);
+        _cleanup_(freep) char *path = cluster_page_path(namespace, controller, PROGRAM_CONTROLLER,
+                                                        page);
+        struct error err = ERROR_NULL;
+        json_auto_t *answer = NULL;
+        json_t *pod;
         size_t i;
 
-        if (json_parse(text, len, &item, NULL) < 0 || !is_recent(item, listing->now_unix_ms))
-                return;
-        const char *namespace = json_string_at(item, "metadata", "namespace", NULL);
-        const char *name = json_string_at(item, "metadata", "name", NULL);
-        if (!namespace || !name)
-                return;
-        _cleanup_(freep) char *key = xasprintf("%s/%s", namespace, name);
-        struct pod_load *load = xcalloc(1, sizeof(*load));
-        json_array_foreach (json_at(item, "containers", NULL), i, container) {
-                const json_t *used = json_at(container, "usage", NULL);
-                load->of[ESTIMATE_CPU] += quantity_at(used, "cpu");
-                load->of[ESTIMATE_MEM] += quantity_at(used, "memory");
-        }
-        free(strmap_put(listing->usage, key, strlen(key), load));
+        if (!path || cluster_get(cluster, path, &answer, &err) != KUBE_OK)
+                return false;
+        json_array_foreach (json_at(answer, "pods", NULL), i, pod)
+                take_pod(usage, pod);
+        return true;
 }
 
-void rebalance_usage_list(struct cluster *cluster, int64_t now_unix_ms, struct strmap *ret) {
-        struct usage_listing listing = {ret, now_unix_ms};
-        _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
+/* A standby knows the pods, and measures nothing. */
+void rebalance_usage_read(struct cluster *cluster, const char *plimsoll_namespace,
+                          const char *const *nodes, size_t node_count, struct strmap *ret) {
+        _cleanup_(freep) char *path = kube_path(KUBE_CORE, plimsoll_namespace, "pods", NULL,
+                                                "?" KUBE_PART_OF_PLIMSOLL);
+        struct error err = ERROR_NULL;
+        json_auto_t *list = NULL;
+        json_t *controller;
+        size_t i;
 
         *ret = STRMAP_NULL;
-        cluster_call(cluster,
-                     &(struct kube_request){.method = "GET",
-                                            .path = KUBE_METRICS "/pods",
-                                            .wants_gzip = true,
-                                            .max_body_bytes = MAX_BYTES},
-                     &answer);
-        if (answer.outcome == KUBE_OK)
-                (void)!list_page_parse(answer.body, answer.body_bytes, NULL, on_usage, &listing,
-                                       NULL, NULL);
+        (void)cluster_get(cluster, path, &list, &err);
+        json_array_foreach (json_at(list, "items", NULL), i, controller) {
+                size_t at = 0;
+                while (at < node_count &&
+                       take_node(cluster, plimsoll_namespace, controller, nodes[at], ret))
+                        at++;
+                if (ret->len > 0)
+                        return;
+        }
 }
 
 void rebalance_usage_done(struct strmap *usage) {

@@ -1,11 +1,13 @@
-/* What metrics-server says that pods use. */
+/* What each pod of some nodes uses, as the leading controller has measured it: its page /pods. */
 #pragma once
 
 #include "base/strmap.h"
 #include "cli/cluster/cluster.h"
 
-/** rebalance_usage_list() - list the usage of all pods
- * @ret: "namespace/name" -> struct pod_load *, of the last minutes; empty without metrics-server.
- * Released with rebalance_usage_done() */
-void rebalance_usage_list(struct cluster *cluster, int64_t now_unix_ms, struct strmap *ret);
+/** rebalance_usage_read() - read the pages of the nodes
+ * @plimsoll_namespace: of the controllers
+ * @ret: "namespace/name" -> struct pod_load *; without pods that are not measured, and empty if no
+ * controller answers. Released with rebalance_usage_done() */
+void rebalance_usage_read(struct cluster *cluster, const char *plimsoll_namespace,
+                          const char *const *nodes, size_t node_count, struct strmap *ret);
 void rebalance_usage_done(struct strmap *usage);

@@ -5,7 +5,6 @@ import subprocess
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from cluster.metrics_server import MetricsServer, point_to_kwok
 from cluster.pages import follow
 from cluster.plimsoll import refused
 from cluster.workloads import pod_object
@@ -361,26 +360,3 @@ def test_rebalance_in_the_cluster(plane, fleet, namespace, deploy, ledger, watch
     assert {places[pod] for pod in evicted()} == {hot}
     assert ledger()[0].split()[0] in follow(plane, block(PAGE, "rebalance-lease"))
     figure(f"two processes, and after kill -9 two more, evicted {len(evicted())} pods: {ledger()}")
-
-
-def test_usage_from_metrics_server(plane, fleet, deploy, namespace, verb, figure):
-    """What a pod uses, which is twice what it requests, as its kubelet says."""
-    (hot,) = fleet.add(1)
-    point_to_kwok(plane, [hot])
-    places = deploy(annotations={"e2e/cpu": "2"})
-    names = fleet.add(2)
-    make_older(namespace)
-    write_loads(fleet, {hot: HOT_LOAD} | dict.fromkeys(names, CALM_LOAD))
-
-    def cores():
-        node = next(n for n in json.loads(verb("rebalance", "-ojson"))["nodes"] if n["node"] == hot)
-        assert node["move"] and node["move"]["pod"] in places, node
-        return node["move"]["cores"]
-
-    expected = wait_until(cores, 60, "a plan")
-    assert expected == pytest.approx(1, abs=0.3)
-    server = MetricsServer(plane)
-    server.register()
-    server.start()
-    wait_until(lambda: cores() == pytest.approx(2, abs=0.1), 120, "the usage", poll_s=1)
-    figure(f"a pod of {expected:.2f} cores by its workload uses {cores():.2f} by metrics-server")

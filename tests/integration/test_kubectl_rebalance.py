@@ -9,7 +9,7 @@ import pytest
 from extender_kit import POD, annotate, policy
 from harness import wait_until
 from pages import block, run_commands
-from paper_cluster import EXTENDERS, POLICY_PATH, SYSTEM
+from paper_cluster import CONTROLLERS, EXTENDERS, POLICY_PATH, SYSTEM
 from policies import CPU, MEM, ago, node_names, write_policy
 
 NODES = node_names(4)
@@ -23,7 +23,6 @@ ESTIMATE = f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/estimate"
 DECISIONS = [f"{SYSTEM}/pods/{name}:8010/proxy/decisions" for name in EXTENDERS]
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-rebalance"
 BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
-USAGE = "/apis/metrics.k8s.io/v1beta1/pods"
 EVICTIONS = "plimsoll.io/evictions"
 WEB = f"{ROOT}/web-0"
 
@@ -321,49 +320,54 @@ def test_no_extender(cluster, shop, plimsoll):
     assert "no estimate: " in plimsoll("rebalance", status=2)
 
 
-# -- usage from metrics-server ---------------------------------------------------------------------
+# -- usage as it is measured -----------------------------------------------------------------------
 
 
-def measured(*used, seconds_ago=20, **more):
-    """Of web-0, in CPUs by container."""
-    containers = [{"name": "c", "usage": {"cpu": cpu, "memory": "1Gi"}} for cpu in used]
-    item = {"metadata": {"namespace": "shop", "name": "web-0"}, "timestamp": ago(seconds_ago)}
-    return {**item, "window": "15s", "containers": containers, **more}
+def pods_page(controller, *pods, node=HOT):
+    path = f"{SYSTEM}/pods/{controller}:8090/proxy/pods?node={node}"
+    return {path: {"node": node, "pods": [{"name": "shop/web-1"}, 3, *pods]}}
 
 
-def metrics_list(*items):
-    return {"kind": "PodMetricsList", "metadata": {}, "items": items}
+def measured(cores, size=2**30, name="shop/web-0"):
+    return {"name": name, "mean": {"cpuCores": cores, "memoryBytes": size}}
 
 
 def test_usage_is_measured(cluster, shop, plimsoll):
-    cluster.objects[USAGE] = metrics_list(measured("1500m", "500000000n"), {"metadata": {}})
-    node = plan(plimsoll)
-    assert node["move"]["cores"] == pytest.approx(2)
-    assert node["move"]["usageAfter"] == pytest.approx(0.55)
+    """By the leader; a standby measures nothing, or does not answer."""
+    standby, leader = CONTROLLERS
+    cluster.objects |= pods_page(leader, measured(2))
+    for answer in ({"node": HOT, "pods": [{"name": "shop/web-0"}]}, 503):
+        cluster.objects |= dict.fromkeys(pods_page(standby), answer)
+        node = plan(plimsoll)
+        assert node["move"]["cores"] == pytest.approx(2)
+        assert node["move"]["usageAfter"] == pytest.approx(0.55)
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "pod",
     [
-        metrics_list(measured("4", seconds_ago=3600)),
-        metrics_list(measured("4", seconds_ago=-3600)),
-        metrics_list(measured("4", timestamp="now")),
-        metrics_list(measured("4", metadata={"name": "web-0"})),
-        metrics_list(measured("4", metadata={"name": "web-0", "namespace": "other"})),
-        {"kind": "PodMetricsList", "items": 3},
-        "[",
-        403,
-        503,
+        measured(4, name="other/web-0"),
+        measured(-1),
+        measured("4"),
+        measured(4, size=-1),
+        measured(1e300),
+        {"name": "shop/web-0", "mean": 4},
+        {"name": 3, "mean": {}},
     ],
 )
-def test_usage_is_not_measured(cluster, shop, plimsoll, answer):
-    cluster.objects[USAGE] = answer
+def test_usage_is_not_measured(cluster, shop, plimsoll, pod):
+    cluster.objects |= pods_page(CONTROLLERS[1], pod)
     assert plan(plimsoll)["move"]["cores"] == pytest.approx(1.5)
 
 
-def test_nobody_uses_what_is_malformed(cluster, shop, plimsoll):
-    """The pod seems idle: it stays."""
-    cluster.objects[USAGE] = metrics_list(measured("-1", "much", containers=[3, {"usage": "x"}]))
+@pytest.mark.parametrize("answer", [403, 404, "[", [], {"pods": 3}])
+def test_no_page_of_pods(cluster, shop, plimsoll, answer):
+    cluster.objects |= dict.fromkeys(pods_page(CONTROLLERS[1]), answer)
+    assert plan(plimsoll)["move"]["cores"] == pytest.approx(1.5)
+
+
+def test_an_idle_pod(cluster, shop, plimsoll):
+    cluster.objects |= pods_page(CONTROLLERS[1], measured(0))
     assert plan(plimsoll)["why"].endswith(": 1 below 5% of the node")
 
 
