@@ -1,19 +1,24 @@
 #include "cli/workloads/workloads.h"
 
 #include <errno.h>
-#include <stdint.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/timestamp.h"
 #include "cli/cluster/cluster_extenders.h"
 #include "cli/verb/output.h"
-#include "extender/estimate_page/estimate_import.h"
+#include "cli/workloads/unmeasured.h"
+#include "cli/workloads/workload_list.h"
+#include "codec/json.h"
+#include "kube/kube_path.h"
 #include "program/table.h"
 
-enum { NAME_MAX_COLUMNS = 60 };
-enum sort { SORT_NAME, SORT_PODS, SORT_REQUEST, SORT_USES, SORT_RATIO };
+enum { NAME_MAX_COLUMNS = 60, RESOURCE_COLUMNS = 5 };
+enum sort { SORT_CPU, SORT_MEM, SORT_NAME, SORT_PODS, SORT_SINCE };
 
 static struct {
         struct cluster_options cluster;
@@ -22,14 +27,15 @@ static struct {
         int output, sort;
 } settings;
 
-static const char *const sorts[] = {"name", "pods", "request", "uses", "ratio", NULL};
+static const char *const sorts[] = {"cpu", "mem", "name", "pods", "since", NULL};
 
 /* clang-format off */
 static const struct option_row rows[] = {
-        {.name = "sort-by", .type = OPTION_ENUM, .value = &settings.sort, .fallback = "name",
+        {.name = "sort-by", .type = OPTION_ENUM, .value = &settings.sort, .fallback = "cpu",
          .choices = sorts,
-         .help = "Sort by this column: names from A to Z, otherwise the largest first. ratio is "
-                 "the usage divided by the request."},
+         .help = "Sort by the CPU or memory that all pods of a workload request and do not need, by "
+                 "name, by the number of pods, or by the time since when a workload is measured. "
+                 "Names from A to Z, the latest time first, otherwise the largest first."},
         {.name = "limit", .type = OPTION_INT, .value = &settings.limit, .fallback = "0",
          .metavar = "COUNT", .min = 0, .max = INT32_MAX,
          .help = "Show only the first COUNT workloads; 0: all."},
@@ -42,148 +48,254 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-struct known_workload {
-        const char *name; /* borrowed */
-        struct workload_measure measure;
-        double key; /* the largest comes first */
-};
+/* ---- Reading. */
 
-struct known_workloads {
-        struct known_workload *items;
-        size_t count, cap;
-};
+/* Return: 0; -ENODATA: there are no ConfigMaps; another negative errno */
+static int read_usage(struct cluster *cluster, struct workload_list *list, struct error *err) {
+        size_t shards = 1;
 
-static void known_workloads_done(struct known_workloads *known) {
-        free(known->items);
+        for (size_t shard = 0; shard < shards; shard++) {
+                json_auto_t *map = NULL;
+                char name[32];
+                workload_usage_config_map(shard, name);
+                _cleanup_(freep) char *path = kube_path(KUBE_CORE, settings.plimsoll_namespace,
+                                                        "configmaps", name, "");
+                enum kube_outcome outcome = cluster_get(cluster, path, &map, err);
+                if (outcome == KUBE_NOT_FOUND && shard > 0)
+                        continue; /* it is written a moment after the first one */
+                if (outcome != KUBE_OK)
+                        return outcome == KUBE_NOT_FOUND ? -ENODATA : err->code;
+                if (shard == 0)
+                        shards = workload_list_shards(map);
+                workload_list_add(list, map, settings.pod_namespace);
+        }
+        return 0;
 }
 
-static double used_of_request(const struct workload_measure *measure) {
-        double request_cores = measure->request.of[ESTIMATE_CPU];
+struct autoscalers {
+        struct workload_list *list;
+        struct error err; /* why they cannot be listed; code 0: they can */
+};
 
-        return request_cores > 0 ? measure->mean.of[ESTIMATE_CPU] / request_cores : 0;
+static void on_autoscalers_begin(void *userdata) {
+        struct autoscalers *autoscalers = userdata;
+
+        strmap_done(&autoscalers->list->autoscaled);
+        autoscalers->list->autoscaled = STRMAP_NULL;
 }
 
-static double sort_key(const struct workload_measure *measure) {
+static void on_autoscaler(void *userdata, const char *text, size_t len) {
+        struct autoscalers *autoscalers = userdata;
+        json_auto_t *autoscaler = NULL;
+
+        if (json_parse(text, len, &autoscaler, NULL) == 0)
+                workload_list_autoscale(autoscalers->list, autoscaler);
+}
+
+static void read_autoscalers(struct cluster *cluster, struct autoscalers *autoscalers) {
+        _cleanup_(freep) char *path = settings.pod_namespace
+                                              ? kube_path(KUBE_AUTOSCALING, settings.pod_namespace,
+                                                          "horizontalpodautoscalers", NULL, "")
+                                              : xstrdup(KUBE_AUTOSCALING
+                                                        "/horizontalpodautoscalers");
+
+        (void)cluster_list(cluster,
+                           &(const struct cluster_listing){.path = path,
+                                                           .on_begin = on_autoscalers_begin,
+                                                           .on_item = on_autoscaler,
+                                                           .userdata = autoscalers},
+                           &autoscalers->err);
+}
+
+/* ---- Order. */
+
+static double sort_key(const struct listed_workload *workload) {
         switch ((enum sort)settings.sort) {
+        case SORT_CPU:
+                return workload->unused[ESTIMATE_CPU];
+        case SORT_MEM:
+                return workload->unused[ESTIMATE_MEM];
         case SORT_PODS:
-                return (double)measure->pods;
-        case SORT_REQUEST:
-                return measure->request.of[ESTIMATE_CPU];
-        case SORT_USES:
-                return measure->mean.of[ESTIMATE_CPU];
-        case SORT_RATIO:
-                return used_of_request(measure);
+                return (double)workload->usage.pods;
+        case SORT_SINCE:
+                return (double)workload->usage.since_unix_ms;
         case SORT_NAME:
                 break;
         }
         return 0;
 }
 
-static bool is_of_namespace(const char *workload, const char *namespace) {
-        size_t len = namespace ? strlen(namespace) : 0;
+static int compare_workloads(const void *a, const void *b) {
+        const struct listed_workload *left = a, *right = b;
+        double left_key = sort_key(left), right_key = sort_key(right);
 
-        return !namespace || (strncmp(workload, namespace, len) == 0 && workload[len] == '/');
-}
-
-static void know_workload(void *userdata, const char *name, size_t name_len,
-                          const struct workload_measure *measure) {
-        struct known_workloads *known = userdata;
-
-        (void)name_len;
-        if (!is_of_namespace(name, settings.pod_namespace))
-                return;
-        mem_grow(&known->items, known->count, &known->cap);
-        known->items[known->count++] = (struct known_workload){name, *measure, sort_key(measure)};
-}
-
-static int compare_known(const void *a, const void *b) {
-        const struct known_workload *left = a, *right = b;
-
-        if (left->key != right->key)
-                return left->key > right->key ? -1 : 1;
+        if (left_key < right_key || left_key > right_key)
+                return left_key > right_key ? -1 : 1;
         return strcmp(left->name, right->name);
 }
 
-static size_t shown_count(const struct known_workloads *known) {
-        return settings.limit > 0 ? size_min(known->count, (size_t)settings.limit) : known->count;
+static size_t shown_count(const struct workload_list *list) {
+        return settings.limit > 0 ? size_min(list->count, (size_t)settings.limit) : list->count;
 }
 
-static void put_known_workload(struct table *to, const struct known_workload *workload) {
-        const struct workload_measure *measure = &workload->measure;
+/* ---- For people. */
+
+static void put_amount(struct table *to, int resource, double amount) {
+        if (amount <= 0)
+                table_cell(to, "", "-");
+        else if (resource == ESTIMATE_CPU)
+                table_cell(to, "", "%.3g", amount);
+        else
+                table_cell(to, "", "%.0fMi", ceil(amount / (1 << 20)));
+}
+
+static void put_workload(struct table *to, const struct listed_workload *workload,
+                         int64_t now_unix_ms) {
+        const struct workload_usage *usage = &workload->usage;
+        char since[TIMESTAMP_MAX];
 
         table_row(to);
         table_cell(to, "", "%s", workload->name);
-        table_cell(to, "", "%zu", measure->pods);
-        table_cell(to, "", "%.3g", measure->request.of[ESTIMATE_CPU]);
-        table_cell(to, "", "%.3g", measure->mean.of[ESTIMATE_CPU]);
-        table_cell(to, "", "%.0f%%", used_of_request(measure) * 100);
-}
-
-static void print_known(const struct known_workloads *known, const char *from) {
-        bool is_wide = settings.output == OUTPUT_WIDE;
-        const struct table_column columns[] = {
-                {"WORKLOAD", .max_width = is_wide ? 0 : NAME_MAX_COLUMNS, .is_left = true},
-                {" PODS"},
-                {"REQUEST"},
-                {"   USES"},
-                {"OF REQUEST"},
+        table_cell(to, "", "%zu", usage->pods);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                put_amount(to, r, usage->request.of[r]);
+                put_amount(to, r, usage->mean.of[r]);
+                put_amount(to, r, usage->p95.of[r]);
+                put_amount(to, r, usage->max.of[r]);
+                put_amount(to, r, workload->wanted.of[r]);
+        }
+        timestamp_format_s(usage->since_unix_ms, since, sizeof(since));
+        table_cell(to, "", "%.16sZ", since);
+        const char *notes[] = {
+                usage->is_guaranteed ? ", Guaranteed" : "",
+                workload->is_autoscaled ? ", HPA" : "",
+                now_unix_ms - usage->since_unix_ms < MS_PER_DAY ? ", new" : "",
         };
-        struct style style = style_of(stdout);
-        _cleanup_(table_freep) struct table *table = table_new(&style, columns, ARRAY_LEN(columns));
-
-        for (size_t i = 0; i < shown_count(known); i++)
-                put_known_workload(table, &known->items[i]);
-        (void)table_print(table, SIZE_MAX, stdout);
-        (void)printf("\n%zu of %zu measured workload%s; by the estimate of ", shown_count(known),
-                     known->count, number_plural(known->count));
-        (void)style_text(from, SIZE_MAX, stdout);
-        (void)putchar('\n');
+        char text[32];
+        (void)snprintf(text, sizeof(text), "%s%s%s", notes[0], notes[1], notes[2]);
+        table_cell(to, "", "%s", text[0] ? text + strlen(", ") : "");
 }
 
-static json_t *known_json(const struct known_workloads *known, const char *from) {
+static void print_notes(const struct workload_list *list, const struct autoscalers *autoscalers) {
+        bool has_guaranteed = false, has_autoscaled = false;
+
+        for (size_t i = 0; i < shown_count(list); i++) {
+                has_guaranteed |= list->items[i].usage.is_guaranteed;
+                has_autoscaled |= list->items[i].is_autoscaled;
+        }
+        if (has_guaranteed)
+                (void)puts("Guaranteed: requests equal limits; change both, or the pods lose their "
+                           "QoS class");
+        if (has_autoscaled)
+                (void)puts("HPA: its target is a share of the request; change it, too");
+        if (autoscalers->err.code) {
+                (void)fputs("HPAs are not marked: ", stdout);
+                (void)style_text(autoscalers->err.msg, SIZE_MAX, stdout);
+                (void)putchar('\n');
+        }
+}
+
+static void print_workloads(const struct workload_list *list,
+                            const struct autoscalers *autoscalers) {
+        static const char *const titles[ESTIMATE_RESOURCE_COUNT] = {"CPU", "MEMORY"};
+        bool is_wide = settings.output == OUTPUT_WIDE;
+        size_t count = 2;
+        struct table_column columns[4 + RESOURCE_COLUMNS * ESTIMATE_RESOURCE_COUNT] = {
+                {"WORKLOAD", .max_width = is_wide ? 0 : NAME_MAX_COLUMNS, .is_left = true},
+                {"PODS"},
+        };
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                columns[count++] = (struct table_column){titles[r]};
+                columns[count++] = (struct table_column){"MEAN", .is_optional = true};
+                columns[count++] = (struct table_column){"P95", .is_optional = true};
+                columns[count++] = (struct table_column){"MAX", .is_optional = true};
+                columns[count++] = (struct table_column){"WANTED"};
+        }
+        columns[count++] = (struct table_column){"SINCE", .is_left = true, .is_optional = true};
+        columns[count++] = (struct table_column){"NOTE", .is_left = true};
+        struct style style = style_of(stdout);
+        _cleanup_(table_freep) struct table *table = table_new(&style, columns, count);
+
+        for (size_t i = 0; i < shown_count(list); i++)
+                put_workload(table, &list->items[i], clock_wall_unix_ms());
+        size_t left_out = table_print(table, is_wide ? SIZE_MAX : style.width, stdout);
+        (void)printf("\n%zu of %zu measured workload%s", shown_count(list), list->count,
+                     number_plural(list->count));
+        if (list->malformed > 0)
+                (void)printf(", and %zu line%s that cannot be read", list->malformed,
+                             number_plural(list->malformed));
+        (void)printf("; by ConfigMap %s/%s\n", settings.plimsoll_namespace, WORKLOADS_CONFIG_MAP);
+        print_notes(list, autoscalers);
+        if (left_out > 0)
+                (void)printf("%zu more column%s with -o wide\n", left_out, number_plural(left_out));
+}
+
+/* ---- For programs. */
+
+static json_t *resource_json(const struct listed_workload *workload, int resource) {
+        const struct workload_usage *usage = &workload->usage;
+
+        return json_pack("{s:f, s:f, s:f, s:f, s:f}", "request", usage->request.of[resource],
+                         "mean", usage->mean.of[resource], "p95", usage->p95.of[resource], "max",
+                         usage->max.of[resource], "wanted", workload->wanted.of[resource]);
+}
+
+static json_t *workload_json(const struct listed_workload *workload) {
+        const struct workload_usage *usage = &workload->usage;
+        char since[TIMESTAMP_MAX], seen[TIMESTAMP_MAX];
+
+        timestamp_format_s(usage->since_unix_ms, since, sizeof(since));
+        timestamp_format_s(usage->seen_unix_ms, seen, sizeof(seen));
+        return json_pack("{s:s, s:I, s:b, s:b, s:s, s:s, s:o, s:o}", "workload", workload->name,
+                         "pods", (json_int_t)usage->pods, "guaranteed", usage->is_guaranteed,
+                         "autoscaled", workload->is_autoscaled, "since", since, "seen", seen,
+                         "cpuCores", resource_json(workload, ESTIMATE_CPU), "memoryBytes",
+                         resource_json(workload, ESTIMATE_MEM));
+}
+
+static json_t *workloads_json(const struct workload_list *list,
+                              const struct autoscalers *autoscalers) {
+        const char *why = autoscalers->err.code ? autoscalers->err.msg : NULL;
         json_t *items = json_array();
 
-        for (size_t i = 0; i < shown_count(known); i++) {
-                const struct known_workload *workload = &known->items[i];
-                const struct workload_measure *measure = &workload->measure;
-                json_array_append_new(items,
-                                      json_pack("{s:s, s:I, s:f, s:f}", "workload", workload->name,
-                                                "pods", (json_int_t)measure->pods, "requestCores",
-                                                measure->request.of[ESTIMATE_CPU], "usedCores",
-                                                measure->mean.of[ESTIMATE_CPU]));
-        }
-        return json_pack("{s:s, s:{s:I}, s:o}", "from", from, "summary", "workloads",
-                         (json_int_t)known->count, "workloads", items);
+        for (size_t i = 0; i < shown_count(list); i++)
+                json_array_append_new(items, workload_json(&list->items[i]));
+        return json_pack("{s:{s:I, s:I}, s:s?, s:o}", "summary", "workloads",
+                         (json_int_t)list->count, "malformed", (json_int_t)list->malformed,
+                         "whyNoAutoscalers", why, "workloads", items);
 }
 
+/* ---- The verb. */
+
 static int run_workloads(int count, char **words, struct error *err) {
-        _cleanup_(known_workloads_done) struct known_workloads known = {0};
+        _cleanup_(workload_list_done) struct workload_list list = {0};
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
-        _cleanup_(freep) char *from = NULL;
-        json_auto_t *page = NULL;
+        struct autoscalers autoscalers = {.list = &list};
 
         int r = verb_no_words(count, words, err);
         if (r == 0)
                 r = cluster_open(&settings.cluster, &cluster, err);
         if (r < 0)
                 return r;
-        page = cluster_estimate(cluster, settings.plimsoll_namespace, &from);
-        if (!page)
-                return error_set(err, ENODATA, "%s", from);
-        r = estimate_import_workloads(page, know_workload, &known, err);
-        if (r < 0)
-                return error_wrap(err, r, "%s", from);
-        if (known.count == 0 && settings.pod_namespace)
+        read_autoscalers(cluster, &autoscalers);
+        r = read_usage(cluster, &list, err);
+        if (r < 0 && r != -ENODATA)
+                return r;
+        if (r == -ENODATA || (list.count == 0 && !settings.pod_namespace)) {
+                _cleanup_(freep) char *why = unmeasured_why(cluster, settings.plimsoll_namespace);
+                return error_set(err, ENODATA, "nothing is measured: %s", why);
+        }
+        if (list.count == 0)
                 (void)fprintf(stderr,
-                              "kubectl plimsoll workloads: no extender knows a workload in the "
-                              "namespace %s; leave out -n for all\n",
+                              "kubectl plimsoll workloads: no workload in the namespace %s is "
+                              "measured; leave out -n for all\n",
                               settings.pod_namespace);
-        if (known.count > 0)
-                qsort(known.items, known.count, sizeof(*known.items), compare_known);
-        if (output_is_document(settings.output))
-                output_document(known_json(&known, from), settings.output, stdout);
         else
-                print_known(&known, from);
+                qsort(list.items, list.count, sizeof(*list.items), compare_workloads);
+        if (output_is_document(settings.output))
+                output_document(workloads_json(&list, &autoscalers), settings.output, stdout);
+        else
+                print_workloads(&list, &autoscalers);
         return 0;
 }
 
@@ -192,13 +304,13 @@ const struct verb workloads_verb = {
         .summary = "Show the measured usage of each workload next to its requests",
         .usage = "Usage: kubectl plimsoll workloads [FLAG...]\n"
                  "\n"
-                 "Show the CPU usage by which a running extender expects pods of each workload:\n"
-                 "how many cores one pod was measured to use, and how many it requests. The\n"
-                 "policy must have `scoring: estimate`. Do not size requests by these figures:\n"
-                 "they cover only CPU, and only the last minutes.\n"
+                 "Show what the pods of each workload use, as the controller measures it at the\n"
+                 "kubelets, next to what they request and what they should request: the 95%\n"
+                 "quantile of CPU, and the maximum of memory and 15%. All figures are those of\n"
+                 "one pod. The policy must have `scoring: estimate`.\n"
                  "\n"
                  "Examples:\n"
-                 "  kubectl plimsoll workloads --sort-by=ratio --limit=20\n"
+                 "  kubectl plimsoll workloads --sort-by=mem --limit=20\n"
                  "  kubectl plimsoll workloads -n shop\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),

@@ -1,4 +1,4 @@
-/* `workloads`: what the extender has learned about each workload. */
+/* `workloads`: what pods of each workload use, and what they should request. */
 #pragma once
 
 #include "cli/verb/verb.h"

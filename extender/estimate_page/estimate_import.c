@@ -162,35 +162,27 @@ static int import_check_scoring(const json_t *page, struct error *err) {
         return 0;
 }
 
-int estimate_import_workloads(const json_t *page,
-                              void (*fn)(void *userdata, const char *name, size_t name_len,
-                                         const struct workload_measure *measure),
-                              void *userdata, struct error *err) {
+static int import_workloads(struct estimator *estimator, const json_t *page, struct error *err) {
         const json_t *list = NULL;
 
-        int r = import_check_scoring(page, err);
-        if (r == 0)
-                r = import_list(page, "workloads", &list, err);
+        int r = import_list(page, "workloads", &list, err);
         for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
                 struct workload_measure measure = {0};
                 const char *name = NULL;
                 r = import_workload(json_array_get(list, i), i, &name, &measure, err);
                 if (r == 0)
-                        fn(userdata, name, strlen(name), &measure);
+                        estimator_measure_workload(estimator, 0, name, strlen(name), &measure);
         }
         return r;
-}
-
-static void import_measured(void *userdata, const char *name, size_t name_len,
-                            const struct workload_measure *measure) {
-        estimator_measure_workload(userdata, 0, name, name_len, measure);
 }
 
 int estimate_import_page(struct node_table *table, const json_t *page, struct error *err) {
         struct estimator *estimator = node_table_estimator(table);
         struct cluster_load cluster;
 
-        int r = estimate_import_workloads(page, import_measured, estimator, err);
+        int r = import_check_scoring(page, err);
+        if (r == 0)
+                r = import_workloads(estimator, page, err);
         if (r == 0)
                 r = import_cluster(page, &cluster, err);
         if (r < 0)

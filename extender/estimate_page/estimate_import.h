@@ -20,14 +20,3 @@
  */
 _must_check_ int estimate_import_page(struct node_table *table, const json_t *page,
                                       struct error *err);
-
-/**
- * estimate_import_workloads() - call @fn for each workload on the page
- * @name: points into @page
- * Return: as estimate_import_page()
- */
-_must_check_ int estimate_import_workloads(const json_t *page,
-                                           void (*fn)(void *userdata, const char *name,
-                                                      size_t name_len,
-                                                      const struct workload_measure *measure),
-                                           void *userdata, struct error *err);

@@ -9,7 +9,7 @@ import uuid
 import pytest
 import yaml
 
-from extender_kit import POD, annotate, measure, policy
+from extender_kit import POD, annotate, policy
 from harness import wait_until
 from pages import TOP, block, run_commands
 from paper_cluster import DEPLOYMENTS, EXTENDERS, POLICY_PATH, SYSTEM
@@ -159,7 +159,7 @@ def test_scores_are_the_extenders_next_answers(extender, source, tell, plimsoll,
         assert scores(of_pod["nodes"]) == wanted
         assert of_pod["estimate"]["from"].startswith(EXTENDERS[0])
         seen |= set(wanted.values())
-    assert None in seen and len(seen) >= 5, "scores that differ"
+    assert None in seen and len(seen) > 5, "scores that differ"
 
     def follow():
         put_in_force(extender, ESTIMATE)
@@ -218,7 +218,7 @@ def cut(cluster):
 
 
 def odd(cluster):
-    cluster.objects[proxy(EXTENDERS[0])]["nodes"][3]["cpu"]["usage"] = "much"
+    cluster.objects[proxy(EXTENDERS[0])]["nodes"][3]["cpu"]["podsLoad"] = "much"
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def odd(cluster):
         (every_page({}), "scoring: expected a string"),
         (every_page({"scoring": "spread"}), "the policy of the extender has scoring: spread"),
         (cut, "GET "),
-        (odd, "nodes[3].cpu.usage: expected a number from 0 to 1e+09"),
+        (odd, "nodes[3].cpu.podsLoad: expected a number from 0 to 1e+18"),
         (mutual_tls, "it answers only clients with a certificate"),
         (lambda cluster: cluster.objects.update({PODS: []}), "no pod of plimsoll-extender runs"),
         (lambda cluster: cluster.objects.update({PODS: 403}), f"GET {PODS}"),
@@ -260,8 +260,6 @@ def test_no_extender_tells(cluster, tell, plimsoll, tmp_path, fault, why):
         row["before"]["score"] is row["before"]["rank"] is None for row in simulated["nodes"]
     )
     assert any(row["after"]["score"] for row in simulated["nodes"])
-    if fault is not odd:
-        assert why in plimsoll("workloads", status=2)
 
 
 def test_the_page_of_top(cluster, start_standin, start_extender, plimsoll, tmp_path, binary):
@@ -305,14 +303,16 @@ def test_the_page(extender, source):
     node = told["nodes"][0]
     assert node["node"] == NODES[0] and node["pods"] == 3
     assert node["cpu"]["capacity"] == 10 and node["cpu"]["metric"] == CPU
+    parts = node["cpu"]["baseLoad"] + node["cpu"]["podsLoad"]
+    assert node["cpu"]["usage"] == pytest.approx(parts / 10, abs=1e-6)
     assert node["cpu"]["inFlight"] == pytest.approx(
         node["cpu"]["usage"] - node["cpu"]["reading"], abs=1e-6
     )
-    assert told["workloads"] == [], "none is measured"
-    before = [row["cpu"]["reserved"] for row in told["nodes"]]
+    assert [row["pods"] for row in told["workloads"]] == [3]
+    before = [row["cpu"]["reservedLoad"] for row in told["nodes"]]
     answers(extender, web())
     after = json.loads(extender.page_of_now("/estimate").text)
-    assert sum(row["cpu"]["reserved"] for row in after["nodes"]) > sum(before) == 0
+    assert sum(row["cpu"]["reservedLoad"] for row in after["nodes"]) > sum(before) == 0
 
 
 def test_without_the_page(start_extender, source):
@@ -323,91 +323,6 @@ def test_without_the_page(start_extender, source):
     shown.wait_ready()
     told = json.loads(shown.page("/estimate").text)
     assert (told["scoring"], told["nodes"], told["workloads"]) == ("absolute", [], [])
-
-
-# ---- Workloads.
-
-
-def workload(name, pods, request, used):
-    return {
-        "workload": name,
-        "pods": pods,
-        "requestCores": request,
-        "requestBytes": 2**28,
-        "usedCores": used,
-        "usedBytes": 2**27,
-    }
-
-
-def shown_of(row):
-    return {key: row[key] for key in ("workload", "pods", "requestCores", "usedCores")}
-
-
-KNOWN = [
-    workload("shop/ReplicaSet/web", 12, 0.5, 0.21),
-    workload("shop/StatefulSet/db", 3, 2, 1.62),
-    workload("batch/Job/report", 40, 0.1, 0.35),
-]
-
-
-@pytest.fixture
-def workloads(cluster, plimsoll):
-    page = {"scoring": "estimate", "at": "2026-07-23T11:33:09.996Z", "workloads": KNOWN}
-    cluster.objects[proxy(EXTENDERS[0])] = page
-
-    def call(*flags):
-        return json.loads(plimsoll("workloads", "-ojson", *flags))
-
-    return call
-
-
-def test_workloads(cluster, workloads, plimsoll):
-    none = plimsoll("workloads", "-n", "none", status=None)
-    assert "namespace none; leave out -n for all\n" in none.stderr and none.returncode == 0
-    shown = workloads()
-    names = [row["workload"] for row in shown["workloads"]]
-    assert names == sorted(names)
-    assert {row["workload"]: row for row in shown["workloads"]} == {
-        row["workload"]: shown_of(row) for row in KNOWN
-    }
-    assert shown["summary"] == {"workloads": 3}
-    orders = {
-        "pods": ["report", "web", "db"],
-        "request": ["db", "web", "report"],
-        "uses": ["db", "report", "web"],
-        "ratio": ["report", "db", "web"],
-    }
-    for key, wanted in orders.items():
-        found = [
-            row["workload"].split("/")[-1] for row in workloads(f"--sort-by={key}")["workloads"]
-        ]
-        assert found == wanted, key
-    some = workloads("--sort-by=pods", "--limit=2")
-    assert len(some["workloads"]) == 2 and some["summary"]["workloads"] == 3
-    assert [row["workload"] for row in workloads("-n", "shop")["workloads"]] == names[1:]
-    assert workloads("-n", "sho")["workloads"] == []
-    assert "--sort-by: 'size': expected " in plimsoll("workloads", "--sort-by=size", status=2)
-    assert "'web': expected nothing but flags" in plimsoll("workloads", "web", status=2)
-    assert yaml.safe_load(plimsoll("workloads", "-oyaml")) == shown
-    # Many, and such as request nothing; a long name is cut, unless there is room.
-    page = cluster.objects[proxy(EXTENDERS[0])]
-    page["workloads"] = [workload(f"a/b/{'c' * 99}{n:03}", 1, 0, 0.5) for n in range(200)]
-    assert workloads("--sort-by=ratio")["workloads"] == [shown_of(row) for row in page["workloads"]]
-    assert " 0%\n" in plimsoll("workloads") and "c" * 99 not in plimsoll("workloads")
-    assert plimsoll("workloads", "-owide").count("c" * 99) == 200
-    page["workloads"] = [workload("\x1b[2J/x/y\x07", 1, 1, 1)]
-    assert "\x1b" not in plimsoll("workloads")
-    cluster.objects[proxy(EXTENDERS[0])]["workloads"] = [workload("a/b/c", -1, 1, 1)]
-    why = plimsoll("workloads", status=2)
-    assert EXTENDERS[0] in why and "workloads[0].pods: expected a number from 0" in why
-
-
-def test_the_page_of_workloads(cluster, workloads):
-    """Its commands run, and its picture is what they print."""
-    assert workloads()["workloads"]
-    picture = block("docs/kubectl/workloads.md", "workloads-picture")
-    shown = run_commands(block("docs/kubectl/workloads.md", "workloads"), f"-s {cluster.url}")
-    assert shown.startswith(picture)
 
 
 def keys(value):
@@ -421,12 +336,13 @@ def test_the_page_in_the_docs(extender, source, cluster, plimsoll):
     """Its keys are the page's, and it is read as one."""
     source.add_pods(3, nodes=NODES[:1], phase="Running")
     wait_until(lambda: extender.metric("plimsoll_extender_pods") == 3, what="the pods")
-    measure(source, "default/ReplicaSet/web pods=3 request=0.1/100 mean=0.2/200")
-    wait_until(lambda: extender.metric("plimsoll_extender_workloads") == 1, what="the workload")
     shown = json.loads(block("docs/http-api.md", "estimate"))
     assert keys(shown) == keys(json.loads(extender.page_of_now("/estimate").text))
+    for resource in (shown["nodes"][0]["cpu"], shown["nodes"][0]["mem"]):
+        parts = resource["baseLoad"] + resource["podsLoad"]
+        assert resource["usage"] == pytest.approx(parts / resource["capacity"])
     cpu = shown["nodes"][0]["cpu"]
-    used = cpu["usage"] + cpu["margin"] + cpu["reserved"]
+    used = cpu["usage"] + cpu["margin"] + cpu["reservedLoad"] / cpu["capacity"]
     assert shown["nodes"][0]["headroom"] == pytest.approx(100 * (1 - used), abs=0.01)
     cluster.objects[proxy(EXTENDERS[0])] = shown
     cluster.objects[POLICY_PATH] = in_force(policy(weights={CPU: 1}, scoring="estimate"))
