@@ -94,14 +94,20 @@ static json_t *priority_json(const struct explanation *explanation, size_t row, 
 }
 
 static json_t *usage_json(const struct explanation *explanation, size_t row, int resource) {
+        const struct listed_node *listed =
+                explanation->listed ? listed_nodes_get(explanation->listed,
+                                                       node_table_name(explanation->table, row))
+                                    : NULL;
+        bool has_requested = listed && listed->requested_ratio[resource] >= 0;
         struct estimate_usage usage;
 
         if (!estimate_usage_get(&explanation->snapshot->nodes, row, resource,
                                 &explanation->judge.question.load, &usage))
                 return NULL;
-        return json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:f, s:f}", "reading",
-                         usage.is_read ? number_json(usage.reading_ratio) : json_null(), "inFlight",
-                         number_json(usage.in_flight_ratio), "margin",
+        return json_pack("{s:o*, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:f, s:f}", "requested",
+                         has_requested ? number_json(listed->requested_ratio[resource]) : NULL,
+                         "reading", usage.is_read ? number_json(usage.reading_ratio) : json_null(),
+                         "inFlight", number_json(usage.in_flight_ratio), "margin",
                          number_json(usage.margin_ratio), "pod", number_json(usage.pod_ratio),
                          "expected", number_json(usage.expected_ratio), "weight", usage.weight,
                          "capacity", usage.capacity, "inFlightLoad",

@@ -47,12 +47,21 @@ bool listed_nodes_put(struct listed_nodes *nodes, struct node_table *table, cons
                 .is_avoided = node_is_avoided(node),
                 .taint_level = count_load_taints(node),
                 .pods = -1,
+                .requested_ratio = {-1, -1},
                 .allocatable = {.of = {[ESTIMATE_CPU] = quantity_at(allocatable, "cpu"),
                                        [ESTIMATE_MEM] = quantity_at(allocatable, "memory")}},
                 .pods_max = quantity_at(allocatable, "pods"),
         };
         free_listed(strmap_put(&nodes->by_name, name, strlen(name), listed));
         return true;
+}
+
+/* -1: it is not known. */
+static double share_of(const json_t *object, const char *resource) {
+        const json_t *share = json_at(object, resource, "requested", NULL);
+
+        return json_is_number(share) && json_number_value(share) >= 0 ? json_number_value(share)
+                                                                      : -1;
 }
 
 void listed_nodes_count_pods(struct listed_nodes *nodes, const json_t *page) {
@@ -62,8 +71,11 @@ void listed_nodes_count_pods(struct listed_nodes *nodes, const json_t *page) {
         json_array_foreach (json_at(page, "nodes", NULL), i, object) {
                 const char *name = json_string_at(object, "node", NULL);
                 struct listed_node *listed = strmap_get(&nodes->by_name, name, strlen(name));
-                if (listed)
-                        listed->pods = json_int_at(-1, object, "pods", NULL);
+                if (!listed)
+                        continue;
+                listed->pods = json_int_at(-1, object, "pods", NULL);
+                listed->requested_ratio[ESTIMATE_CPU] = share_of(object, "cpu");
+                listed->requested_ratio[ESTIMATE_MEM] = share_of(object, "mem");
         }
 }
 

@@ -26,8 +26,8 @@ static struct {
 static const struct option_row rows[] = {
         {.name = "sort-by", .type = OPTION_STRING, .value = &settings.sort, .fallback = "name",
          .metavar = "KEY",
-         .help = "Sort by name, score, recent, pods, expected, age or a metric of the policy, "
-                 "largest first. A prefix such as cpu is the first metric that begins with it."},
+         .help = "Sort by name, score, recent, pods, requested, expected, age or a metric of the "
+                 "policy, largest first. A prefix such as cpu is the first metric that begins with it."},
         {.name = "selector", .letter = 'l', .type = OPTION_STRING, .value = &settings.selector,
          .metavar = "LABELS", .help = "Show only nodes with these labels, such as pool=batch."},
         {.name = "no-headers", .type = OPTION_BOOL, .value = &settings.no_headers,

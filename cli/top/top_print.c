@@ -76,15 +76,20 @@ static void top_put_age(struct table *to, int64_t age_ms) {
         table_cell(to, "", "%lld%c", (long long)(seconds / units[i].unit_s), units[i].letter);
 }
 
+static void top_put_share(struct table *to, double ratio) {
+        if (ratio < 0)
+                table_cell(to, "", "-");
+        else
+                table_cell(to, "", "%.0f%%", ratio * 100);
+}
+
 static void top_put_expected(struct table *to, const struct top_node *node) {
         if (node->pods < 0)
                 table_cell(to, "", "-");
         else
                 table_cell(to, "", "%lld", (long long)node->pods);
-        if (node->expected_ratio < 0)
-                table_cell(to, "", "-");
-        else
-                table_cell(to, "", "%.0f%%", node->expected_ratio * 100);
+        top_put_share(to, node->requested_ratio);
+        top_put_share(to, node->expected_ratio);
 }
 
 static void top_put_node(struct table *to, const struct top_view *view, const struct top_node *node,
@@ -116,7 +121,7 @@ static struct table *top_table_new(const struct top_view *view, const struct sty
                                    size_t width) {
         bool has_estimate = explanation_has_estimate(view->explanation);
         size_t count = 2;
-        struct table_column columns[POLICY_MAX_METRICS + 6] = {
+        struct table_column columns[POLICY_MAX_METRICS + 7] = {
                 {"NODE", .max_width = width == SIZE_MAX ? 0 : NAME_MAX_TERMINAL, .is_left = true},
                 {"SCORE"},
         };
@@ -125,8 +130,10 @@ static struct table *top_table_new(const struct top_view *view, const struct sty
                 columns[count++] = (struct table_column){view->columns[i].title, strlen(" 100%"),
                                                          .is_optional = i > 0};
         columns[count++] = (struct table_column){has_estimate ? "PODS" : "RECENT"};
-        if (has_estimate)
+        if (has_estimate) {
+                columns[count++] = (struct table_column){"REQUESTED", .is_optional = true};
                 columns[count++] = (struct table_column){"EXPECTED"};
+        }
         columns[count++] = (struct table_column){"  AGE"};
         columns[count++] = (struct table_column){"VERDICT", .min_width = VERDICT_MIN,
                                                  .is_left = true};

@@ -122,6 +122,9 @@ void top_view_init(struct top_view *view, const struct explanation *explanation,
         view->nodes = xcalloc(view->node_count, sizeof(*view->nodes));
         for (size_t row = 0; row < view->node_count; row++) {
                 struct top_node *node = &view->nodes[row];
+                const struct listed_node *on =
+                        listed ? listed_nodes_get(listed, node_table_name(explanation->table, row))
+                               : NULL;
                 *node = (struct top_node){
                         .row = row,
                         .name = node_table_name(explanation->table, row),
@@ -129,10 +132,8 @@ void top_view_init(struct top_view *view, const struct explanation *explanation,
                         .closed_by = explanation->closed_by[row],
                         .rejected_by = explanation->rejected_by[row],
                         .age_ms = -1,
-                        .pods = listed ? listed_nodes_get(listed,
-                                                          node_table_name(explanation->table, row))
-                                                 ->pods
-                                       : -1,
+                        .pods = on ? on->pods : -1,
+                        .requested_ratio = on ? on->requested_ratio[ESTIMATE_CPU] : -1,
                         .expected_ratio = find_expected(explanation, row),
                 };
                 view_judge(view, node);
@@ -179,15 +180,17 @@ static int refuse_key(const struct policy *policy, const char *key, struct error
 
         for (size_t i = 0; i < policy->metric_count; i++)
                 buf_printf(&metrics, ", %s", policy->metrics[i].name);
-        return error_set(err, EINVAL,
-                         "--sort-by: '%.64s': expected name, score, recent, pods, expected, age, "
-                         "or a metric of the policy%s%s",
-                         key, metrics.len > 0 ? ": " : "",
-                         metrics.len > 0 ? metrics.data + strlen(", ") : "");
+        return error_set(
+                err, EINVAL,
+                "--sort-by: '%.64s': expected name, score, recent, pods, requested, expected, "
+                "age, or a metric of the policy%s%s",
+                key, metrics.len > 0 ? ": " : "",
+                metrics.len > 0 ? metrics.data + strlen(", ") : "");
 }
 
 int top_view_sort(struct top_view *view, const char *key, struct error *err) {
-        static const char *const own[] = {"name", "score", "recent", "pods", "expected", "age"};
+        static const char *const own[] = {"name",      "score",    "recent", "pods",
+                                          "requested", "expected", "age"};
         int metric = -1;
         size_t kind = 0;
 
@@ -203,8 +206,9 @@ int top_view_sort(struct top_view *view, const char *key, struct error *err) {
                             : kind == 1 ? node->score10
                             : kind == 2 ? node->hot
                             : kind == 3 ? (double)node->pods
-                            : kind == 4 ? node->expected_ratio
-                            : kind == 5 ? (double)node->age_ms
+                            : kind == 4 ? node->requested_ratio
+                            : kind == 5 ? node->expected_ratio
+                            : kind == 6 ? (double)node->age_ms
                                         : 0;
         }
         qsort(view->nodes, view->node_count, sizeof(*view->nodes), compare_nodes);

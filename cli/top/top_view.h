@@ -31,12 +31,13 @@ struct top_node {
         int over;     /* the first predicate whose limit is exceeded, even if it passes; -1: none */
         bool is_last; /* a limit ranks it below other nodes */
         double hot;
-        int64_t pods;          /* see listed_nodes.h */
-        double expected_ratio; /* expected CPU usage of base and pods; -1: unknown */
-        int64_t age_ms;        /* of the oldest usable value of its verdict and score; -1: none */
-        bool is_ahead;         /* a value is from the future */
-        size_t used, usable;   /* metrics of limits and scores; those with a usable value */
-        double key;            /* of the sort order */
+        int64_t pods;           /* see listed_nodes.h */
+        double requested_ratio; /* of CPU; see listed_nodes.h */
+        double expected_ratio;  /* expected CPU usage of base and pods; -1: unknown */
+        int64_t age_ms;         /* of the oldest usable value of its verdict and score; -1: none */
+        bool is_ahead;          /* a value is from the future */
+        size_t used, usable;    /* metrics of limits and scores; those with a usable value */
+        double key;             /* of the sort order */
 };
 
 struct top_view {
@@ -64,9 +65,8 @@ void top_view_done(struct top_view *view);
 
 /**
  * top_view_sort() - sort names from A to Z, or the largest first
- * @key: "name", "score", "recent", "pods", "expected", "age", or a metric or its prefix, such as
- *       "cpu"
- * Return: 0; -EINVAL if the policy has no such metric
+ * @key: "name", "score", "recent", "pods", "requested", "expected", "age", or a metric or its
+ * prefix, such as "cpu" Return: 0; -EINVAL if the policy has no such metric
  */
 _must_check_ int top_view_sort(struct top_view *view, const char *key, struct error *err);
 

@@ -59,6 +59,10 @@ static void put_resource(const struct estimate_writing *writing, size_t row, int
 
         json_write_object(out, resource_names[resource]);
         put_shown(out, "capacity", node->capacity.of[resource]);
+        put_shown(out, "requested",
+                  usage->per_capacity[resource] > 0
+                          ? node_estimate_requested(node, resource) * usage->per_capacity[resource]
+                          : NAN);
         json_write_text(out, "metric", metric < 0 ? NULL : nodes->policy->metrics[metric].name);
         put_reading(out, reading);
         put_shown(out, "inFlight", reading->window_ms > 0 ? ratio - reading->ratio : NAN);

@@ -146,6 +146,15 @@ static void add_pod(struct pod_sum *sum, const struct node_pod *pod, double used
                          fmin(squared(spread), MARGIN_VARIANCE_MAX * squared(used));
 }
 
+double node_estimate_requested(const struct node_estimate *node, int resource) {
+        double sum = 0;
+
+        for (size_t i = 0; i < node->pod_count; i++)
+                if (!is_gone(&node->pods[i]))
+                        sum += (double)node->pods[i].request[resource];
+        return sum;
+}
+
 void node_estimate_usage(const struct node_estimate *node, const struct workload_set *workloads,
                          const struct cluster_load *cluster,
                          struct node_usage ret[static ESTIMATE_RESOURCE_COUNT]) {

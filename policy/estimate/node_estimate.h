@@ -113,6 +113,8 @@ struct node_usage {
         double requested; /* what pods request, times ov, in cores or bytes */
 };
 
+/** node_estimate_requested() - what live pods request of one resource, in cores or bytes */
+double node_estimate_requested(const struct node_estimate *node, int resource);
 void node_estimate_usage(const struct node_estimate *node, const struct workload_set *workloads,
                          const struct cluster_load *cluster,
                          struct node_usage ret[static ESTIMATE_RESOURCE_COUNT]);

@@ -166,20 +166,21 @@ TEST(closed) {
                 const char *name, *spec, *cpu, *line;
         } rows[] = {
                 {"cordoned", "{\"unschedulable\": true}", "0.01," NOW_TEXT,
-                 "cordoned      -      1%     50%     2        1%     0s  cordoned\n"},
+                 "cordoned      -      1%     50%     2          -        1%     0s  cordoned\n"},
                 {"free", "{}", "0.2," NOW_TEXT,
-                 "free         10     20%     50%     -       20%     0s  ok\n"},
+                 "free         10     20%     50%     -          -       20%     0s  ok\n"},
                 {"tainted", "{\"taints\": [{\"key\": \"a/b\", \"effect\": \"NoSchedule\"}]}",
                  "0.9," NOW_TEXT,
-                 "tainted       -     90%     50%    17       90%     0s  taint a/b\n"},
+                 "tainted       -     90%     50%    17        62%       90%     0s  taint a/b\n"},
         };
         const struct node_table_options options = {.annotation_prefix = ""};
         _cleanup_(node_table_freep) struct node_table *table = node_table_new(
                 &options, policy_of(policy_text), NOW_UNIX_MS);
         _cleanup_(listed_nodes_done) struct listed_nodes listed = {0};
-        json_auto_t *page = json_pack("{s:[{s:s, s:i}, {s:s, s:i}, {s:s}, {s:s, s:i}]}", "nodes",
-                                      "node", "cordoned", "pods", 2, "node", "tainted", "pods", 17,
-                                      "node", "free", "node", "unknown", "pods", 1);
+        json_auto_t *page = json_pack(
+                "{s:[{s:s, s:i}, {s:s, s:i, s:{s:f}}, {s:s, s:{s:s}}, {s:s, s:i}]}", "nodes",
+                "node", "cordoned", "pods", 2, "node", "tainted", "pods", 17, "cpu", "requested",
+                0.625, "node", "free", "cpu", "requested", "much", "node", "unknown", "pods", 1);
         _cleanup_(explanation_done) struct explanation explanation;
         _cleanup_(top_view_done) struct top_view view;
         _cleanup_(freep) char *text = NULL;
@@ -203,7 +204,7 @@ TEST(closed) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 if (!strstr(text, rows[i].line))
                         fail_msg("%s\n%s", rows[i].line, text);
-        assert_non_null(strstr(text, "  PODS  EXPECTED  "));
+        assert_non_null(strstr(text, "  PODS  REQUESTED  EXPECTED  "));
         assert_null(strstr(text, "RECENT"));
         assert_non_null(strstr(text, "\n3 nodes: 1 pass, 0 above a limit, 2 closed; by"));
 }

@@ -89,6 +89,7 @@ TEST_BETWEEN(order, set_up, tear_down) {
                 {"score", {"calm", "bare", "hot"}},
                 {"recent", {"hot", "bare", "calm"}},
                 {"pods", {"bare", "calm", "hot"}},
+                {"requested", {"bare", "calm", "hot"}},
                 {"expected", {"hot", "bare", "calm"}},
                 {"age", {"calm", "hot", "bare"}},
                 {"cpu", {"hot", "calm", "bare"}},
@@ -97,6 +98,7 @@ TEST_BETWEEN(order, set_up, tear_down) {
         struct error err = ERROR_NULL;
 
         here.view.nodes[1].pods = 7;
+        here.view.nodes[1].requested_ratio = 0.3;
         here.view.nodes[2].expected_ratio = 0.9;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 assert_int_equal(top_view_sort(&here.view, cases[i].key, &err), 0);

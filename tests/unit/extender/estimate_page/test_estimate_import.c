@@ -257,7 +257,7 @@ TEST(page) {
                            "  pods: 1\n"
                            "  cpu: {metric: " CPU ", at: '2026-07-23T09:46:00.000Z', reading: 0.5,"
                            "        windowSeconds: 300, usage: 0.6875, inFlight: 0.1875,"
-                           "        reserved: 0}\n"
+                           "        reserved: 0, requested: 0.25}\n"
                            "  mem: {reading: null, inFlight: null}\n"
                            "workloads:\n"
                            "- {workload: 'd/Job/\"w', pods: 1, requestCores: 2, requestBytes: 4,"
