@@ -56,7 +56,7 @@ static int read_usage(struct cluster *cluster, struct workload_list *list, struc
 
         for (size_t shard = 0; shard < shards; shard++) {
                 json_auto_t *map = NULL;
-                char name[32];
+                char name[WORKLOADS_CONFIG_MAP_MAX];
                 workload_usage_config_map(shard, name);
                 _cleanup_(freep) char *path = kube_path(KUBE_CORE, settings.plimsoll_namespace,
                                                         "configmaps", name, "");
