@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/daemon.h"
+#include "extender/admission/admission_writer.h"
 #include "extender/bind/binder.h"
 #include "extender/decisions/decisions.h"
 #include "extender/decisions/decisions_page.h"
@@ -45,7 +46,7 @@ static struct {
         struct option_list client_names;
         int64_t port;
         int unit;
-        bool is_binding;
+        bool is_binding, has_admission;
 } settings;
 
 /* clang-format off */
@@ -83,6 +84,8 @@ static const struct option_row rows[] = {
         {.name = "bind", .type = OPTION_BOOL, .value = &settings.is_binding, .fallback = "false",
          .help = "Also bind pods. Every client that reaches the port can then bind any pod: "
                  "restrict clients with --client-ca-file."},
+        {.name = "admission", .type = OPTION_BOOL, .value = &settings.has_admission, .fallback = "false",
+         .help = "Keep the nodes that new pods prefer in a PreferredNodes object, for clusters whose kube-scheduler calls no extender (deploy/admission)."},
         {.help = "Annotations"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
@@ -97,8 +100,9 @@ struct extender {
         struct annotation_style style;
         struct node_table *table;
         struct table_watch *table_watch;
-        struct binder *binder;       /* NULL: without --bind */
-        struct decisions *decisions; /* NULL without --status-page, like the next two */
+        struct binder *binder;              /* NULL: without --bind */
+        struct admission_writer *admission; /* NULL: without --admission */
+        struct decisions *decisions;        /* NULL without --status-page, like the next two */
         struct shared_page *decisions_list, *estimate_page;
         struct handlers *handlers;
         struct http_server *server;
@@ -119,11 +123,13 @@ static void extender_on_policy_known(void *userdata) {
         table_watch_keep_policy(extender->table_watch);
 }
 
-static void extender_on_bound(void *userdata, const struct pod_facts *pod) {
+static void extender_on_bound(void *userdata, const struct pod_facts *pod, bool is_appeared) {
         struct extender *extender = userdata;
 
         if (extender->decisions)
                 decisions_confirm(extender->decisions, pod);
+        if (extender->admission && is_appeared)
+                admission_writer_bound(extender->admission);
 }
 
 static void on_drained(void *userdata) {
@@ -230,6 +236,7 @@ static void extender_done(struct extender *extender) {
         decisions_free(extender->decisions);
         binder_free(extender->binder);
         table_watch_free(extender->table_watch);
+        admission_writer_free(extender->admission);
         node_table_free(extender->table);
         annotation_style_done(&extender->style);
         policy_source_free(extender->policy_source);
@@ -278,6 +285,9 @@ static int extender_run(struct extender *extender, struct error *err) {
         });
         if (settings.is_binding)
                 extender->binder = binder_new(daemon);
+        if (settings.has_admission)
+                extender->admission = admission_writer_new(daemon, extender->table,
+                                                           kube_access_home(daemon->kube_access));
         if (settings.shared.has_status_page) {
                 extender->decisions = decisions_new();
                 extender->decisions_list = decisions_page_list(daemon->loop, extender->decisions);

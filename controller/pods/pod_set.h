@@ -105,11 +105,12 @@ struct pod_page {
 bool pod_set_is_due(const struct pod_set *set, const struct pod_node *node, int64_t now_mono_ms);
 /** pod_set_find() - the pod with this id of pod_facts, or NULL */
 struct measured_pod *pod_set_find(const struct pod_set *set, uint64_t id);
-/** pod_set_meter() - the samples of the node's pods are new: kubelet_pods_take() with the same time,
- * and memory_bytes */
+/** pod_set_meter() - the samples of the node's pods are new: kubelet_pods_take() with the same
+ * time, and memory_bytes */
 void pod_set_meter(struct pod_set *set, struct pod_node *node, const struct kubelet_clocks *clocks,
                    const struct kubelet_capacity *capacity);
-/** pod_set_read() - take in a page, with pod_set_meter(); Return: the number of unusable lines and values */
+/** pod_set_read() - take in a page, with pod_set_meter(); Return: the number of unusable lines and
+ * values */
 size_t pod_set_read(struct pod_set *set, struct pod_node *node, const struct pod_page *page);
 /** pod_set_tick() - call it once a minute: bounds of workloads, and those to forget */
 void pod_set_tick(struct pod_set *set, int64_t now_unix_ms);

@@ -120,9 +120,8 @@ static void estimate_on_pod(void *userdata, const struct pod_facts *facts, bool 
         const struct estimate_watch *watch = userdata;
         const struct estimator_pod pod = as_estimator_pod(watch, facts);
 
-        (void)is_appeared;
         estimator_bind(watch->options.estimator, &pod);
-        watch->options.on_pod(watch->options.userdata, facts);
+        watch->options.on_pod(watch->options.userdata, facts, is_appeared);
         changed(watch);
 }
 

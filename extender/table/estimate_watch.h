@@ -18,7 +18,7 @@ struct estimate_watch_options {
         struct estimator *estimator;
         void (*on_change)(void *userdata); /* the usage of a node may have changed */
         /* A bound pod, at its binding and at each change; see pod_watch.h. */
-        void (*on_pod)(void *userdata, const struct pod_facts *pod);
+        void (*on_pod)(void *userdata, const struct pod_facts *pod, bool is_appeared);
         void *userdata;
 };
 

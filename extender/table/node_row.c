@@ -140,6 +140,7 @@ void node_row_parse(struct node_row *node, struct row_context *context, int64_t 
 
         context->columns.zone[node->row] = node->zone;
         context->columns.pool[node->row] = node->pool;
+        context->columns.is_closed[node->row] = node->is_closed;
         parse_metrics(node, context, now_unix_ms);
         if (context->columns.has_estimate && node->estimate)
                 read_for_estimate(node, context, now_unix_ms);

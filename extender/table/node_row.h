@@ -20,8 +20,9 @@ struct node_row {
         uint32_t row;
         struct estimator_node *estimate; /* NULL: no estimator, or no room in it */
         struct pod_load capacity;
-        uint8_t zone; /* node_zones_move() */
-        uint8_t pool; /* policy_pool_of() */
+        uint8_t zone;   /* node_zones_move() */
+        uint8_t pool;   /* policy_pool_of() */
+        bool is_closed; /* node_closed_by() */
         struct kept_texts annotations, labels;
         struct node_hot hot;
         /* The number of the policy's metrics by state, as node_row_parse() has found them. */

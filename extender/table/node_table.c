@@ -9,6 +9,7 @@
 #include "extender/table/node_row.h"
 #include "extender/table/node_zones.h"
 #include "policy/hot_value.h"
+#include "policy/node_closed.h"
 
 struct node_table {
         struct node_table_options options;
@@ -230,24 +231,27 @@ void node_table_put(struct node_table *table, const struct node_update *update,
                 has_changed = true;
         }
         uint8_t zone = node_zones_move(&table->zones, node->zone, update->labels, update->taints);
-        has_changed |= zone != node->zone;
+        has_changed |= zone != node->zone || update->is_closed != node->is_closed;
         has_changed |= kept_texts_set_annotations(&node->annotations, update->annotations,
                                                   table->options.annotation_prefix);
         has_changed |= set_capacity(node, update->capacity);
         node->generation = table->generation;
         node->zone = zone;
+        node->is_closed = update->is_closed;
         if (has_changed)
                 parse_row(table, node->row, now_unix_ms);
 }
 
 bool node_table_put_object(struct node_table *table, const json_t *node, int64_t now_unix_ms) {
         const json_t *metadata = json_object_get(node, "metadata");
+        _cleanup_(freep) char *closed_by = node_closed_by(node);
         const struct node_update update = {
                 .name = json_string_at(metadata, "name", NULL),
                 .annotations = json_object_get(metadata, "annotations"),
                 .labels = json_object_get(metadata, "labels"),
                 .taints = json_at(node, "spec", "taints", NULL),
                 .capacity = json_at(node, "status", "capacity", NULL),
+                .is_closed = closed_by != NULL,
         };
 
         if (update.name)

@@ -63,6 +63,7 @@ struct node_update {
         /* Of status, not status.allocatable, since readings are shares of the whole machine.
          * Ignored without an estimator. */
         const json_t *capacity;
+        bool is_closed; /* node_closed_by() */
 };
 
 /**

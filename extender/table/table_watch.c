@@ -102,11 +102,11 @@ static void on_estimate_change(void *userdata) {
         touched(userdata);
 }
 
-static void on_bound_pod(void *userdata, const struct pod_facts *pod) {
+static void on_bound_pod(void *userdata, const struct pod_facts *pod, bool is_appeared) {
         const struct table_watch *watch = userdata;
 
         if (watch->options.on_bound)
-                watch->options.on_bound(watch->options.userdata, pod);
+                watch->options.on_bound(watch->options.userdata, pod, is_appeared);
 }
 
 /* Starts with the first policy that needs the estimate, and is kept.

@@ -32,7 +32,7 @@ struct table_watch_options {
         struct health *health;
         /* May be NULL: a pod is bound, as far as the policy needs to watch pods; also called when a
          * bound pod changes. */
-        void (*on_bound)(void *userdata, const struct pod_facts *pod);
+        void (*on_bound)(void *userdata, const struct pod_facts *pod, bool is_appeared);
         void *userdata;
         bool awaits_policy; /* wait for table_watch_set_policy() or table_watch_keep_policy() */
 };

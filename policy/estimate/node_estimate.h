@@ -16,8 +16,8 @@
  *     d   =============================    |     |     ov 4/5   gone
  *     e               |           - - - - -|- - -|     ov 0     bound, but not running yet
  *
- * The pods of a window cannot have used more than the reading of their node. If the sum of m * ov is
- * larger, ended pods take the same share of it away: a kubelet that says too much about its pods
+ * The pods of a window cannot have used more than the reading of their node. If the sum of m * ov
+ * is larger, ended pods take the same share of it away: a kubelet that says too much about its pods
  * does not make its node look empty.
  *
  * What the reading has beside the pods of its window is the base of the node, which belongs to no

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-enum { COLUMNS_MAX = 2 * POLICY_MAX_METRICS + 3 * ESTIMATE_RESOURCE_COUNT + 16 };
+enum { COLUMNS_MAX = 2 * POLICY_MAX_METRICS + 3 * ESTIMATE_RESOURCE_COUNT + 17 };
 
 /* One of the pointers of struct node_columns. */
 struct column {
@@ -43,6 +43,7 @@ static size_t list_columns(struct node_columns *columns, struct column ret[stati
         ret[n++] = COLUMN(columns->score100);
         ret[n++] = COLUMN(columns->zone);
         ret[n++] = COLUMN(columns->pool);
+        ret[n++] = COLUMN(columns->is_closed);
         return n;
 }
 

@@ -26,8 +26,9 @@ struct node_columns {
         struct verdict_limits *limits; /* verdict_filter() */
         uint8_t *score100;             /* as in struct node_verdict */
         int64_t *settled_until_unix_ms;
-        uint8_t *zone; /* node_zones.h */
-        uint8_t *pool; /* policy_pool_of() */
+        uint8_t *zone;      /* node_zones.h */
+        uint8_t *pool;      /* policy_pool_of() */
+        uint8_t *is_closed; /* node_closed_by() */
 
         /* For policy/estimate/score.h. */
         double *used[ESTIMATE_RESOURCE_COUNT], *own[ESTIMATE_RESOURCE_COUNT], *other;

@@ -194,5 +194,6 @@ void workload_usage_config_map(size_t shard, char text[static WORKLOADS_CONFIG_M
         if (shard == 0)
                 (void)snprintf(text, WORKLOADS_CONFIG_MAP_MAX, "%s", WORKLOADS_CONFIG_MAP);
         else
-                (void)snprintf(text, WORKLOADS_CONFIG_MAP_MAX, "%s-%zu", WORKLOADS_CONFIG_MAP, shard);
+                (void)snprintf(text, WORKLOADS_CONFIG_MAP_MAX, "%s-%zu", WORKLOADS_CONFIG_MAP,
+                               shard);
 }

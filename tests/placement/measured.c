@@ -151,8 +151,8 @@ static void run_pod(struct measured *measured, uint32_t i) {
                 sampled->sampled_bytes = pod->now_bytes;
         }
         uint64_t place = 1000000000 + (uint64_t)world->now_s;
-        sampled->next_s = world->now_s + (int64_t)(step_s +
-                                                   chance_uniform(pod->seed, place) * wait);
+        sampled->next_s = world->now_s +
+                          (int64_t)(step_s + chance_uniform(pod->seed, place) * wait);
 }
 
 /* As the node's page shows the pod: what it last sampled. */
@@ -165,10 +165,10 @@ static void show_pod(struct measured *measured, uint32_t i) {
 
         if (sampled->sampled_s == 0 || !pod)
                 return;
-        kubelet_pods_take(&pod->page, &(struct kubelet_sample){
-                                              .value = factor * sampled->sampled_cpu_s,
-                                              .at_unix_ms = sampled->sampled_s * MS_PER_S,
-                                              .seen_mono_ms = world->now_s * MS_PER_S});
+        kubelet_pods_take(&pod->page,
+                          &(struct kubelet_sample){.value = factor * sampled->sampled_cpu_s,
+                                                   .at_unix_ms = sampled->sampled_s * MS_PER_S,
+                                                   .seen_mono_ms = world->now_s * MS_PER_S});
         pod->page.memory_bytes = (float)(factor * sampled->sampled_bytes);
 }
 

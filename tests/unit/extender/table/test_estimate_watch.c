@@ -123,7 +123,7 @@ struct watched {
         int owner;
 };
 
-static void ignore_pod(void *userdata, const struct pod_facts *pod) {
+static void ignore_pod(void *userdata, const struct pod_facts *pod, bool is_appeared) {
         (void)userdata;
         (void)pod;
 }

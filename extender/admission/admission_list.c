@@ -1,0 +1,182 @@
+#include "extender/admission/admission_list.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/json_write.h"
+#include "base/mem.h"
+#include "policy/judge/judge_rows.h"
+
+/* The largest request of each class, in cores; the last class has all larger pods. */
+static const double CLASS_CORES[ADMISSION_CLASSES] = {0.1, 0.25, 0.5, 1, 2, 4, 8, INFINITY};
+static const double LARGEST_CORES = 16, BYTES_PER_CORE = 0x1p31; /* of nominal pods */
+static const double SLOPE = 5, SLOPE_PER_POD_S = 2;
+static const double WEIGHT_MAX = 100;
+
+/* A node that a nominal pod may get. */
+struct place {
+        uint32_t row;
+        uint8_t pool;
+        double headroom;
+};
+
+struct admission_lister {
+        struct judge judge;
+        /* [row] */
+        const char **closed_by;
+        int *rejected_by;
+        size_t *candidates;
+        struct pod_load *free; /* capacity that no pod has requested */
+        struct place *places;
+        size_t cap;
+};
+
+struct admission_lister *admission_lister_new(void) {
+        return xcalloc(1, sizeof(struct admission_lister));
+}
+
+void admission_lister_free(struct admission_lister *lister) {
+        if (!lister)
+                return;
+        judge_done(&lister->judge);
+        free(lister->closed_by);
+        free(lister->rejected_by);
+        free(lister->candidates);
+        free(lister->free);
+        free(lister->places);
+        free(lister);
+}
+
+static void make_room(struct admission_lister *lister, size_t count) {
+        if (count <= lister->cap)
+                return;
+        lister->cap = count + count / 2;
+        lister->closed_by = xreallocarray(lister->closed_by, lister->cap,
+                                          sizeof(*lister->closed_by));
+        lister->rejected_by = xreallocarray(lister->rejected_by, lister->cap,
+                                            sizeof(*lister->rejected_by));
+        lister->candidates = xreallocarray(lister->candidates, lister->cap,
+                                           sizeof(*lister->candidates));
+        lister->free = xreallocarray(lister->free, lister->cap, sizeof(*lister->free));
+        lister->places = xreallocarray(lister->places, lister->cap, sizeof(*lister->places));
+}
+
+/* INFINITY: there is no estimate, or no capacity in it. */
+static struct pod_load free_of(const struct node_snapshot *snapshot, size_t row) {
+        const struct node_columns *columns = &snapshot->nodes.columns;
+        struct pod_load left = {{INFINITY, INFINITY}};
+        const struct estimator_node *node =
+                columns->has_estimate && snapshot->estimator
+                        ? estimator_node_at(snapshot->estimator, columns->estimate_number[row])
+                        : NULL;
+
+        if (!node)
+                return left;
+        const struct node_estimate *estimate = estimator_node_estimate(node);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                if (!(estimate->capacity.of[r] > 0))
+                        continue;
+                left.of[r] = estimate->capacity.of[r];
+                for (size_t i = 0; i < estimate->pod_count; i++)
+                        if (estimate->pods[i].gone_unix_ms == NODE_POD_NEVER)
+                                left.of[r] -= (double)estimate->pods[i].request[r];
+        }
+        return left;
+}
+
+static bool fits(const struct pod_load *pod, const struct pod_load *left) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                if (pod->of[r] > left->of[r])
+                        return false;
+        return true;
+}
+
+static int compare_places(const void *a, const void *b) {
+        double left = ((const struct place *)a)->headroom,
+               right = ((const struct place *)b)->headroom;
+
+        return (left < right) - (left > right);
+}
+
+/* The nodes that the pod may get, the best first. Return: their number */
+static size_t find_places(struct admission_lister *lister, const struct node_snapshot *snapshot,
+                          const struct pod_load *request, int64_t now_unix_ms) {
+        const struct judge_nodes *nodes = &snapshot->nodes;
+        bool is_estimate = nodes->policy->scoring == POLICY_SCORING_ESTIMATE;
+        const struct pod_facts pod = {.request = *request};
+        struct pod_load load = {0};
+        size_t count = 0;
+
+        if (is_estimate)
+                load = estimator_expect(snapshot->estimator, "", 0, request).load;
+        for (size_t row = 0; row < nodes->count; row++) {
+                bool is_open = !nodes->columns.is_closed[row] && fits(request, &lister->free[row]);
+                lister->closed_by[row] = is_open ? NULL : "no room";
+        }
+        judge_rows(&lister->judge, nodes, lister->closed_by, &pod, &load, now_unix_ms,
+                   lister->rejected_by, lister->candidates);
+        for (size_t row = 0; row < nodes->count; row++) {
+                size_t candidate = lister->candidates[row];
+                if (candidate == SIZE_MAX || judge_is_last(&lister->judge, candidate))
+                        continue;
+                lister->places[count++] = (struct place){
+                        .row = (uint32_t)row,
+                        .pool = nodes->columns.pool[row],
+                        .headroom = is_estimate ? lister->judge.scored.headrooms[candidate]
+                                                : judge_score100(&lister->judge, (uint32_t)row),
+                };
+        }
+        qsort(lister->places, count, sizeof(*lister->places), compare_places);
+        return count;
+}
+
+static void write_place(const struct node_snapshot *snapshot, const struct place *place,
+                        double weight, struct buf *out) {
+        const struct node_name *name = node_names_at(snapshot->names, place->row);
+
+        json_write_object(out, NULL);
+        json_write_text_len(out, "name", name->name, name->name_bytes);
+        json_write_int(out, "weight", (int64_t)fmax(1, round(weight)));
+        json_write_object_end(out);
+}
+
+static void write_places(const struct admission_lister *lister,
+                         const struct node_snapshot *snapshot, size_t count, double slope,
+                         struct buf *out) {
+        size_t in_pool[UINT8_MAX + 1] = {0}, pools = 0, listed = 0;
+
+        for (size_t i = 0; i < count; i++)
+                pools += in_pool[lister->places[i].pool]++ == 0;
+        memset(in_pool, 0, sizeof(in_pool));
+        for (size_t i = 0; i < count && listed < ADMISSION_NODES_MAX; i++) {
+                const struct place *place = &lister->places[i];
+                if (in_pool[place->pool]++ * pools >= ADMISSION_NODES_MAX)
+                        continue;
+                double behind = lister->places[0].headroom - place->headroom;
+                write_place(snapshot, place, WEIGHT_MAX - slope * behind, out);
+                listed++;
+        }
+}
+
+void admission_list(struct admission_lister *lister, const struct node_snapshot *snapshot,
+                    double pods_per_s, int64_t now_unix_ms, struct buf *out) {
+        double slope = SLOPE / (1 + SLOPE_PER_POD_S * pods_per_s);
+
+        make_room(lister, snapshot->nodes.count);
+        for (size_t row = 0; row < snapshot->nodes.count; row++)
+                lister->free[row] = free_of(snapshot, row);
+        json_write_array(out, "classes");
+        for (size_t class = 0; class < ADMISSION_CLASSES; class ++) {
+                double cores = fmin(CLASS_CORES[class], LARGEST_CORES);
+                const struct pod_load request = {{cores, cores * BYTES_PER_CORE}};
+                size_t count = find_places(lister, snapshot, &request, now_unix_ms);
+                json_write_object(out, NULL);
+                if (isfinite(CLASS_CORES[class]))
+                        json_write_number(out, "maxCores", CLASS_CORES[class], 3);
+                json_write_array(out, "nodes");
+                write_places(lister, snapshot, count, slope, out);
+                json_write_array_end(out);
+                json_write_object_end(out);
+        }
+        json_write_array_end(out);
+}

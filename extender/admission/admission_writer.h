@@ -1,0 +1,25 @@
+/*
+ * Keeps the PreferredNodes object `default` up to date (admission_list.h): while pods are bound,
+ * once a second; otherwise every 10 s, if it has changed. Of several extenders, the holder of a
+ * Lease writes.
+ *
+ * Guarantee: a write that fails, or is late, does no harm: an old list names nodes that pods merely
+ * prefer. On the loop's thread.
+ */
+#pragma once
+
+#include "base/attributes.h"
+#include "daemon/daemon.h"
+#include "extender/table/node_table.h"
+
+struct admission_writer;
+
+/** admission_writer_new() - starts at once; both are borrowed
+ * @namespace: of the Lease */
+struct admission_writer *admission_writer_new(const struct daemon *daemon, struct node_table *table,
+                                              const char *namespace);
+void admission_writer_free(struct admission_writer *writer);
+DEFINE_FREEP(struct admission_writer, admission_writer_free);
+
+/** admission_writer_bound() - a pod was bound to a node just now */
+void admission_writer_bound(struct admission_writer *writer);
