@@ -410,7 +410,7 @@ TEST(head) {
         /* A policy that asks for nothing: nobody is without data, and there is no score. */
         assert_string_equal(json_string_at(node(little, 0), "verdict", NULL), "passes");
         assert_null(json_at(node(little, 0), "score100", NULL));
-        assert_int_equal(json_int_at(0, little, "policy", "warningCount", NULL), 2);
+        assert_int_equal(json_int_at(0, little, "policy", "warningCount", NULL), 3);
         assert_non_null(strstr(
                 json_string_value(json_array_get(json_at(little, "policy", "warnings", NULL), 0)),
                 "oddity"));

@@ -257,7 +257,7 @@ TEST(what_is_news) {
 
 TEST(object_that_is_too_deep) {
         _cleanup_(end) struct fixture f = {
-                .told = "the built-in policy, 5 metrics, generation 1; cannot load the "
+                .told = "the built-in policy, 4 metrics, generation 1; cannot load the "
                         "latest policy: DynamicSchedulerPolicy default: "};
 
         api_answer(&f.api, 200,
@@ -279,11 +279,11 @@ TEST(waits_for_the_object) {
                 bool is_settled;
         } cases[] = {
                 {0, "", "[-] policy: DynamicSchedulerPolicy default is not known yet: list: not ",
-                 "[+] policy: the built-in policy, 5 metrics, generation 1; the object is not "
+                 "[+] policy: the built-in policy, 4 metrics, generation 1; the object is not "
                  "watched: list: no answer for 8000 ms"},
                 {500, "{}",
                  "[-] policy: DynamicSchedulerPolicy default is not known yet: list: 500",
-                 "[+] policy: the built-in policy, 5 metrics, generation 1; the object is not "
+                 "[+] policy: the built-in policy, 4 metrics, generation 1; the object is not "
                  "watched: list: 500"},
                 {403, "{}", NULL, "[+] policy: the built-in policy"},
                 {404, "{}", NULL, "[+] policy: the built-in policy"},
@@ -366,7 +366,7 @@ TEST(file_that_changes_meanwhile) {
 
 /* SIGHUP. */
 TEST(reload_without_a_file) {
-        _cleanup_(end) struct fixture f = {.told = "the built-in policy, 5 metrics, generation 1"};
+        _cleanup_(end) struct fixture f = {.told = "the built-in policy, 4 metrics, generation 1"};
 
         api_answer_usually(&f.api, 200, "", WATCH);
         api_answer_usually(&f.api, 200, OBJECTS(""), LIST);
