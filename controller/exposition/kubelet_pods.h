@@ -5,8 +5,8 @@
  *     pod_memory_working_set_bytes{namespace="jobs",pod="resize-7"} 2.0971e+07 1795294581204
  *
  * The kubelet samples each pod at its own time and repeats a sample until it has the next one. The
- * CPU of a pod is the rate between two samples. A counter that fell begins anew, and an interval
- * that cannot be compared (kubelet_reading.h) counts as none.
+ * CPU of a pod is the rate between two samples. A counter that fell begins again, and an interval
+ * that cannot be compared (kubelet_reading.h) is ignored.
  */
 #pragma once
 

@@ -76,7 +76,7 @@ static void set_trouble(struct usage_store *store, const struct kube_answer *ans
                         const char *what) {
         bool was_well = !store->trouble[0];
 
-        (void)snprintf(store->trouble, sizeof(store->trouble), "%s: %s", what,
+        (void)snprintf(store->trouble, sizeof(store->trouble), "%s: %.120s", what,
                        answer->err.msg[0] ? answer->err.msg : kube_outcome_name(answer->outcome));
         if (was_well)
                 log_warn(MSG("cannot keep the usage of workloads"), STR("error", store->trouble));

@@ -37,7 +37,7 @@ static double reserved_load(const struct estimate_writing *writing, uint32_t nod
         return load;
 }
 
-static void put_reading(struct buf *out, const struct node_reading *reading) {
+static void put_reading(struct buf *out, const struct mean_reading *reading) {
         if (reading->window_ms > 0) {
                 put_shown(out, "reading", reading->ratio);
                 json_write_time(out, "at", reading->ends_unix_ms);
@@ -53,7 +53,7 @@ static void put_resource(const struct estimate_writing *writing, size_t row, int
                          const struct node_estimate *node, const struct estimator_usage *usage) {
         const struct judge_nodes *nodes = &writing->snapshot->nodes;
         int metric = nodes->terms[nodes->columns.pool[row]].metric[resource];
-        const struct node_reading *reading = &node->readings[resource];
+        const struct mean_reading *reading = &node->readings[resource];
         double ratio = usage->ratio[resource];
         struct buf *out = writing->out;
 

@@ -163,7 +163,7 @@ bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *
         return has_changed;
 }
 
-void estimator_read(struct estimator_node *node, int resource, const struct node_reading *reading) {
+void estimator_read(struct estimator_node *node, int resource, const struct mean_reading *reading) {
         node_estimate_read(&node->estimate, resource, reading);
 }
 
@@ -386,8 +386,8 @@ static void add_workload(void *userdata, const char *name, size_t name_len,
 }
 
 /* Of nodes with a reading that is not old.
- * @is_of_base: what it has beside pods, as a share of the capacity; else all of it, as a share of
- * what its pods request */
+ * @is_of_base: what it has in addition to pods, as a share of the capacity; else all of it, as a
+ * share of what its pods request */
 static struct shares shares_of_nodes(const struct estimator *estimator, int r, int64_t now_unix_ms,
                                      bool is_of_base) {
         struct shares shares = {0};
@@ -397,7 +397,7 @@ static struct shares shares_of_nodes(const struct estimator *estimator, int r, i
                 if (!estimator->nodes[i])
                         continue;
                 const struct node_estimate *node = &estimator->nodes[i]->estimate;
-                const struct node_reading *reading = &node->readings[r];
+                const struct mean_reading *reading = &node->readings[r];
                 double capacity = node->capacity.of[r];
                 if (now_unix_ms - reading->ends_unix_ms >= 2 * reading->window_ms)
                         continue; /* or there is none */

@@ -76,7 +76,7 @@ uint32_t estimator_node_number(const struct estimator_node *node);
  */
 bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *capacity);
 /** estimator_read() - a reading, which may be known already; does not report the change */
-void estimator_read(struct estimator_node *node, int resource, const struct node_reading *reading);
+void estimator_read(struct estimator_node *node, int resource, const struct mean_reading *reading);
 /** estimator_forget_reading() - forget the reading: the policy no longer has the metric */
 void estimator_forget_reading(struct estimator_node *node, int resource);
 /** estimator_measure_pods() - the live pods that have a measured mean of their own: these alone;

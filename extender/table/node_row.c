@@ -111,7 +111,7 @@ static void read_for_estimate(struct node_row *node, const struct row_context *c
                         continue;
                 }
                 node_row_reading(node, context, (size_t)terms->metric[r], &mean);
-                const struct node_reading reading = row_estimate_reading(&mean, terms->window_ms[r],
+                const struct mean_reading reading = row_estimate_reading(&mean, terms->window_ms[r],
                                                                          &covered, now_unix_ms);
                 if (reading.window_ms > 0)
                         estimator_read(node->estimate, r, &reading);

@@ -3,11 +3,11 @@
 #include "base/clock.h"
 
 /* A window cannot end in the future: a timestamp ahead of the clock is treated as now. */
-struct node_reading row_estimate_reading(const struct reading *mean, int64_t window_ms,
+struct mean_reading row_estimate_reading(const struct reading *mean, int64_t window_ms,
                                          const struct reading *covered, int64_t now_unix_ms) {
         if (mean->expires_unix_ms <= now_unix_ms || mean->value > NODE_ESTIMATE_RATIO_MAX)
-                return (struct node_reading){0};
-        struct node_reading reading = {
+                return (struct mean_reading){0};
+        struct mean_reading reading = {
                 .ratio = mean->value,
                 .ends_unix_ms = mean->at_unix_ms < now_unix_ms ? mean->at_unix_ms : now_unix_ms,
                 .window_ms = window_ms,

@@ -18,7 +18,7 @@
  * Return: window_ms is 0 if the value is missing, impossible or expired. An expired value that the
  * estimate used before stays in effect
  */
-struct node_reading row_estimate_reading(const struct reading *mean, int64_t window_ms,
+struct mean_reading row_estimate_reading(const struct reading *mean, int64_t window_ms,
                                          const struct reading *covered, int64_t now_unix_ms);
 
 /**

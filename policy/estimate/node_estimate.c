@@ -63,7 +63,7 @@ static bool is_past(const struct node_estimate *node, const struct node_pod *pod
         if (!is_gone(pod))
                 return false;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                const struct node_reading *reading = &node->readings[r];
+                const struct mean_reading *reading = &node->readings[r];
                 is_in_window |= !is_read(node, r) || pod->gone_unix_ms > reading->begins_unix_ms;
                 kept_ms = reading->window_ms > kept_ms ? reading->window_ms : kept_ms;
         }
@@ -99,7 +99,7 @@ void node_estimate_set_back(struct node_estimate *node, int64_t by_ms, int64_t n
 }
 
 void node_estimate_read(struct node_estimate *node, int resource,
-                        const struct node_reading *reading) {
+                        const struct mean_reading *reading) {
         if (node->capacity.of[resource] <= 0)
                 return;
         node->readings[resource] = *reading;

@@ -20,8 +20,8 @@
  * is larger, ended pods take the same share of it away: a kubelet that says too much about its pods
  * does not make its node look empty.
  *
- * What the reading has beside the pods of its window is the base of the node, which belongs to no
- * pod. A node without a reading has the mean base of all nodes instead:
+ * What the reading has in addition to the pods of its window is the base of the node, which belongs
+ * to no pod. A node without a reading has the mean base of all nodes instead:
  *
  *     usage = base + sum over live pods of m
  *
@@ -62,7 +62,7 @@ struct node_pod {
 };
 
 /* A reading of one resource. */
-struct node_reading {
+struct mean_reading {
         double ratio;                         /* of the capacity */
         int64_t begins_unix_ms, ends_unix_ms; /* the time that it is the mean of */
         int64_t window_ms; /* the metric's window, > 0; begins_unix_ms is later while it fills */
@@ -70,7 +70,7 @@ struct node_reading {
 
 struct node_estimate {
         struct pod_load capacity; /* 0: unknown; then readings are ignored */
-        struct node_reading readings[ESTIMATE_RESOURCE_COUNT]; /* window_ms 0: none yet */
+        struct mean_reading readings[ESTIMATE_RESOURCE_COUNT]; /* window_ms 0: none yet */
         struct node_pod *pods;
         size_t pod_count, pod_cap, gone_count;
 };
@@ -91,7 +91,7 @@ void node_estimate_end(struct node_estimate *node, struct node_pod *pod, int64_t
 void node_estimate_set_back(struct node_estimate *node, int64_t by_ms, int64_t now_unix_ms);
 /** node_estimate_read() - a new reading; ignored without a capacity */
 void node_estimate_read(struct node_estimate *node, int resource,
-                        const struct node_reading *reading);
+                        const struct mean_reading *reading);
 /** node_estimate_measure() - the live pod with this uid uses @own by itself */
 void node_estimate_measure(struct node_estimate *node, uint32_t uid, const struct pod_load *own);
 /** node_estimate_forget_measured() - live pods use what their workloads do, until

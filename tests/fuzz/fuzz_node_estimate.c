@@ -61,7 +61,7 @@ static void end(struct world *world, uint64_t *pod, int64_t at) {
 
 static void read_node(struct world *world, const uint8_t *op, int64_t at) {
         int64_t window_ms = (1 + op[3] % 9) * MINUTE_MS;
-        const struct node_reading reading = {op[2] / 100.0, at - window_ms, at, window_ms};
+        const struct mean_reading reading = {op[2] / 100.0, at - window_ms, at, window_ms};
 
         node_estimate_read(&world->node, op[1] % ESTIMATE_RESOURCE_COUNT, &reading);
 }
@@ -107,7 +107,7 @@ static void step(struct world *world, const uint8_t *op) {
 }
 
 static bool is_whole(const struct world *world, int r) {
-        const struct node_reading *reading = &world->node.readings[r];
+        const struct mean_reading *reading = &world->node.readings[r];
         bool is_whole = reading->window_ms > 0;
 
         for (size_t i = 0; is_whole && i < world->node.pod_count; i++) {

@@ -97,7 +97,7 @@ def test_order(workloads, plimsoll):
 
 
 def test_a_namespace(cluster, workloads, plimsoll):
-    """Its autoscalers are enough, too."""
+    """Its autoscalers are enough."""
     del cluster.objects[AUTOSCALERS]
     cluster.objects["/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers"] = [
         autoscaler("Deployment", "web")

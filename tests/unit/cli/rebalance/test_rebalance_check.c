@@ -19,7 +19,7 @@ static json_t *parse(const char *text) {
 }
 
 static void expect(const char *text, const char *why, const char *expected) {
-        if (!why != !expected || (why && strcmp(why, expected) != 0))
+        if (strcmp(why ? why : "", expected ? expected : "") != 0)
                 fail_msg("%s: %s", text, why ? why : "nothing");
 }
 

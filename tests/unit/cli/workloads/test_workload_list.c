@@ -1,3 +1,5 @@
+#include <math.h>
+
 /* Workloads of ConfigMaps, and what they should request. */
 #include "tests/unit/fixture/test.h"
 
@@ -16,10 +18,10 @@ TEST(wanted) {
         workload_list_add(&list, map, NULL);
         assert_int_equal(list.count, 1);
         assert_string_equal(list.items[0].name, "shop/ReplicaSet/web");
-        assert_float_equal(list.items[0].wanted.of[ESTIMATE_CPU], 0.2, 1e-9);
-        assert_float_equal(list.items[0].wanted.of[ESTIMATE_MEM], 345, 1e-9);
-        assert_float_equal(list.items[0].unused[ESTIMATE_CPU], 4 * 0.3, 1e-9);
-        assert_float_equal(list.items[0].unused[ESTIMATE_MEM], 4 * 655, 1e-9);
+        assert_true(fabs((double)list.items[0].wanted.of[ESTIMATE_CPU] - 0.2) < 1e-9);
+        assert_true(fabs((double)list.items[0].wanted.of[ESTIMATE_MEM] - 345) < 1e-9);
+        assert_true(fabs((double)list.items[0].unused[ESTIMATE_CPU] - 4 * 0.3) < 1e-9);
+        assert_true(fabs((double)list.items[0].unused[ESTIMATE_MEM] - 4 * 655) < 1e-9);
 }
 
 TEST(lines) {

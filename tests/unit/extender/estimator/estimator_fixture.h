@@ -75,7 +75,7 @@ static inline void measure(uint32_t part, const char *workload, double request_c
 }
 
 static inline void read_cpu_of(struct estimator_node *of, double ratio, int64_t ends_unix_ms) {
-        const struct node_reading reading = {ratio, ends_unix_ms - WINDOW_MS, ends_unix_ms,
+        const struct mean_reading reading = {ratio, ends_unix_ms - WINDOW_MS, ends_unix_ms,
                                              WINDOW_MS};
 
         estimator_read(of, ESTIMATE_CPU, &reading);

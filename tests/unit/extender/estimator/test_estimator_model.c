@@ -106,7 +106,7 @@ static void hold_or_release(struct model *model, size_t i) {
 static void read_node(struct model *model, size_t i) {
         if (model->held[i])
                 estimator_read(model->held[i], (int)draw_below(2),
-                               &(struct node_reading){draw_ratio(), model->now_unix_ms - WINDOW_MS,
+                               &(struct mean_reading){draw_ratio(), model->now_unix_ms - WINDOW_MS,
                                                       model->now_unix_ms, WINDOW_MS});
 }
 

@@ -40,7 +40,7 @@ static double pods_of(void *estimator) {
 
 static void read_cores(struct estimator_node *node, double cores) {
         estimator_read(node, ESTIMATE_CPU,
-                       &(struct node_reading){cores / 10, standing_ms - WINDOW_MS, standing_ms,
+                       &(struct mean_reading){cores / 10, standing_ms - WINDOW_MS, standing_ms,
                                               WINDOW_MS});
 }
 

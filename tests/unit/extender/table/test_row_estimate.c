@@ -40,7 +40,7 @@ TEST(reading) {
                                                                                 : READING_MISSING,
                                                 .value = rows[i].covered_s,
                                                 .at_unix_ms = NOW + rows[i].covered_at_ms};
-                struct node_reading read = row_estimate_reading(&mean, WINDOW_MS, &covered, NOW);
+                struct mean_reading read = row_estimate_reading(&mean, WINDOW_MS, &covered, NOW);
                 assert_true(read.ratio == 0.25);
                 assert_int_equal(read.window_ms, WINDOW_MS);
                 if (read.begins_unix_ms != NOW + rows[i].begins_ms ||

@@ -48,7 +48,7 @@ static void end_pod(struct fixture *fixture, uint64_t id, int64_t at_unix_ms) {
 }
 
 static void read_cores(struct fixture *fixture, double cores, int64_t ends_unix_ms) {
-        const struct node_reading reading = {cores / CORES, ends_unix_ms - WINDOW_MS, ends_unix_ms,
+        const struct mean_reading reading = {cores / CORES, ends_unix_ms - WINDOW_MS, ends_unix_ms,
                                              WINDOW_MS};
 
         node_estimate_read(&fixture->node, ESTIMATE_CPU, &reading);
@@ -333,7 +333,7 @@ TEST(never_kept) {
 /* A window that begins when a pod ended has none of it, and one that ends later is another. */
 TEST(dropped_with_its_last_window) {
         _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
-        const struct node_reading memory = {0.5, AT - 2 * WINDOW_MS, AT, 2 * WINDOW_MS};
+        const struct mean_reading memory = {0.5, AT - 2 * WINDOW_MS, AT, 2 * WINDOW_MS};
 
         bind_pod(&fixture, 1, "", 1, 0);
         end_pod(&fixture, 1, AT);
@@ -343,7 +343,7 @@ TEST(dropped_with_its_last_window) {
         read_cores(&fixture, 1, AT + WINDOW_MS);
         assert_int_equal(fixture.node.pod_count, 1); /* memory's window has it */
         node_estimate_read(&fixture.node, ESTIMATE_MEM,
-                           &(struct node_reading){0.5, AT, AT + 2 * WINDOW_MS, 2 * WINDOW_MS});
+                           &(struct mean_reading){0.5, AT, AT + 2 * WINDOW_MS, 2 * WINDOW_MS});
         assert_int_equal(fixture.node.pod_count, 0);
 }
 
