@@ -31,6 +31,8 @@ QUICK_START = "docs/quick-start.md"
 # (page, how it begins): why no test runs it.
 NOT_RUN = {
     ("ARCHITECTURE.md", "node_exporter x N --scrape-->"): "a drawing",
+    ("docs/admission.md", "readings, pods"): "a drawing",
+    ("docs/admission.md", "kubectl apply -k"): "see tests/e2e/test_admission.py",
     ("CONTRIBUTING.md", "CC=clang"): "builds and formats the tree, as make check does",
     ("docs/crane-compatibility.md", "score100"): "a formula; see test_crane_verdicts.c",
     ("docs/estimate.md", "usage    ="): "a formula; see test_node_estimate.c",
