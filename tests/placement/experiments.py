@@ -168,7 +168,7 @@ def of_closed_loop(build, seeds, folder):
 def of_periods(seeds, folder):
     for period in PERIODS:
         policy = folder / f"placement-period-{period}.yaml"
-        policy.write_text(policy_with(("5m", "2m"), period), encoding="utf-8")
+        policy.write_text(policy_with("5m", period), encoding="utf-8")
         for scenario in PERIOD_SCENARIOS:
             run = runs.Run(path_of(scenario), seeds, (runs.OURS,), ("--policy", str(policy)))
             yield Experiment("periods", f"{scenario}, {period}", run)
