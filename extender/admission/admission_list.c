@@ -10,7 +10,7 @@
 /* The largest request of each class, in cores; the last class has all larger pods. */
 static const double CLASS_CORES[ADMISSION_CLASSES] = {0.1, 0.25, 0.5, 1, 2, 4, 8, INFINITY};
 static const double LARGEST_CORES = 16, BYTES_PER_CORE = 0x1p31; /* of nominal pods */
-static const double SLOPE = 5, SLOPE_PER_POD_S = 2;
+static const double SLOPE = 5, SLOPE_MIN = 0.5, SLOPE_PER_POD_S = 2;
 static const double WEIGHT_MAX = 100;
 
 /* A node that a nominal pod may get. */
@@ -160,7 +160,7 @@ static void write_places(const struct admission_lister *lister,
 
 void admission_list(struct admission_lister *lister, const struct node_snapshot *snapshot,
                     double pods_per_s, int64_t now_unix_ms, struct buf *out) {
-        double slope = SLOPE / (1 + SLOPE_PER_POD_S * pods_per_s);
+        double slope = fmax(SLOPE_MIN, SLOPE / (1 + SLOPE_PER_POD_S * pods_per_s));
 
         make_room(lister, snapshot->nodes.count);
         for (size_t row = 0; row < snapshot->nodes.count; row++)

@@ -7,7 +7,7 @@
  * an equal share of the places, with
  *
  *     weight = max(1, 100 - slope * (best h - h))
- *     slope  = 5 / (1 + 2 * pods per second)
+ *     slope  = max(0.5, 5 / (1 + 2 * pods per second))
  *
  * A list is as old as the write before the creation of the pod, and kube-scheduler follows the
  * weights of many pods before their bindings are seen. So the more pods come, the less the weights
