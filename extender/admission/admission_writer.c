@@ -36,7 +36,7 @@ struct admission_writer {
         int64_t written_mono_ms;
         bool is_failing, has_bound; /* has_bound: since the last write */
         struct health_check *check;
-        struct metrics_series *failed, *sent, *nodes;
+        struct metrics_series *failed, *sent;
 };
 
 static int64_t admission_now_mono_ms(const struct admission_writer *writer) {
@@ -114,7 +114,7 @@ static void count_bound(struct admission_writer *writer) {
 }
 
 static bool is_due(const struct admission_writer *writer) {
-        bool is_quiet = !writer->has_bound && writer->written.len > 0;
+        bool is_quiet = writer->is_failing || (!writer->has_bound && writer->written.len > 0);
 
         return !writer->call && lease_is_leading(writer->lease) &&
                (!is_quiet || admission_now_mono_ms(writer) - writer->written_mono_ms >= QUIET_MS);
@@ -177,7 +177,7 @@ struct admission_writer *admission_writer_new(const struct daemon *daemon, struc
         writer->sent = writes_counter(daemon->metrics, "sent");
         writer->failed = writes_counter(daemon->metrics, "failed");
         writer->check = health_add(daemon->health, "admission", "nothing written yet");
-        health_pass(writer->check, "nothing written yet");
+        health_pass(writer->check, "nothing written yet"); /* a standby is ready */
         writer->lease = lease_new(daemon->loop, daemon->api, daemon->metrics,
                                   &(struct lease_options){
                                           .namespace = namespace,

@@ -3,6 +3,8 @@
  * once a second; otherwise every 10 s, if it has changed. Of several extenders, the holder of a
  * Lease writes.
  *
+ * A failed write is tried again after 10 s.
+ *
  * Guarantee: a write that fails, or is late, does no harm: an old list names nodes that pods merely
  * prefer. On the loop's thread.
  */
