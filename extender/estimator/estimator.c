@@ -385,60 +385,51 @@ static void add_workload(void *userdata, const char *name, size_t name_len,
         add_share(&measured->shares, pods * measure->mean.of[r], pods * measure->request.of[r]);
 }
 
-/* Of nodes with a reading that is not old.
- * @is_of_base: what it has in addition to pods, as a share of the capacity; else all of it, as a
- * share of what its pods request */
-static struct shares shares_of_nodes(const struct estimator *estimator, int r, int64_t now_unix_ms,
-                                     bool is_of_base) {
-        struct shares shares = {0};
+/* Return: NAN: no pod is measured */
+static double measure_factor(const struct estimator *estimator, int r) {
+        struct measured_shares measured = {.resource = r};
+
+        workload_set_each(estimator->workloads, add_workload, &measured);
+        return shares_mean(&measured.shares);
+}
+
+static void step_factor(struct estimator *estimator) {
+        double factors[ESTIMATE_RESOURCE_COUNT];
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                factors[r] = measure_factor(estimator, r);
+        estimator_lock(estimator);
+        pod_load_factor_set(&estimator->cluster.factor, factors);
+        estimator_unlock(estimator);
+}
+
+/* What nodes with a reading that is not old have in addition to their pods. */
+static void add_bases(const struct estimator *estimator, int64_t now_unix_ms,
+                      struct shares bases[static ESTIMATE_RESOURCE_COUNT]) {
         struct node_usage usage[ESTIMATE_RESOURCE_COUNT];
 
         for (size_t i = 0; i < estimator->node_count; i++) {
                 if (!estimator->nodes[i])
                         continue;
                 const struct node_estimate *node = &estimator->nodes[i]->estimate;
-                const struct mean_reading *reading = &node->readings[r];
-                double capacity = node->capacity.of[r];
-                if (now_unix_ms - reading->ends_unix_ms >= 2 * reading->window_ms)
-                        continue; /* or there is none */
                 node_estimate_usage(node, estimator->workloads, &estimator->cluster, usage);
-                if (is_of_base)
-                        add_share(&shares, usage[r].base_ratio * capacity, capacity);
-                else
-                        add_share(&shares, reading->ratio * capacity, usage[r].requested);
+                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                        const struct mean_reading *reading = &node->readings[r];
+                        double capacity = node->capacity.of[r];
+                        if (now_unix_ms - reading->ends_unix_ms < 2 * reading->window_ms)
+                                add_share(&bases[r], usage[r].base_ratio * capacity, capacity);
+                }
         }
-        return shares;
-}
-
-/* As pods were measured; without that, as readings are. */
-static double measure_factor(const struct estimator *estimator, int r, int64_t now_unix_ms) {
-        struct measured_shares measured = {.resource = r};
-
-        workload_set_each(estimator->workloads, add_workload, &measured);
-        if (measured.shares.count == 0)
-                measured.shares = shares_of_nodes(estimator, r, now_unix_ms, false);
-        return shares_mean(&measured.shares);
-}
-
-/* Return: has it moved? */
-static bool step_factor(struct estimator *estimator, int64_t now_unix_ms) {
-        double factors[ESTIMATE_RESOURCE_COUNT];
-
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                factors[r] = measure_factor(estimator, r, now_unix_ms);
-        estimator_lock(estimator);
-        bool has_moved = pod_load_factor_set(&estimator->cluster.factor, factors);
-        estimator_unlock(estimator);
-        return has_moved;
 }
 
 /* Return: has it moved? */
 static bool step_base(struct estimator *estimator, int64_t now_unix_ms) {
+        struct shares bases[ESTIMATE_RESOURCE_COUNT] = {0};
         bool has_moved = false;
 
+        add_bases(estimator, now_unix_ms, bases);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                struct shares bases = shares_of_nodes(estimator, r, now_unix_ms, true);
-                double *known = &estimator->cluster.base_ratio[r], mean = shares_mean(&bases);
+                double *known = &estimator->cluster.base_ratio[r], mean = shares_mean(&bases[r]);
                 if (!isfinite(mean))
                         continue;
                 mean = fmax(0, mean); /* pods use no less than is known of them */
@@ -456,13 +447,15 @@ static bool is_unread(const struct estimator_node *node) {
 }
 
 void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
-        bool has_other_pods = step_factor(estimator, now_unix_ms) || estimator->has_news,
-             has_other_base = step_base(estimator, now_unix_ms);
+        bool has_news = estimator->has_news;
 
         estimator->has_news = false;
+        if (has_news)
+                step_factor(estimator);
+        bool has_other_base = step_base(estimator, now_unix_ms);
         for (size_t i = 0; i < estimator->node_count; i++) {
                 struct estimator_node *node = estimator->nodes[i];
-                if (node && (has_other_pods || (has_other_base && is_unread(node))))
+                if (node && (has_news || (has_other_base && is_unread(node))))
                         notify_owner(estimator, node);
         }
 }

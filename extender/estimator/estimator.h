@@ -8,7 +8,8 @@
  * - Between two readings, the error grows only by what running pods change, and by the difference
  *   between the expected and the actual load of pods that start or end. The next reading ends it.
  * - What is measured counts from the next step on, ESTIMATOR_STEP_MS later at most. Without
- *   measurements, a pod is expected to use its request times the cluster's factor.
+ *   measurements, a pod is expected to use its request times the cluster's factor,
+ *   which is 1 until some pod is measured.
  * - No single node or workload, however wrong, decides the values of the cluster: they are trimmed
  *   means, in which one weighs at most as much as 16 typical ones.
  *

@@ -129,14 +129,12 @@ struct pod_sum {
         double came;      /* what the reading lacks of live pods: the sum of m * (1 - ov) */
         double went;      /* what it has of ended pods: the sum of m * ov */
         double in_window; /* what it has of all pods: the sum of m * ov */
-        double requested; /* the sum of request * ov */
         double variance;  /* of what the reading lacks of live pods */
 };
 
 static void add_pod(struct pod_sum *sum, const struct node_pod *pod, double used, double spread,
-                    double request, double overlap) {
+                    double overlap) {
         sum->in_window += used * overlap;
-        sum->requested += request * overlap;
         if (is_gone(pod)) {
                 sum->went += used * overlap;
                 return;
@@ -171,7 +169,7 @@ void node_estimate_usage(const struct node_estimate *node, const struct workload
                 bool has_own = pod->own[ESTIMATE_CPU] >= 0;
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                         add_pod(&sums[r], pod, has_own ? (double)pod->own[r] : expected.of[r],
-                                spread.of[r], request.of[r],
+                                spread.of[r],
                                 is_read(node, r)
                                         ? node_pod_overlap(pod, node->readings[r].begins_unix_ms,
                                                            node->readings[r].ends_unix_ms)
@@ -180,7 +178,7 @@ void node_estimate_usage(const struct node_estimate *node, const struct workload
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 double capacity = node->capacity.of[r],
                        known = is_read(node, r) ? node->readings[r].ratio : cluster->base_ratio[r];
-                ret[r] = (struct node_usage){.requested = sums[r].requested};
+                ret[r] = (struct node_usage){0};
                 if (capacity <= 0)
                         continue;
                 double used = known * capacity, in_window = sums[r].in_window;

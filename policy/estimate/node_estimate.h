@@ -110,7 +110,6 @@ struct node_usage {
         /* The base as a share of the capacity: below 0 if its pods use less than is known of them.
          * The cluster's without a reading. */
         double base_ratio;
-        double requested; /* what pods request, times ov, in cores or bytes */
 };
 
 /** node_estimate_requested() - what live pods request of one resource, in cores or bytes */

@@ -19,16 +19,9 @@ void pod_load_factor_init(struct load_factor *factor) {
                 factor->ratio[r] = 1;
 }
 
-bool pod_load_factor_set(struct load_factor *factor,
+void pod_load_factor_set(struct load_factor *factor,
                          const double ratios[static ESTIMATE_RESOURCE_COUNT]) {
-        bool has_moved = false;
-
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                double measured = fmin(fmax(ratios[r], FACTOR_MIN), FACTOR_MAX);
-                if (!isfinite(ratios[r]))
-                        continue;
-                has_moved |= measured < factor->ratio[r] || measured > factor->ratio[r];
-                factor->ratio[r] = measured;
-        }
-        return has_moved;
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                if (isfinite(ratios[r]))
+                        factor->ratio[r] = fmin(fmax(ratios[r], FACTOR_MIN), FACTOR_MAX);
 }

@@ -30,7 +30,6 @@ struct cluster_load {
 
 /** pod_load_factor_init() - 1, as long as nothing is known */
 void pod_load_factor_init(struct load_factor *factor);
-/** pod_load_factor_set() - take over a measured factor; NAN changes nothing. Return: false: it is
- * the same */
-bool pod_load_factor_set(struct load_factor *factor,
+/** pod_load_factor_set() - take over a measured factor; NAN changes nothing */
+void pod_load_factor_set(struct load_factor *factor,
                          const double ratios[static ESTIMATE_RESOURCE_COUNT]);

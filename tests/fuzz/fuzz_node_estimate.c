@@ -126,7 +126,7 @@ static void check(const struct world *world) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 require(isfinite(usage[r].ratio) && usage[r].ratio >= 0);
                 require(isfinite(usage[r].margin_ratio) && usage[r].margin_ratio >= 0);
-                require(isfinite(usage[r].base_ratio) && usage[r].requested >= 0);
+                require(isfinite(usage[r].base_ratio));
                 if (world->node.capacity.of[r] > 0 && is_whole(world, r))
                         require(!(usage[r].ratio < world->node.readings[r].ratio ||
                                   usage[r].ratio > world->node.readings[r].ratio));

@@ -15,9 +15,8 @@ TEST(factor) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const double ratios[] = {1, rows[i].measured};
                 pod_load_factor_init(&factor);
-                assert_int_equal(pod_load_factor_set(&factor, ratios), rows[i].factor != 1);
+                pod_load_factor_set(&factor, ratios);
                 assert_true(factor.ratio[ESTIMATE_CPU] == 1);
                 assert_true(factor.ratio[ESTIMATE_MEM] == rows[i].factor);
-                assert_false(pod_load_factor_set(&factor, ratios));
         }
 }
