@@ -10,8 +10,7 @@
 /* The largest request of each class, in cores; the last class has all larger pods. */
 static const double CLASS_CORES[ADMISSION_CLASSES] = {0.1, 0.25, 0.5, 1, 2, 4, 8, INFINITY};
 static const double LARGEST_CORES = 16, BYTES_PER_CORE = 0x1p31; /* of nominal pods */
-static const double SLOPE = 5, SLOPE_MIN = 0.5, SLOPE_PER_POD_S = 2;
-static const double WEIGHT_MAX = 100;
+static const double WEIGHT_MAX = 100, WEIGHT_PER_PERCENT = 0.7;
 
 /* A node that a nominal pod may get. */
 struct place {
@@ -130,51 +129,60 @@ static size_t find_places(struct admission_lister *lister, const struct node_sna
         return count;
 }
 
-static void write_place(const struct node_snapshot *snapshot, const struct place *place,
-                        double weight, struct buf *out) {
-        const struct node_name *name = node_names_at(snapshot->names, place->row);
-
-        json_write_object(out, NULL);
-        json_write_text_len(out, "name", name->name, name->name_bytes);
-        json_write_int(out, "weight", (int64_t)fmax(1, round(weight)));
-        json_write_object_end(out);
-}
-
-static void write_places(const struct admission_lister *lister,
-                         const struct node_snapshot *snapshot, size_t count, double slope,
-                         struct buf *out) {
-        size_t in_pool[UINT8_MAX + 1] = {0}, pools = 0, listed = 0;
+static void choose(const struct admission_lister *lister, size_t count,
+                   struct admission_class *class) {
+        size_t in_pool[UINT8_MAX + 1] = {0}, pools = 0;
 
         for (size_t i = 0; i < count; i++)
                 pools += in_pool[lister->places[i].pool]++ == 0;
         memset(in_pool, 0, sizeof(in_pool));
-        for (size_t i = 0; i < count && listed < ADMISSION_NODES_MAX; i++) {
+        for (size_t i = 0; i < count && class->count < ADMISSION_NODES_MAX; i++) {
                 const struct place *place = &lister->places[i];
                 if (in_pool[place->pool]++ * pools >= ADMISSION_NODES_MAX)
                         continue;
                 double behind = lister->places[0].headroom - place->headroom;
-                write_place(snapshot, place, WEIGHT_MAX - slope * behind, out);
-                listed++;
+                class->nodes[class->count++] = (struct admission_node){
+                        .row = place->row,
+                        .weight = (int)lround(fmax(1, WEIGHT_MAX - WEIGHT_PER_PERCENT * behind)),
+                };
         }
 }
 
-void admission_list(struct admission_lister *lister, const struct node_snapshot *snapshot,
-                    double pods_per_s, int64_t now_unix_ms, struct buf *out) {
-        double slope = fmax(SLOPE_MIN, SLOPE / (1 + SLOPE_PER_POD_S * pods_per_s));
-
+void admission_lister_make(struct admission_lister *lister, const struct node_snapshot *snapshot,
+                           int64_t now_unix_ms, struct admission_list *ret) {
         make_room(lister, snapshot->nodes.count);
         for (size_t row = 0; row < snapshot->nodes.count; row++)
                 lister->free[row] = free_of(snapshot, row);
-        json_write_array(out, "classes");
-        for (size_t class = 0; class < ADMISSION_CLASSES; class ++) {
-                double cores = fmin(CLASS_CORES[class], LARGEST_CORES);
+        for (size_t i = 0; i < ADMISSION_CLASSES; i++) {
+                double cores = fmin(CLASS_CORES[i], LARGEST_CORES);
                 const struct pod_load request = {{cores, cores * BYTES_PER_CORE}};
-                size_t count = find_places(lister, snapshot, &request, now_unix_ms);
+                ret->classes[i] = (struct admission_class){.max_cores = CLASS_CORES[i]};
+                choose(lister, find_places(lister, snapshot, &request, now_unix_ms),
+                       &ret->classes[i]);
+        }
+}
+
+static void write_node(const struct admission_node *node, const struct node_snapshot *snapshot,
+                       struct buf *out) {
+        const struct node_name *name = node_names_at(snapshot->names, node->row);
+
+        json_write_object(out, NULL);
+        json_write_text_len(out, "name", name->name, name->name_bytes);
+        json_write_int(out, "weight", node->weight);
+        json_write_object_end(out);
+}
+
+void admission_list_write(const struct admission_list *list, const struct node_snapshot *snapshot,
+                          struct buf *out) {
+        json_write_array(out, "classes");
+        for (size_t i = 0; i < ADMISSION_CLASSES; i++) {
+                const struct admission_class *class = &list->classes[i];
                 json_write_object(out, NULL);
-                if (isfinite(CLASS_CORES[class]))
-                        json_write_number(out, "maxCores", CLASS_CORES[class], 3);
+                if (isfinite(class->max_cores))
+                        json_write_number(out, "maxCores", class->max_cores, 3);
                 json_write_array(out, "nodes");
-                write_places(lister, snapshot, count, slope, out);
+                for (size_t n = 0; n < class->count; n++)
+                        write_node(&class->nodes[n], snapshot, out);
                 json_write_array_end(out);
                 json_write_object_end(out);
         }

@@ -6,13 +6,11 @@
  * and on which it fits. The nodes with the most headroom h are listed, each pool of the policy with
  * an equal share of the places, with
  *
- *     weight = max(1, 100 - slope * (best h - h))
- *     slope  = max(0.5, 5 / (1 + 2 * pods per second))
+ *     weight = max(1, 100 - 0.7 * (best h - h))        h in percent of a node
  *
- * A list is as old as the write before the creation of the pod, and kube-scheduler follows the
- * weights of many pods before their bindings are seen. So the more pods come, the less the weights
- * differ, or a burst would go to the best node alone. (Simulated: with a slope of 5 and 16 nodes,
- * bursts of jobs have twice the hot minutes of the default scheduler; so they have a fifth.)
+ * kube-scheduler counts the weights twice, and takes a point off for each percent of a node that
+ * pods request, at once. So its own score spreads the pods that a list does not have yet, if the
+ * weights differ no more than that: with steeper ones, a burst goes to the best node alone.
  */
 #pragma once
 
@@ -26,15 +24,33 @@
 /* As in the schema of deploy/admission/crd.yaml. */
 enum { ADMISSION_CLASSES = 8, ADMISSION_NODES_MAX = 32 };
 
+/* A node as a row of the snapshot. */
+struct admission_node {
+        uint32_t row;
+        int weight; /* 1 to 100 */
+};
+
+/* Pods of one size. */
+struct admission_class {
+        double max_cores; /* the largest request; INFINITY: there is none */
+        size_t count;
+        struct admission_node nodes[ADMISSION_NODES_MAX]; /* the best first */
+};
+
+struct admission_list {
+        struct admission_class classes[ADMISSION_CLASSES]; /* the smallest pods first */
+};
+
 struct admission_lister;
 
 struct admission_lister *admission_lister_new(void);
 void admission_lister_free(struct admission_lister *lister);
 DEFINE_FREEP(struct admission_lister, admission_lister_free);
 
-/**
- * admission_list() - append the member "classes" of a PreferredNodes object; the loop's thread
- * @pods_per_s: how many pods are bound now
- */
-void admission_list(struct admission_lister *lister, const struct node_snapshot *snapshot,
-                    double pods_per_s, int64_t now_unix_ms, struct buf *out);
+/** admission_lister_make() - the lists as of now; the loop's thread */
+void admission_lister_make(struct admission_lister *lister, const struct node_snapshot *snapshot,
+                           int64_t now_unix_ms, struct admission_list *ret);
+/** admission_list_write() - append the member "classes" of a PreferredNodes object
+ * @snapshot: of admission_lister_make() */
+void admission_list_write(const struct admission_list *list, const struct node_snapshot *snapshot,
+                          struct buf *out);

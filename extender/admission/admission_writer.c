@@ -1,6 +1,5 @@
 #include "extender/admission/admission_writer.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -15,7 +14,6 @@
 enum {
         LOOK_MS = 1000,
         QUIET_MS = 10000,       /* between two writes while no pod is bound */
-        RATE_MS = 10000,        /* over which bindings are averaged */
         LIST_BYTES = 128 << 10, /* the names are at most 253 bytes, and mostly 50 */
 };
 
@@ -31,8 +29,6 @@ struct admission_writer {
         char *path;
         struct kube_call *call;      /* NULL: none under way */
         struct buf classes, written; /* the members as text: now, and in the object */
-        size_t bound;                /* pods, since the last look */
-        double pods_per_s;
         int64_t written_mono_ms;
         bool is_failing, has_bound; /* has_bound: since the last write */
         struct health_check *check;
@@ -104,15 +100,6 @@ static void send(struct admission_writer *writer) {
         buf_done(&body);
 }
 
-static void count_bound(struct admission_writer *writer) {
-        static const double share = (double)LOOK_MS / RATE_MS;
-        double now_per_s = (double)writer->bound * MS_PER_S / LOOK_MS;
-
-        writer->has_bound |= writer->bound > 0;
-        writer->bound = 0;
-        writer->pods_per_s += share * (now_per_s - writer->pods_per_s);
-}
-
 static bool is_due(const struct admission_writer *writer) {
         bool is_quiet = writer->is_failing || (!writer->has_bound && writer->written.len > 0);
 
@@ -125,17 +112,24 @@ static bool has_changed(const struct admission_writer *writer) {
                memcmp(writer->classes.data, writer->written.data, writer->written.len) != 0;
 }
 
+static void list_nodes(struct admission_writer *writer) {
+        struct node_snapshot *snapshot = node_table_acquire(writer->table);
+        struct admission_list list;
+
+        buf_clear(&writer->classes);
+        if (snapshot->nodes.count > 0) {
+                admission_lister_make(writer->lister, snapshot,
+                                      loop_now_unix_ms(writer->daemon->loop), &list);
+                admission_list_write(&list, snapshot, &writer->classes);
+        }
+        node_snapshot_unref(snapshot);
+}
+
 static void admission_look(void *userdata) {
         struct admission_writer *writer = userdata;
 
-        count_bound(writer);
         if (is_due(writer)) {
-                struct node_snapshot *snapshot = node_table_acquire(writer->table);
-                buf_clear(&writer->classes);
-                if (snapshot->nodes.count > 0)
-                        admission_list(writer->lister, snapshot, writer->pods_per_s,
-                                       loop_now_unix_ms(writer->daemon->loop), &writer->classes);
-                node_snapshot_unref(snapshot);
+                list_nodes(writer);
                 if (writer->classes.len > 0 && !writer->classes.overflow && has_changed(writer))
                         send(writer);
         }
@@ -204,5 +198,5 @@ void admission_writer_free(struct admission_writer *writer) {
 }
 
 void admission_writer_bound(struct admission_writer *writer) {
-        writer->bound++;
+        writer->has_bound = true;
 }
