@@ -64,7 +64,7 @@ extern const struct algorithm algorithm_default, algorithm_crane, algorithm_koor
         algorithm_most_allocated, algorithm_koordinator_0, algorithm_koordinator_p95,
         algorithm_koordinator_3, algorithm_koordinator_p95_3, algorithm_tlp, algorithm_tlp_tuned,
         algorithm_tlp_prometheus, algorithm_lvrb, algorithm_estimate, algorithm_workloads,
-        algorithm_oracle;
+        algorithm_admission, algorithm_oracle;
 /* The estimate without one of its parts, see algorithm_estimate.c. */
 extern const struct algorithm algorithm_estimate_parts[];
 extern const size_t algorithm_estimate_part_count;

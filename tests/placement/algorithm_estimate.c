@@ -17,11 +17,9 @@
 /* Parts that are left out, or other than in the product. */
 struct parts {
         double own_load; /* 0: as the product has it; else a share of that */
-        bool has_one_factor, has_constant_factor, has_no_compensation, has_no_reservations,
-                has_best_alone, has_two_replicas, has_true_means, is_from_binding, has_no_own;
+        bool is_by_requests, has_no_compensation, has_no_reservations, has_best_alone,
+                has_two_replicas, has_true_means, is_from_binding, has_no_own;
 };
-
-static const double CONSTANT_FACTOR = 0.85;
 
 /* One extender. Without compensation there are two: one hears of the pods and of what they use, the
  * other answers. */
@@ -61,26 +59,17 @@ static struct pod_load *true_means_of(const struct world *world) {
         return means;
 }
 
-/* The factor stays 1: a pod of which nothing else is known is expected to use what it is said to
- * request. */
-static bool has_told_loads(const struct parts *parts) {
-        return parts->has_constant_factor || parts->has_true_means;
-}
-
 /* A pod as its extender sees it. */
 static struct pod_facts see(const struct estimate *estimate, const struct pod *pod) {
-        const struct parts *parts = estimate->parts;
         struct pod_facts facts = {
                 .id = pod->seed,
                 .request = {{pod->request_cores, pod->request_bytes}},
                 .bound_unix_ms = pod->bound_s * MS_PER_S,
         };
 
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && parts->has_constant_factor; r++)
-                facts.request.of[r] *= CONSTANT_FACTOR;
         if (estimate->true_means)
                 facts.request = estimate->true_means[pod->workload];
-        if (!parts->has_constant_factor && !parts->has_one_factor && !pod->is_bare)
+        if (!pod->is_bare)
                 facts.workload_len = (size_t)snprintf(
                         facts.workload, sizeof(facts.workload), "default/%s/w%u",
                         pod->set == POD_HAS_NO_SET ? "Job" : "ReplicaSet", pod->workload);
@@ -152,9 +141,9 @@ static void on_ended(void *self, const struct pod *pod) {
                               pod->seed, now_unix_ms(estimate));
 }
 
-/* No more is measured of pods than a part leaves. */
+/* Without it a pod is expected to use what it is said to request: the factor stays 1. */
 static bool hears_of_usage(const struct parts *parts) {
-        return !has_told_loads(parts) && !parts->has_one_factor;
+        return !parts->has_true_means && !parts->is_by_requests;
 }
 
 static void read_node(const struct estimate *estimate, const struct replica *replica, size_t node) {
@@ -291,8 +280,7 @@ static void on_second(void *self) {
                 if (has_news)
                         tell_workloads(estimate, &estimate->replicas[i]);
         }
-        if (now_unix_ms(estimate) % ESTIMATOR_STEP_MS != 0 || has_told_loads(estimate->parts) ||
-            is_watch_away(estimate))
+        if (now_unix_ms(estimate) % ESTIMATOR_STEP_MS != 0 || is_watch_away(estimate))
                 return;
         for (size_t i = 0; i < estimate->replica_count; i++)
                 estimator_step(extender_estimator(estimate->replicas[i].hearing),
@@ -393,10 +381,8 @@ const struct algorithm algorithm_estimate_parts[] = {
                  .has_no_compensation = true),
         ESTIMATE("no-own-load", "the pod that is placed counts nothing", .own_load = 1e-9),
         ESTIMATE("own-load-once", "it counts once and not twice", .own_load = 0.5),
-        ESTIMATE("constant-factor", "every pod is expected to use 0.85 of its request",
-                 .has_constant_factor = true),
-        ESTIMATE("one-factor", "one factor for the cluster, nothing is measured of pods",
-                 .has_one_factor = true),
+        ESTIMATE("by-requests", "nothing is measured of pods: each is expected to use its request",
+                 .is_by_requests = true),
         ESTIMATE("no-own-means", "workloads are measured, but no pod by itself",
                  .has_no_own = true),
         ESTIMATE("no-reservations", "the extender's own last answers are not remembered",

@@ -15,10 +15,10 @@ TOP = runs.HERE.parents[1]
 # Recordings that came when the estimate was complete: nothing was chosen by them.
 HELD_OUT = ("replay-azure", "replay-bitbrains-august", "replay-bitbrains-august-50")
 PARTS = (
-    *("no-compensation", "constant-factor", "one-factor", "no-own-load", "own-load-once"),
+    *("no-compensation", "by-requests", "no-own-means", "no-own-load", "own-load-once"),
     *("no-reservations", "best-alone", "two-replicas", "from-binding"),
 )
-PART_SEEDS = 12
+PART_SEEDS = 6
 # What a part is worth, over situations in which it could matter.
 PART_SCENARIOS = (
     *("steadyP", "manyown", "rollout", "burst100", "burst-hetero", "bursts", "loop", "batch"),

@@ -131,6 +131,16 @@ const struct judge_nodes *extender_nodes(struct extender *extender) {
         return &extender->snapshot->nodes;
 }
 
+void extender_list(struct extender *extender, struct admission_lister *lister,
+                   struct admission_list *ret) {
+        take_snapshot(extender);
+        admission_lister_make(lister, extender->snapshot, now_unix_ms(extender), ret);
+}
+
+const struct node_name *extender_name(const struct extender *extender, uint32_t row) {
+        return node_names_at(extender->snapshot->names, row);
+}
+
 uint32_t extender_row(const struct extender *extender, size_t node) {
         const char *name = extender->situation.world->nodes[node].name;
 

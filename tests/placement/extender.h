@@ -9,6 +9,7 @@
 #pragma once
 
 #include "algorithm.h"
+#include "extender/admission/admission_list.h"
 #include "extender/estimator/estimator.h"
 #include "policy/pods/pod_facts.h"
 
@@ -29,6 +30,12 @@ struct estimator *extender_estimator(const struct extender *extender);
 const struct judge_nodes *extender_nodes(struct extender *extender);
 /** extender_row() - the row of a node after extender_nodes(); JUDGE_UNKNOWN: it has none */
 uint32_t extender_row(const struct extender *extender, size_t node);
+
+/** extender_list() - the nodes that new pods prefer as of now */
+void extender_list(struct extender *extender, struct admission_lister *lister,
+                   struct admission_list *ret);
+/** extender_name() - of a row of extender_list(), borrowed until the next call */
+const struct node_name *extender_name(const struct extender *extender, uint32_t row);
 
 /** extender_filter() - @ret_scores: SCORE_REJECTED for candidates that are rejected or left out of
  * the shortlist, else 0 */

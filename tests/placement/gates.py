@@ -45,8 +45,7 @@ QUICK_SEEDS_OF = {
 # What the page says is worth something, and where that shows: scenario, more arguments.
 PARTS = {
     "no-compensation": ("loop", ()),
-    "constant-factor": ("noreq", ()),
-    "one-factor": ("loop", ()),
+    "by-requests": ("noreq", ()),
     "no-own-load": ("burst-hetero", ()),
     "own-load-once": ("burst-hetero", ()),
     "no-reservations": ("clumps", ("--lag", "1")),

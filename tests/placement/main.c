@@ -25,8 +25,8 @@ static const struct algorithm *const peers[] = {
 };
 /* Other settings of peers. */
 static const struct algorithm *const variants[] = {
-        &algorithm_koordinator_3,  &algorithm_koordinator_p95, &algorithm_koordinator_p95_3,
-        &algorithm_tlp_prometheus, &algorithm_most_allocated,
+        &algorithm_admission,         &algorithm_koordinator_3,  &algorithm_koordinator_p95,
+        &algorithm_koordinator_p95_3, &algorithm_tlp_prometheus, &algorithm_most_allocated,
 };
 /* Who evicts pods, next to an algorithm. */
 static const struct evictor *const evictors[] = {

@@ -20,7 +20,7 @@ import traces
 
 HERE = pathlib.Path(__file__).resolve().parent
 TUNING = range(1, 1000)  # to try things; `placement` begins with them by itself
-PAGE = range(1001, 1019)
+PAGE = range(1001, 1013)
 GATES = range(2001, 2013)  # fewer, since `make check` simulates them each time
 IDLE = range(3001, 3013)  # idle.py's, of the page as well
 # What counts in a scenario, if not hot node-minutes: nodes are hot at best, or it is about memory.
