@@ -36,7 +36,7 @@ LOADS, LOAD_SEEDS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75), 6
 LOAD_ALGORITHMS = (runs.BASELINE, "tlp-ms", runs.OURS, "oracle")
 # How often annotations are written, by the period of all means.
 OTHER_PERIOD = "other-period"
-PERIODS, PERIOD_SEEDS = ("1m", "2m", "3m", "5m", "7m", "10m"), 8
+PERIODS, PERIOD_SEEDS = ("1m", "2m", "3m", "5m", "7m", "10m"), 6
 PERIOD_SCENARIOS = (
     *("steadyP", "rollout", "burst-hetero", "bursts", "clumps", "batch", "loop", "noon"),
     *("noreq", "autoscaling", "stale", "hetero", "replay-planetlab", "replay-azure"),
@@ -48,7 +48,7 @@ EVICTING = (
     *("estimate+descheduler-65", "estimate+descheduler-ms", "estimate+low-node-load"),
     *("estimate+rebalance", "estimate+rebalance-ms"),
 )
-EVICTING_SEEDS, LONG_S = 6, 3600
+EVICTING_SEEDS, LONG_S = 3, 3600
 # What plays them in clusters.
 CLOSED = (runs.BASELINE, "crane", runs.OURS)
 # Crane's arithmetic as tests/e2e/test_closed_loop.py plays it: without maxima.

@@ -102,6 +102,11 @@ def peer_gates(build):
             places,
             lambda *lefts, peer=peer: ratios.factor(lefts, runs.OURS, peer),
         )
+    yield Gate(
+        f"peers.{runs.BY_ADMISSION}-of-{runs.BASELINE}",
+        places,
+        lambda *lefts: ratios.factor(lefts, runs.BY_ADMISSION, runs.BASELINE),
+    )
 
 
 def mean_gates():
@@ -119,7 +124,7 @@ def algorithms_at(build, place):
     names = [runs.BASELINE, runs.OURS]
     names += [part for part in PARTS if PARTS[part] == place]
     if place[0] in PEER_SCENARIOS and not place[1]:
-        names += runs.rivals(build)
+        names += [*runs.rivals(build), runs.BY_ADMISSION]
     return tuple(dict.fromkeys(names))
 
 

@@ -25,7 +25,7 @@ GATES = range(2001, 2013)  # fewer, since `make check` simulates them each time
 IDLE = range(3001, 3013)  # idle.py's, of the page as well
 # What counts in a scenario, if not hot node-minutes: nodes are hot at best, or it is about memory.
 METRICS = {"allhot": "throttledCoreSeconds", "leaks": "fullNodeMinutes"}
-BASELINE, OURS = "default", "estimate"
+BASELINE, OURS, BY_ADMISSION = "default", "estimate", "admission"
 # Those that know what nobody can know. They are no rivals.
 IDEALS = ("workloads", "oracle")
 CRANE_POLICY = HERE.parents[1] / "policy" / "crane.yaml"

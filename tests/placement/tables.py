@@ -106,11 +106,11 @@ def paragraph(text, indent=""):
 # ---- What one may conclude
 
 
-def standings(lefts, other):
-    """{verdict: scenarios} of the recommended policy compared with another."""
+def standings(lefts, other, ours=runs.OURS):
+    """{verdict: scenarios} of the recommended policy, by default, compared with another."""
     found = {"better": [], "level": [], "worse": []}
     for left in lefts:
-        found[ratios.verdict(left, runs.OURS, other)].append(left.scenario)
+        found[ratios.verdict(left, ours, other)].append(left.scenario)
     return found
 
 
@@ -121,8 +121,8 @@ def counted(found, word, count):
     return f"{word} in {len(names) or 'none'}{f' of {count}' if names else ''}{few}"
 
 
-def is_better_in(lefts):
-    found = standings(lefts, runs.BASELINE)
+def is_better_in(lefts, ours):
+    found = standings(lefts, runs.BASELINE, ours)
     counts = [counted(found, word, len(lefts)) for word in found if found[word] or word == "better"]
     return f"{', '.join(counts[:-1])} and {counts[-1]}" if len(counts) > 1 else counts[0]
 
@@ -154,14 +154,17 @@ def conclusions(results):
         f"Our models of others: {beside(lambda name: ratios.families(lefts, name), rivals)}.",
         f"**{len(lefts)} situations**, each counted once: **{ratios.geometric(lefts, runs.OURS)}** (arithmetic "
         f"mean {ratios.arithmetic(lefts, runs.OURS)}). Compared with kube-scheduler alone, the recommended policy is "
-        f"{is_better_in(lefts)}.",
+        f"{is_better_in(lefts, runs.OURS)}.",
+        f"**Without an extender**, by [preferred nodes](admission.md): {ratios.families(lefts, runs.BY_ADMISSION)} over "
+        f"families, {ratios.geometric(unseen, runs.BY_ADMISSION)} over these recordings. Compared with kube-scheduler "
+        f"alone, it is {is_better_in(lefts, runs.BY_ADMISSION)}.",
     ]
     return "".join(paragraph(f"* {text}", indent="  ") for text in bullets)
 
 
 def family_table(results):
     lefts = results.of("situations")
-    columns = [*SHOWN, runs.OURS, "oracle"]
+    columns = [*SHOWN, runs.BY_ADMISSION, runs.OURS, "oracle"]
     rows = []
     for family, group in ratios.by_family(lefts).items():
         cells = [str(ratios.geometric(group, name)) for name in columns]
@@ -206,7 +209,7 @@ def standing_table(results):
 def recorded_table(results):
     rows = []
     for left in results.recorded():
-        columns = ("koordinator-3", "tlp-ms", runs.OURS, "oracle")
+        columns = ("koordinator-3", "tlp-ms", runs.BY_ADMISSION, runs.OURS, "oracle")
         name = left.scenario.removeprefix(REPLAY)
         unseen = "yes" if left.scenario in experiments.HELD_OUT else ""
         rows.append(
