@@ -15,7 +15,7 @@ help:
 	@echo 'make check    what needs no running program: format, lint, builds, sanitizers, unit tests, clang-tidy'
 	@echo 'make build    both programs, into $(BUILD)/'
 	@echo 'make bench    compare with peers, and write docs/performance.md anew (BENCH=quick: 3 minutes, no page)'
-	@echo 'make placement  simulate which nodes get the pods, and write docs/placement.md: half an hour'
+	@echo 'make placement  simulate which nodes get the pods, and write docs/placement.md: an hour'
 	@echo 'make release  what users install, of the last commit, into dist/: five minutes, and as root (docs/releasing.md)'
 	@echo 'make coverage what the tests reach of each library (COVERAGE=quick: unit tests and fuzz corpora only)'
 	@echo 'make fuzz     run every fuzz target for FUZZ_SECONDS=60 each'

@@ -2,7 +2,7 @@
 """Simulates every scenario, and writes all figures and plots of docs/placement.md and its appendix from what comes
 out (except for those of idle.py), and the README's line.
 
-    page.py BUILD              half an hour on two processors; one that was stopped goes on
+    page.py BUILD              an hour on two processors; one that was stopped goes on
     page.py BUILD --again      write the page from what the last run measured
     page.py BUILD --quick OUT  few seeds of everything, and the pages into the folder OUT: to try this
 
