@@ -32,7 +32,7 @@ BOUNDS = runs.HERE / "bounds.json"
 ERRORS = 3
 # A difference that nobody would mind, where errors are next to nothing.
 LEAST_SLACK = 0.02
-QUICK_SEEDS = 3
+QUICK_SEEDS, WHOLE_SEEDS = 3, 6
 # Scenarios of which more, or less, can be had in a few seconds.
 QUICK_SEEDS_OF = {
     **dict.fromkeys(("loop", "loop-restart", "burst50", "burst100", "burst200"), 12),
@@ -129,7 +129,8 @@ def algorithms_at(build, place):
 
 
 def seeds_of(scenario, is_whole):
-    count = len(runs.GATES) if is_whole else QUICK_SEEDS_OF.get(scenario, QUICK_SEEDS)
+    quick = QUICK_SEEDS_OF.get(scenario, QUICK_SEEDS)
+    count = max(quick, WHOLE_SEEDS) if is_whole else quick
     return runs.GATES[:count]
 
 
