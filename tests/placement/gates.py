@@ -160,13 +160,17 @@ def bound_of(measured, whole, count):
     return round(measured.value + slack, 3)
 
 
+def fewest_seeds(gate, is_whole):
+    return min(len(seeds_of(scenario, is_whole)) for scenario, _ in gate.places)
+
+
 def described(gate, measured):
     """What bounds.json says of a gate."""
-    whole = len(runs.GATES)
+    whole = fewest_seeds(gate, True)
     row = {"value": round(measured.value, 4), "error": round(measured.error, 4)}
     row["bound"] = bound_of(measured, whole, whole)
     if not gate.is_for_all_seeds:
-        count = min(len(seeds_of(scenario, False)) for scenario, _ in gate.places)
+        count = fewest_seeds(gate, False)
         row |= {"quickSeeds": count, "quickBound": bound_of(measured, whole, count)}
     return row
 
