@@ -18,7 +18,7 @@ PARTS = (
     *("no-compensation", "by-requests", "no-own-means", "no-own-load", "own-load-once"),
     *("no-reservations", "best-alone", "two-replicas", "from-binding"),
 )
-PART_SEEDS = 6
+PART_SEEDS = 3
 # What a part is worth, over situations in which it could matter.
 PART_SCENARIOS = (
     *("steadyP", "manyown", "rollout", "burst100", "burst-hetero", "bursts", "loop", "batch"),
@@ -32,11 +32,11 @@ WINDOWS = (("5m", "7m"), ("2m", "7m"), ("5m", "1m"))
 # Recorded load scaled to other means of the cluster: what the scenario's own is, as a share of its CPUs.
 # (replay-bitbrains would need more than the 110 pods that a node may have.)
 LOAD_OF = {"replay-planetlab": 0.444, "replay-bitbrains-august": 0.693, "replay-azure": 0.45}
-LOADS, LOAD_SEEDS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75), 6
+LOADS, LOAD_SEEDS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75), 3
 LOAD_ALGORITHMS = (runs.BASELINE, "tlp-ms", runs.OURS, "oracle")
 # How often annotations are written, by the period of all means.
 OTHER_PERIOD = "other-period"
-PERIODS, PERIOD_SEEDS = ("1m", "2m", "3m", "5m", "7m", "10m"), 6
+PERIODS, PERIOD_SEEDS = ("1m", "2m", "3m", "5m", "7m", "10m"), 3
 PERIOD_SCENARIOS = (
     *("steadyP", "rollout", "burst-hetero", "bursts", "clumps", "batch", "loop", "noon"),
     *("noreq", "autoscaling", "stale", "hetero", "replay-planetlab", "replay-azure"),
