@@ -125,7 +125,8 @@ static size_t find_places(struct admission_lister *lister, const struct node_sna
                                                 : judge_score100(&lister->judge, (uint32_t)row),
                 };
         }
-        qsort(lister->places, count, sizeof(*lister->places), compare_places);
+        if (count > 0)
+                qsort(lister->places, count, sizeof(*lister->places), compare_places);
         return count;
 }
 
