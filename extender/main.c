@@ -132,10 +132,19 @@ static void extender_on_bound(void *userdata, const struct pod_facts *pod, bool 
                 admission_writer_bound(extender->admission);
 }
 
-static void on_drained(void *userdata) {
+static void on_released(void *userdata) {
         struct extender *extender = userdata;
 
         loop_stop(extender->daemon.loop);
+}
+
+static void on_drained(void *userdata) {
+        struct extender *extender = userdata;
+
+        if (extender->admission)
+                admission_writer_release(extender->admission, on_released, extender);
+        else
+                loop_stop(extender->daemon.loop);
 }
 
 static void end_calls(void *userdata) {
@@ -145,7 +154,7 @@ static void end_calls(void *userdata) {
         if (extender->binder)
                 binder_drain(extender->binder, on_drained, extender);
         else
-                loop_stop(extender->daemon.loop);
+                on_drained(extender);
 }
 
 static bool is_loopback(const char *address) {

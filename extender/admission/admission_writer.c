@@ -1,15 +1,13 @@
 #include "extender/admission/admission_writer.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/json_write.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "extender/admission/admission_list.h"
 #include "kube/kube_path.h"
-#include "kube/lease.h"
-#include "program/outage_log.h"
 
 enum {
         LOOK_MS = 1000,
@@ -30,7 +28,8 @@ struct admission_writer {
         struct kube_call *call;      /* NULL: none under way */
         struct buf classes, written; /* the members as text: now, and in the object */
         int64_t written_mono_ms;
-        bool is_failing, has_bound; /* has_bound: since the last write */
+        bool has_bound;              /* since the last write */
+        char trouble[ERROR_MSG_MAX]; /* why the last write failed; "": it did not */
         struct health_check *check;
         struct metrics_series *failed, *sent;
 };
@@ -39,25 +38,39 @@ static int64_t admission_now_mono_ms(const struct admission_writer *writer) {
         return loop_now_mono_ms(writer->daemon->loop);
 }
 
+/* Always passes: a list that is old, or missing, keeps no pod pending. */
+static void show(const struct admission_writer *writer) {
+        const char *trouble = lease_trouble(writer->lease), *holder = lease_leader(writer->lease);
+
+        if (*trouble)
+                health_pass(writer->check, "lease " LEASE_NAME ": %s", trouble);
+        else if (writer->trouble[0])
+                health_pass(writer->check, "the last write failed: %s", writer->trouble);
+        else if (lease_is_leading(writer->lease))
+                health_pass(writer->check, "this replica writes");
+        else
+                health_pass(writer->check, "%s writes", *holder ? holder : "nobody");
+}
+
 static void on_written(void *userdata, const struct kube_answer *answer) {
         struct admission_writer *writer = userdata;
-        bool is_failing = answer->outcome != KUBE_OK;
+        bool is_failing = answer->outcome != KUBE_OK, was_failing = writer->trouble[0];
 
         writer->call = NULL;
+        writer->trouble[0] = '\0';
         metrics_inc(is_failing ? writer->failed : writer->sent);
-        if (is_failing)
+        if (is_failing) {
                 buf_clear(&writer->written);
-        if (is_failing && !writer->is_failing)
+                (void)snprintf(writer->trouble, sizeof(writer->trouble), "%s",
+                               answer->err.msg[0] ? answer->err.msg
+                                                  : kube_outcome_name(answer->outcome));
+        }
+        if (is_failing && !was_failing)
                 log_warn(MSG("cannot write the preferred nodes"),
-                         STR("outcome", kube_outcome_name(answer->outcome)), ERR(&answer->err),
-                         STR("see", "deploy/admission"));
-        else if (!is_failing && writer->is_failing)
+                         STR("reason", kube_outcome_name(answer->outcome)),
+                         STR("error", writer->trouble), STR("see", "deploy/admission"));
+        else if (!is_failing && was_failing)
                 log_info(MSG("the preferred nodes are written again"));
-        writer->is_failing = is_failing;
-        if (is_failing)
-                health_pass(writer->check, "the last write failed: %s", answer->err.msg);
-        else
-                health_pass(writer->check, "written");
 }
 
 static int64_t fence(const void *userdata) {
@@ -101,7 +114,7 @@ static void send(struct admission_writer *writer) {
 }
 
 static bool is_due(const struct admission_writer *writer) {
-        bool is_quiet = writer->is_failing || (!writer->has_bound && writer->written.len > 0);
+        bool is_quiet = writer->trouble[0] || (!writer->has_bound && writer->written.len > 0);
 
         return !writer->call && lease_is_leading(writer->lease) &&
                (!is_quiet || admission_now_mono_ms(writer) - writer->written_mono_ms >= QUIET_MS);
@@ -128,6 +141,7 @@ static void list_nodes(struct admission_writer *writer) {
 static void admission_look(void *userdata) {
         struct admission_writer *writer = userdata;
 
+        show(writer);
         if (is_due(writer)) {
                 list_nodes(writer);
                 if (writer->classes.len > 0 && !writer->classes.overflow && has_changed(writer))
@@ -149,6 +163,7 @@ static void on_not_leading(void *userdata) {
 
         kube_cancel(writer->call);
         writer->call = NULL;
+        writer->trouble[0] = '\0';
 }
 
 static struct metrics_series *writes_counter(struct metrics *metrics, const char *result) {
@@ -170,8 +185,7 @@ struct admission_writer *admission_writer_new(const struct daemon *daemon, struc
                                  "?force=true&fieldManager=plimsoll-extender");
         writer->sent = writes_counter(daemon->metrics, "sent");
         writer->failed = writes_counter(daemon->metrics, "failed");
-        writer->check = health_add(daemon->health, "admission", "nothing written yet");
-        health_pass(writer->check, "nothing written yet"); /* a standby is ready */
+        writer->check = health_add(daemon->health, "admission", "");
         writer->lease = lease_new(daemon->loop, daemon->api, daemon->metrics,
                                   &(struct lease_options){
                                           .namespace = namespace,
@@ -195,6 +209,11 @@ void admission_writer_free(struct admission_writer *writer) {
         buf_done(&writer->written);
         free(writer->path);
         free(writer);
+}
+
+void admission_writer_release(struct admission_writer *writer, lease_released_fn *on_done,
+                              void *userdata) {
+        lease_release(writer->lease, on_done, userdata);
 }
 
 void admission_writer_bound(struct admission_writer *writer) {

@@ -3,16 +3,17 @@
  * once a second; otherwise every 10 s, if it has changed. Of several extenders, the holder of a
  * Lease writes.
  *
- * A failed write is tried again after 10 s.
+ * A failed write is tried again after 10 s, for example until the kind has been installed.
  *
  * Guarantee: a write that fails, or is late, does no harm: an old list names nodes that pods merely
- * prefer. On the loop's thread.
+ * prefer. So the Lease need not wait for a write. On the loop's thread.
  */
 #pragma once
 
 #include "base/attributes.h"
 #include "daemon/daemon.h"
 #include "extender/table/node_table.h"
+#include "kube/lease.h"
 
 struct admission_writer;
 
@@ -22,6 +23,10 @@ struct admission_writer *admission_writer_new(const struct daemon *daemon, struc
                                               const char *namespace);
 void admission_writer_free(struct admission_writer *writer);
 DEFINE_FREEP(struct admission_writer, admission_writer_free);
+
+/** admission_writer_release() - stop, and let another extender write; lease_release() */
+void admission_writer_release(struct admission_writer *writer, lease_released_fn *on_done,
+                              void *userdata);
 
 /** admission_writer_bound() - a pod was bound to a node just now */
 void admission_writer_bound(struct admission_writer *writer);

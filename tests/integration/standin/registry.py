@@ -111,7 +111,7 @@ RESOURCES = (
         create_on_update=True,
         empty={"spec": {}},
     ),
-    # A custom resource.
+    # Custom resources.
     Resource(
         "scheduler.policy.crane.io",
         "v1alpha1",
@@ -119,6 +119,15 @@ RESOURCES = (
         "DynamicSchedulerPolicy",
         status=True,
         status_keeps_metadata=False,
+        unconditional_update=False,
+        generation=True,
+        typed=False,
+    ),
+    Resource(
+        "plimsoll.io",
+        "v1alpha1",
+        "preferrednodes",
+        "PreferredNodes",
         unconditional_update=False,
         generation=True,
         typed=False,

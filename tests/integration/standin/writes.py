@@ -146,7 +146,7 @@ class Writes:
         if not route.name:
             raise no_such_method()
         media = request.headers.get("content-type", "").split(";")[0].strip()
-        if media == patch.APPLY and resource.typed:
+        if media == patch.APPLY:
             self._apply(request, route, resource, collection)
             return
         if media not in (patch.JSON, patch.MERGE):
