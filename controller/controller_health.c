@@ -42,6 +42,7 @@ void controller_health_init(struct controller *c) {
                 .node_watch = health_add(health, "nodes", "not listed yet"),
                 .binding_watch = health_add(health, "bindings", "not listed yet"),
                 .pod_watch = health_add(health, "pods", "not listed yet"),
+                .workloads = health_add(health, "workloads", "not measured yet"),
                 .scrapes = health_add(health, "scrapes", "no scrape has completed yet"),
                 .writes = health_add(health, "writes", "not started yet"),
                 .sources = health_add(health, "sources", "not checked yet"),
@@ -174,6 +175,20 @@ static void check_watches(const struct controller *c) {
                         c->pods.set->is_metering ? "" : " on idle CPU");
 }
 
+/* Always passes: without what was measured, requests tell what pods use. */
+static void check_workloads(const struct controller *c) {
+        const char *trouble = c->pods.store ? usage_store_trouble(c->pods.store) : "";
+
+        if (!c->pods.set->is_metering)
+                health_pass(c->health.workloads,
+                            "not measured: the policy's scoring is not estimate");
+        else if (*trouble)
+                health_pass(c->health.workloads,
+                            "%s; the service account needs the RBAC rules for ConfigMaps", trouble);
+        else
+                health_pass(c->health.workloads, "measured by the leader");
+}
+
 static void check_scrapes(const struct controller *c, const struct tally *tally) {
         struct health_check *check = c->health.scrapes;
         size_t nodes = node_set_count(c->nodes);
@@ -277,6 +292,7 @@ void controller_health_count(struct controller *c) {
         metrics_set(c->health.idle_used, tally.idle.used_cores);
         metrics_set(c->health.oldest, (double)tally.oldest_ms / (double)MS_PER_S);
         check_watches(c);
+        check_workloads(c);
         check_scrapes(c, &tally);
         check_writes(c);
         check_sources(c, &tally);

@@ -39,7 +39,7 @@ struct usage_store {
                 bool is_written, has_moved;
         } written[WORKLOADS_SHARDS_MAX];
         struct buf body;
-        char trouble[160];
+        char trouble[ERROR_MSG_MAX];
         struct metrics_series *writes, *workloads;
 };
 
@@ -76,7 +76,8 @@ static void set_trouble(struct usage_store *store, const struct kube_answer *ans
                         const char *what) {
         bool was_well = !store->trouble[0];
 
-        (void)snprintf(store->trouble, sizeof(store->trouble), "%s: %.120s", what,
+        (void)snprintf(store->trouble, sizeof(store->trouble), "%s: %.*s", what,
+                       (int)sizeof(store->trouble) - 16,
                        answer->err.msg[0] ? answer->err.msg : kube_outcome_name(answer->outcome));
         if (was_well)
                 log_warn(MSG("cannot keep the usage of workloads"), STR("error", store->trouble));

@@ -43,7 +43,7 @@ struct table_watch {
         bool is_synced;
         bool is_skewed; /* timestamps in the future were logged */
 
-        struct health_check *nodes_check, *bindings_check, *pods_check;
+        struct health_check *nodes_check, *bindings_check, *pods_check, *workloads_check;
         struct metrics_series *rows, *readings[READING_STATE_COUNT], *skewed, *publications;
         struct metrics_series *publish_duration;
         uint64_t publications_counted;
@@ -251,6 +251,26 @@ static void look_at_pods(struct table_watch *watch) {
                             stats.pods, number_plural(stats.pods), trouble);
 }
 
+/* Likewise: these workloads count as not measured. */
+static void look_at_workloads(struct table_watch *watch) {
+        const char *trouble = watch->usage ? usage_watch_trouble(watch->usage)
+                                           : "the nodes are not listed yet";
+        struct estimator_stats stats;
+
+        if (node_table_policy(watch->options.table)->scoring != POLICY_SCORING_ESTIMATE) {
+                health_pass(watch->workloads_check,
+                            "not needed: the policy's scoring is not estimate");
+                return;
+        }
+        estimator_stats(node_table_estimator(watch->options.table), table_now_mono_ms(watch),
+                        &stats);
+        health_pass(watch->workloads_check, "%zu measured%s%s", stats.workloads,
+                    *trouble ? ", but a watch of ConfigMaps is not open (the service account needs "
+                               "list and watch on them): "
+                             : "",
+                    trouble);
+}
+
 static void table_look_at_nodes(struct table_watch *watch) {
         const char *trouble = reflector_trouble(watch->nodes);
         size_t count = node_table_count(watch->options.table);
@@ -271,6 +291,7 @@ static void look_at_watches(struct table_watch *watch) {
         table_look_at_nodes(watch);
         look_at_bindings(watch);
         look_at_pods(watch);
+        look_at_workloads(watch);
 }
 
 static void look_at_table(struct table_watch *watch) {
@@ -351,6 +372,7 @@ struct table_watch *table_watch_new(const struct table_watch_options *options) {
         watch->nodes_check = health_add(options->health, "nodes", "not listed yet");
         watch->bindings_check = health_add(options->health, "bindings", "not listed yet");
         watch->pods_check = health_add(options->health, "pods", "not listed yet");
+        watch->workloads_check = health_add(options->health, "workloads", "not listed yet");
         watch_estimate(watch);
         watch_nodes(watch);
         watch_bindings(watch);

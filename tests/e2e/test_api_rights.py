@@ -37,19 +37,26 @@ OUR_LABELS = ("name", "plimsoll-extender"), ("part-of", "plimsoll")
 def world(plane, fleet, namespace, plimsoll, exporters):
     relay = ApiRelay(plane, 26445)
     plimsoll.server = relay.url
-    apply(plane, fast_policy())
-    plane.kubectl("apply", "-f", str(TOP / "deploy" / "extender-bind" / "rbac.yaml"))
+    apply(plane, policy())
+    for path in ("extender-bind/rbac.yaml", "admission/crd.yaml", "admission/rbac.yaml"):
+        plane.kubectl("apply", "-f", str(TOP / "deploy" / path))
     nodes = fleet.add(1, load=HOT), fleet.add(2, load=CALM)
     controller = plimsoll.controller(None, exporters)
-    extender = plimsoll.extender(None, "--bind")
+    extender = plimsoll.extender(None, "--bind", "--admission")
     world = World(plane, namespace, relay, controller, extender, nodes)
     wait_until(world.holds, 60, "the hot node to be rejected")
     yield world
     relay.stop()
 
 
-def apply(plane, policy):
-    plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(policy))
+def policy(limit=0.65, scoring="estimate"):
+    found = fast_policy(limit=limit)
+    found["spec"]["extender"] = {"scoring": scoring}
+    return found
+
+
+def apply(plane, content):
+    plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(content))
 
 
 class World:
@@ -69,7 +76,7 @@ class World:
     def change_policy(self):
         """Another policy of the same meaning, of which status and an Event tell."""
         self.limit = 0.6 if self.limit == 0.65 else 0.65
-        apply(self.plane, fast_policy(limit=self.limit))
+        apply(self.plane, policy(self.limit))
 
     def cut(self):
         self.relay.cut()
@@ -79,13 +86,33 @@ class World:
         self.plane.kubectl("delete", "events", "--all", "--namespace=default")
         self.change_policy()
 
-    def touch_lease(self):
-        """Its holder's next update meets a conflict."""
-        where = ["lease", CONTROLLER, f"--namespace={NAMESPACE}"]
+    def touch_leases(self):
+        """Their holders' next update meets a conflict."""
+        where = ["leases", *LEASE_NAMES, f"--namespace={NAMESPACE}"]
         self.plane.kubectl("annotate", *where, f"e2e/touched-{time.monotonic_ns()}=")
 
-    def delete_lease(self):
-        self.plane.kubectl("delete", "lease", CONTROLLER, f"--namespace={NAMESPACE}")
+    def delete_leases(self):
+        self.plane.kubectl("delete", "leases", *LEASE_NAMES, f"--namespace={NAMESPACE}")
+
+    def measure_anew(self):
+        """The ConfigMaps of workloads are read again, and then written."""
+        controller = self.programs[CONTROLLER]
+        apply(self.plane, policy(self.limit, "absolute"))
+        wait_until(
+            lambda: "workloads: not measured" in page(controller, "/readyz?verbose").text,
+            what="the controller to measure no pods",
+        )
+        apply(self.plane, policy(self.limit))
+
+    def store_anew(self):
+        where = ["configmap", "plimsoll-workloads", f"--namespace={NAMESPACE}"]
+        self.plane.kubectl("delete", "--ignore-not-found", *where)
+        self.measure_anew()
+
+    def list_anew(self):
+        """The list of preferred nodes is missing, and another one."""
+        self.plane.kubectl("delete", "--ignore-not-found", "preferrednodes", "default")
+        self.bind()
 
     def bind(self):
         """Ask the extender to bind a new pod."""
@@ -113,6 +140,9 @@ CONTROLLER, EXTENDER = ACCOUNTS
 DOCTOR = "plimsoll-doctor"
 POLICY = f"scheduler.policy.crane.io/{POLICIES}"
 LEASES = "coordination.k8s.io/leases"
+LEASE_NAMES = (CONTROLLER, "plimsoll-admission")
+CONFIG_MAPS = "/configmaps"
+PREFERRED = "plimsoll.io/preferrednodes"
 
 
 class Case(NamedTuple):
@@ -121,16 +151,20 @@ class Case(NamedTuple):
     again: Callable = None  # what shows that it is back, likewise
 
 
-def both(verb):
-    return [Right(one, verb, what) for one in ACCOUNTS for what in ("/nodes", "/pods", POLICY)]
+def both(verb, *resources):
+    return [Right(one, verb, what) for one in ACCOUNTS for what in resources]
+
+
+def watched(verb):
+    return [*both(verb, "/nodes", "/pods", POLICY), Right(EXTENDER, verb, CONFIG_MAPS)]
 
 
 # Those of a row are taken away together: none of them keeps a program from trying another, as the
 # Lease does that cannot be renewed.
 ROUNDS = [
     [
-        *(Case(right, World.cut) for right in both("watch")),
-        Case(Right(CONTROLLER, "update", LEASES)),
+        *(Case(right, World.cut) for right in watched("watch")),
+        *(Case(right) for right in both("update", LEASES)),
     ],
     [
         Case(Right(CONTROLLER, "patch", "/nodes")),
@@ -139,13 +173,24 @@ ROUNDS = [
     ],
     [
         Case(Right(CONTROLLER, "create", "/events"), World.forget_events, World.change_policy),
+        Case(Right(EXTENDER, "create", PREFERRED), World.list_anew),
     ],
-    [Case(Right(CONTROLLER, "create", LEASES), World.delete_lease)],
-    [Case(Right(CONTROLLER, "get", LEASES), World.touch_lease)],
-    [Case(Right(CONTROLLER, "patch", f"{POLICY}/status"), World.change_policy)],
+    [Case(right, World.delete_leases) for right in both("create", LEASES)],
+    [Case(right, World.touch_leases) for right in both("get", LEASES)],
+    [
+        Case(Right(CONTROLLER, "patch", f"{POLICY}/status"), World.change_policy),
+        Case(Right(CONTROLLER, "get", CONFIG_MAPS), World.measure_anew),
+        Case(Right(EXTENDER, "patch", PREFERRED), World.bind),
+    ],
+    [Case(Right(CONTROLLER, "patch", CONFIG_MAPS), World.measure_anew)],
+    [Case(Right(CONTROLLER, "create", CONFIG_MAPS), World.store_anew)],
 ]
-CLEANUP = Right(CONTROLLER, "get", POLICY)
-CLEANUP_LEASE = Right(CONTROLLER, "delete", LEASES)
+# test_install_and_leave.py runs the cleanup with them.
+CLEANUP = (
+    Right(CONTROLLER, "get", POLICY),
+    Right(CONTROLLER, "delete", LEASES),
+    Right(CONTROLLER, "delete", CONFIG_MAPS),
+)
 # tests/integration/test_controller_source_*.py name these.
 METRICS_API = Right(CONTROLLER, "list", "metrics.k8s.io/nodes")
 KUBELET = Right(CONTROLLER, "get", "/nodes/metrics")
@@ -158,7 +203,7 @@ OTHERS = ("plimsoll-scheduler", "plimsoll-rebalance")
 def test_each_right_has_a_case():
     """Whatever role deploy/ gives to an account of ours, a test takes each right of it away."""
     tried = {case.right for cases in ROUNDS for case in cases}
-    tried |= {*both("list"), CLEANUP, CLEANUP_LEASE, METRICS_API, KUBELET, OFFERS}
+    tried |= {*watched("list"), *CLEANUP, METRICS_API, KUBELET, OFFERS}
     # Those of DOCTOR are taken as they are.
     assert tried == {right for right in deployed() if right.account not in (*OTHERS, DOCTOR)}
 
@@ -210,7 +255,7 @@ def lose_and_regain(plane, world, cases, figure):
 @pytest.mark.nightly
 def test_lists_removed(plane, world, figure):
     """All lists at once, since only an API server that has forgotten the positions is asked for them."""
-    with without(plane, both("list")):
+    with without(plane, watched("list")):
         began = time.monotonic()
         plane.stop_api_server()
         # Without another revision the newest position would still be good.
@@ -219,7 +264,7 @@ def test_lists_removed(plane, world, figure):
         plane.compact()
         plane.start_api_server()
         before = {account: len(plane.audit(account)) for account in ACCOUNTS}
-        for right in both("list"):
+        for right in watched("list"):
             wait_until(
                 lambda r=right: world.is_named(r), NAMED_S, f"{right} to be named", poll_s=0.1
             )
@@ -229,8 +274,8 @@ def test_lists_removed(plane, world, figure):
     for account in ACCOUNTS:
         wait_until(lambda a=account: world.is_well(a), WELL_S, f"{account} to be well", poll_s=0.2)
     denied = {a: len(refused(plane, a, after=before[a])) for a in ACCOUNTS}
-    # Of three resources.
-    most = 3 * (FIRST_REFUSED + REFUSED_A_SECOND * (given - began))
+    # Of four resources.
+    most = 4 * (FIRST_REFUSED + REFUSED_A_SECOND * (given - began))
     assert all(1 <= count <= most for count in denied.values()), denied
     figure(
         f"no lists, API server killed: all named after {named_s:.1f} s, well "

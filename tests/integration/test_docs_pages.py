@@ -382,6 +382,7 @@ def test_every_permission_is_told():
         *permissions("deploy/base/rbac-controller.yaml"),
         *permissions("deploy/base/rbac-extender.yaml"),
         *permissions("deploy/extender-bind/rbac.yaml", " with `extender-bind`"),
+        *permissions("deploy/admission/rbac.yaml", " with `admission`"),
         *permissions("deploy/idle/rbac.yaml", " with `idle`"),
         *permissions("deploy/doctor/rbac.yaml"),
         *permissions("deploy/rebalance/rbac.yaml"),
