@@ -38,6 +38,7 @@ SAME = {
     "deploy": ({}, ["."]),
     "extender-tls": ({"extender": {"tls": {"mode": "tls"}}}, ["extender-tls"]),
     "extender-mtls": ({"extender": {"tls": {"mode": "mtls"}}}, ["extender-mtls"]),
+    "admission": ({"admission": {"enabled": True}}, ["admission"]),
     "second-scheduler": ({"secondScheduler": {"enabled": True}}, ["second-scheduler"]),
     "second-scheduler-by-namespace": (
         {"secondScheduler": {"enabled": True, "byNamespace": True}},
@@ -196,6 +197,7 @@ def test_every_value_changes_something(render):
         "priorityClassName": "high",
         "controller": part | {"image": {"repository": "mine", "tag": "7"}},
         "extender": part | {"clusterIP": "10.0.0.9", "tls": {"mode": "tls", "secretName": "keys"}},
+        "admission": {"enabled": True},
         "crds": {"keep": False},
         "idle": {"enabled": True, "byNamespace": True},
         "rebalance": {"enabled": True, "extraArgs": ["--max-evictions-per-hour=3"]},
@@ -221,6 +223,7 @@ def test_every_value_changes_something(render):
         binding = found["ClusterRoleBinding", name]
         assert binding["subjects"][0]["namespace"] == "other"
     assert ("MutatingAdmissionPolicyBinding", "plimsoll-idle") in found
+    assert found["RoleBinding", "plimsoll-admission"]["subjects"][0]["namespace"] == "other"
     for name, image in (("controller", "mine:7"), ("extender", "plimsoll-extender:0.2.0")):
         deployment = found["Deployment", f"plimsoll-{name}"]["spec"]
         meta, spec = deployment["template"]["metadata"], deployment["template"]["spec"]
@@ -246,6 +249,7 @@ def test_every_value_changes_something(render):
         assert env["PLIMSOLL_STRICT"] == "true" and env["PLIMSOLL_PATCH_QPS"] == "50"
         assert env["PLIMSOLL_NETWORK_SPEED"] == "25000000000"
         assert env["PLIMSOLL_ANNOTATION_PREFIX"] == "load.example.com"
+    assert env["PLIMSOLL_ADMISSION"] == "true"
     assert spec["volumes"][0]["secret"]["secretName"] == "keys"
     assert found["Service", "plimsoll-extender"]["spec"]["clusterIP"] == "10.0.0.9"
     assert "annotations" not in found[CRD.split("/")[0], CRD.split("/")[2]]["metadata"]
@@ -375,6 +379,7 @@ def test_the_api_server_takes_every_value(plane, render):
         {"controller": {"extraArgs": ["scrape-interval=30s"]}},
         {"extender": {"tls": {"mode": "on"}}},
         {"extender": {"bind": True}},  # anybody who is answered could bind pods
+        {"admission": {"enabled": True}, "secondScheduler": {"enabled": True}},  # one or the other
         {"annotationPrefix": "load.example.com/"},
         {"controller": {"extraVolumes": {"name": "files"}}},
         {"monitoring": {"rules": "no"}},

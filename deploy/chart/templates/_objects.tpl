@@ -149,12 +149,15 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- end -}}
 {{- end }}
 
-{{/* plimsoll.extender: TLS and bind, by the overlays' patches. root, object */}}
+{{/* plimsoll.extender: TLS, bind and admission, by the overlays' patches. root, object */}}
 {{- define "plimsoll.extender" -}}
 {{- $values := .root.Values.extender -}}
 {{- $overlays := get (dict "none" list "tls" (list "extender-tls") "mtls" (list "extender-tls" "extender-mtls")) $values.tls.mode -}}
 {{- if $values.bind -}}
 {{- $overlays = append $overlays "extender-bind" -}}
+{{- end -}}
+{{- if .root.Values.admission.enabled -}}
+{{- $overlays = append $overlays "admission" -}}
 {{- end -}}
 {{- $pod := .object.spec.template.spec -}}
 {{- range $overlay := $overlays -}}
