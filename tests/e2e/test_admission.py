@@ -184,28 +184,25 @@ def test_pods_go_where_there_is_room(
     without = spread_of(namespace.wait_bound(PODS), hot)
     namespace.delete_pods()
 
-    policy = recommended_policy()
-    path = plimsoll.write_policy(policy)
+    path = plimsoll.write_policy(recommended_policy())
     plimsoll.controller(path, exporters)
     extender = plimsoll.extender(path, "--admission")
 
-    def is_listed():
-        for of in plane.api.items(LISTS)[0]["classes"]:
-            names = [node["name"] for node in of["nodes"]]
-            if of.get("maxCores", 9) <= 4:
-                assert set(names[: len(cool)]) == set(cool), of
-                assert of["nodes"][0]["weight"] == 100, of
-        return True
+    def weights():
+        """Those that a new pod gets, as soon as the list has the readings of all nodes."""
+        found = asked(plane, steered, container("100m"))[0]
+        assert found.keys() == {*cool, *hot}, found
+        assert min(found[node] for node in cool) > max(found[node] for node in hot) + 20, found
+        return found
 
-    wait_until(lambda: plane.api.items(LISTS), what="a list")
-    wait_until(is_listed, 60, "the list")
+    wait_until(weights, 60, "the list")
     namespace.create_pods("with", PODS)
     steered_pods = spread_of(namespace.wait_bound(PODS), hot)
     assert without > PODS / 4 and steered_pods < PODS / 20
     figure(f"of {PODS} pods {without} on the hotter half without the list, {steered_pods} with it")
+    namespace.delete_pods()
 
     # The writer dies: the list stays, pods are created and placed.
-    namespace.delete_pods()
     extender.kill()
     namespace.create_pods("orphaned", PODS)
     assert spread_of(namespace.wait_bound(PODS), hot) < PODS / 20
