@@ -160,6 +160,11 @@ static void count_call(struct kube_call *call, const char *code, int64_t duratio
         metrics_inc(metrics_counter(metrics, "plimsoll_api_requests_total",
                                     "Requests to the API server by HTTP status or failure reason.",
                                     LABELS("verb", verb, "resource", resource, "code", code)));
+        metrics_set(
+                metrics_gauge(metrics, "plimsoll_api_refused",
+                              "1 if the API server refused the last request of this kind (403).",
+                              LABELS("verb", verb, "resource", resource)),
+                strcmp(code, "403") == 0);
         if (duration_ms >= 0 && !call->request.on_data)
                 metrics_observe(metrics_histogram(metrics, "plimsoll_api_request_duration_seconds",
                                                   "Duration of requests to the API server.",

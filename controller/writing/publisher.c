@@ -113,7 +113,7 @@ static void send_patch(struct publisher *publisher, struct publisher_job *job) {
                                &(struct kube_request){
                                        .method = "PATCH",
                                        .path = path,
-                                       .resource = "nodes",
+                                       .resource = job->is_of_status ? "nodes/status" : "nodes",
                                        .accept = KUBE_ACCEPT_METADATA,
                                        .content_type = job->content_type
                                                                ? job->content_type

@@ -103,6 +103,11 @@ static double request_count(struct fixture *f, const char *verb, const char *cod
                                 LABELS("verb", verb, "resource", "nodes", "code", code)));
 }
 
+static bool is_refused(struct fixture *f, const char *verb) {
+        return metrics_value(metrics_gauge(f->rig.metrics, "plimsoll_api_refused", "",
+                                           LABELS("verb", verb, "resource", "nodes"))) > 0;
+}
+
 #define FORBIDDEN                                                                                  \
         "{\"kind\":\"Status\",\"message\":\"nodes is forbidden: User \\\"x\\\" cannot list\"}"
 
@@ -199,6 +204,7 @@ TEST(outcomes) {
                         fail_msg("row %zu: '%s'", i, f.answer.err.msg);
                 if (!rows[i].message)
                         assert_string_equal(f.body, "{}");
+                assert_true(is_refused(&f, rows[i].method) == (rows[i].status == 403));
                 stop(&f);
         }
 }
