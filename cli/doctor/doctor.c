@@ -10,17 +10,14 @@
 #include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_report.h"
 #include "cli/verb/output.h"
-#include "extender/table/annotation_style.h"
-#include "program/program_options.h"
 
 enum { LOOK_AGAIN_MS = 5000, WAIT_MAX_MS = MS_PER_HOUR };
 
 static struct {
         struct cluster_options cluster;
-        struct program_options shared;
         struct doctor_options look;
         int64_t wait_ms;
-        int output, unit, fail_on;
+        int output, fail_on;
 } settings;
 
 static const char *const fail_on_names[] = {"warning", "error", NULL};
@@ -29,10 +26,10 @@ static const char *const fail_on_names[] = {"warning", "error", NULL};
 static const struct option_row rows[] = {
         CLUSTER_EXTENDERS_ROW(settings.look.namespace),
         {.name = "scheduler-config", .type = OPTION_STRING,
-         .value = &settings.look.scheduler_config, .metavar = "FILE",
+         .value = &settings.look.config_name, .metavar = "FILE",
          .help = "Configuration file of kube-scheduler, such as "
-                 "/etc/kubernetes/plimsoll/scheduler.yaml on a control-plane node. Default: the "
-                 "ConfigMaps in the namespace."},
+                 "/etc/kubernetes/plimsoll/scheduler.yaml on a control-plane node; - for standard "
+                 "input."},
         {.name = "fail-on", .type = OPTION_ENUM, .value = &settings.fail_on,
          .fallback = "warning", .choices = fail_on_names,
          .help = "Lowest severity that gives a nonzero exit status."},
@@ -41,9 +38,6 @@ static const struct option_row rows[] = {
          .help = "Repeat the checks for this long, or until the exit status would be 0. Use it "
                  "while an installation starts."},
         OUTPUT_ROW(settings.output),
-        {.help = "Annotations (default: as the extender in the cluster reads them)"},
-        PROGRAM_ANNOTATION_ROWS(settings.shared),
-        ANNOTATION_UNIT_ROW(settings.unit),
         CLUSTER_ROWS(settings.cluster),
 };
 /* clang-format on */
@@ -103,7 +97,6 @@ static int look_until_well(struct look *look, struct error *err) {
 }
 
 static int doctor_run(int count, char **words, struct error *err) {
-        _cleanup_(annotation_style_done) struct annotation_style style = {0};
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         _cleanup_(tree_freep) struct tree *config = NULL;
         _cleanup_(look_done) struct look look = {0};
@@ -113,17 +106,14 @@ static int doctor_run(int count, char **words, struct error *err) {
                 r = error_set(err, EX_USAGE,
                               "--plimsoll-namespace: '%.64s' is not a valid namespace",
                               settings.look.namespace);
-        if (r == 0)
-                r = verb_usage(annotation_style_init(&style, &settings.shared, settings.unit, err));
-        if (r == 0 && settings.look.scheduler_config)
-                r = doctor_config_load(settings.look.scheduler_config, &config, err);
+        if (r == 0 && settings.look.config_name)
+                r = doctor_config_load(settings.look.config_name, &config, err);
         if (r == 0)
                 r = cluster_open(&settings.cluster, &cluster, err);
         if (r < 0)
                 return r;
         look.cluster = cluster;
-        settings.look.scheduler_tree = config;
-        settings.look.table = &style.table;
+        settings.look.config = config;
         r = look_until_well(&look, err);
         if (r < 0)
                 return r;
@@ -139,11 +129,10 @@ const struct verb doctor_verb = {
         .summary = "Check an installation",
         .usage = "Usage: kubectl plimsoll doctor [FLAG...]\n"
                  "\n"
-                 "Check the programs, their permissions, the policy, the annotations of the nodes\n"
-                 "and the configuration of the scheduler. For each problem, print why it matters\n"
-                 "and how to fix it; -o wide prints all checks. A check is `unknown` if you may\n"
-                 "not read what it needs, or if nothing answers. It is `wait` if that is usual\n"
-                 "in the first minutes of a program.\n"
+                 "Check the programs, what they report, the policy and the configuration of the\n"
+                 "scheduler. For each problem, print why it matters and how to fix it; -o wide\n"
+                 "prints all checks. What you may not read is `unknown`. A problem is `wait` if\n"
+                 "it is usual in the first minutes of a program.\n"
                  "\n"
                  "Exit status: 0 if all is well, 1 for warnings, 2 for errors and `wait`.\n"
                  "\n"

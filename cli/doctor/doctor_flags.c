@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 
-/* A value that is not plain text is a JSON string. A line without a value is the heading. */
+/* A line without a value is the heading. */
 static void take_flag_line(json_t *values, const char *line, size_t len) {
         const char *equals = memchr(line, '=', len);
 
@@ -14,10 +14,7 @@ static void take_flag_line(json_t *values, const char *line, size_t len) {
                 return;
         _cleanup_(freep) char *name = xmemdup0(line, (size_t)(equals - line));
         size_t value_len = len - (size_t)(equals + 1 - line);
-        json_auto_t *text = json_loadb(equals + 1, value_len, JSON_DECODE_ANY, NULL);
-        json_t *value = json_is_string(text) ? json_incref(text)
-                                             : json_stringn(equals + 1, value_len);
-        (void)json_object_set_new(values, name, value);
+        (void)json_object_set_new(values, name, json_stringn(equals + 1, value_len));
 }
 
 void doctor_flags_parse(const char *text, struct doctor_flags *ret) {
@@ -42,14 +39,4 @@ const char *doctor_flag(const struct doctor_flags *flags, const char *name) {
 
 bool doctor_flag_is_on(const struct doctor_flags *flags, const char *name) {
         return json_is_at("true", flags->values, name, NULL);
-}
-
-bool doctor_flag_has(const struct doctor_flags *flags, const char *name, const char *word) {
-        size_t len = strlen(word);
-
-        for (const char *at = doctor_flag(flags, name); at;
-             at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-                if (strncmp(at, word, len) == 0 && strcspn(at, ",") == len)
-                        return true;
-        return false;
 }

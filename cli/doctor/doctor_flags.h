@@ -20,5 +20,3 @@ void doctor_flags_done(struct doctor_flags *flags);
 const char *doctor_flag(const struct doctor_flags *flags, const char *name);
 /** doctor_flag_is_on() - for a flag that is true or false */
 bool doctor_flag_is_on(const struct doctor_flags *flags, const char *name);
-/** doctor_flag_has() - is @word in the flag's comma-separated list? */
-bool doctor_flag_has(const struct doctor_flags *flags, const char *name, const char *word);

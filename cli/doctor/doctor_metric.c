@@ -5,55 +5,56 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/timestamp.h"
-#include "cli/doctor/doctor_check.h"
+#include "cli/doctor/doctor_report.h"
 #include "codec/json.h"
-#include "kube/kube_path.h"
 
 enum { EXPIRES_SOON_DAYS = 21 };
 
-static double sum_of(const struct doctor_facts *facts, enum doctor_object program,
-                     const char *metric) {
-        return doctor_page_sum(facts, program, metric, NULL, NULL).sum;
+static struct doctor_sum sum_of(const struct doctor_report *report, enum doctor_object program,
+                                const char *metric) {
+        return doctor_page_sum(report->facts, program, metric, NULL, NULL);
 }
 
-/* The largest value of all replicas: they all look at the same nodes. */
-static double largest_of(const struct doctor_facts *facts, const char *metric) {
-        return doctor_page_sum(facts, DOCTOR_CONTROLLER, metric, NULL, NULL).largest;
+/* With mutual TLS, an extender answers nobody without a certificate. */
+static bool is_mutual(const struct doctor_facts *facts, const struct doctor_page *page) {
+        const json_t *spec = json_at(facts->objects[page->program].json, "spec", "template", "spec",
+                                     NULL);
+
+        return page->program == DOCTOR_EXTENDER &&
+               cluster_page_place(spec, PROGRAM_EXTENDER).is_mutual;
 }
 
-/* No replica of the program answers. With mutual TLS, an extender should not. */
-static void find_silence(const struct doctor_facts *facts, enum doctor_object program,
-                         struct doctor_finding *finding) {
-        bool is_extender = program == DOCTOR_EXTENDER;
-        const struct doctor_page *failed = NULL;
+/* One that runs and does not answer has a fault, such as one that hangs. One that may not be asked
+ * is unknown. */
+static void check_pages(struct doctor_report *report) {
+        const struct doctor_facts *facts = report->facts;
+        enum doctor_state state = DOCTOR_OK;
+        const struct doctor_page *worst = NULL;
 
         for (size_t i = 0; i < facts->page_count; i++) {
-                if (facts->pages[i].program != program)
-                        continue;
-                if (facts->pages[i].outcome != KUBE_UNAVAILABLE)
-                        return;
-                failed = &facts->pages[i];
-        }
-        if (failed)
-                doctor_name(finding, failed->pod);
-        if (failed && !(is_extender && doctor_place(facts, DOCTOR_EXTENDER).is_mutual))
-                doctor_find(finding,
-                            strstr(failed->err.msg, "refused") ? DOCTOR_FAULT : DOCTOR_WARNING,
-                            "no %s answers: %s", is_extender ? "extender" : "controller",
-                            failed->err.msg);
-}
-
-static void check_pages(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        for (size_t i = 0; i < facts->page_count; i++)
-                if (!facts->pages[i].text) {
-                        doctor_find(finding, DOCTOR_UNKNOWN, "%s", facts->pages[i].err.msg);
-                        doctor_name(finding, facts->pages[i].pod);
+                const struct doctor_page *page = &facts->pages[i];
+                bool is_silent = page->outcome == KUBE_UNAVAILABLE && !is_mutual(facts, page);
+                bool is_refused = is_silent && strstr(page->err.msg, "refused");
+                enum doctor_state its = page->text   ? DOCTOR_OK
+                                        : is_refused ? DOCTOR_FAULT
+                                        : is_silent  ? DOCTOR_WARNING
+                                                     : DOCTOR_UNKNOWN;
+                if (its > state) {
+                        state = its;
+                        worst = page;
                 }
-        find_silence(facts, DOCTOR_CONTROLLER, finding);
-        find_silence(facts, DOCTOR_EXTENDER, finding);
+        }
+        doctor_fix(doctor_check(report, "metrics-pages", state,
+                                "what it reports is unknown, and calls of an extender that hangs "
+                                "delay pods",
+                                "%.100s does not answer: %s", worst ? worst->pod : "",
+                                worst ? worst->err.msg : ""),
+                   "kubectl -n %s describe pod %s, and its log; if it is well, the API server "
+                   "cannot reach it: see the NetworkPolicies",
+                   facts->namespace, doctor_name(worst ? worst->pod : NULL));
 }
 
-/* ---- Sources, from the controllers' status pages. */
+/* ---- The controllers. */
 
 static long long of_source(const json_t *status, const char *source, const char *key) {
         return json_int_at(0, json_find_at(source, json_at(status, "sources", NULL), "name", NULL),
@@ -62,268 +63,327 @@ static long long of_source(const json_t *status, const char *source, const char 
 
 /* A node that its kubelet serves needs no exporter. */
 static long long failing_of(const json_t *status, const char *source) {
-        bool has_other = strcmp(source, "node-exporter") == 0;
-
         return of_source(status, source, "nodesFailing") -
-               (has_other ? of_source(status, "kubelet", "nodesServed") : 0);
+               (strcmp(source, "node-exporter") == 0 ? of_source(status, "kubelet", "nodesServed")
+                                                     : 0);
 }
 
-/* @failure: of one source, for one reason. Return: the source; NULL: it does not matter */
-static const char *failing_source(const json_t *status, const json_t *failure) {
-        const char *source = json_string_at(failure, "source", NULL);
-
-        return source && failing_of(status, source) > 0 ? source : NULL;
-}
-
-/* The number of nodes on which sources fail. */
-static long long count_failing(const json_t *status) {
-        const json_t *failures = json_at(status, "failures", NULL);
-        long long count = 0;
-
-        for (size_t i = 0; i < json_array_size(failures); i++)
-                if (failing_source(status, json_array_get(failures, i)))
-                        count += json_int_at(0, json_array_get(failures, i), "nodes", NULL);
-        return count;
-}
-
-/* The page of the replica with the most failures: all replicas look at the same nodes. NULL: no
- * page can be read, and the check is unknown. */
-static const json_t *worst_status(const struct doctor_facts *facts,
-                                  struct doctor_finding *finding) {
-        const json_t *worst = NULL;
-
-        for (size_t i = 0; i < facts->page_count; i++) {
-                const struct doctor_page *page = &facts->pages[i];
-                if (page->status && (!worst || count_failing(page->status) > count_failing(worst)))
-                        worst = page->status;
-                else if (page->status_err.code)
-                        doctor_find(finding, DOCTOR_UNKNOWN, "%s", page->status_err.msg);
-        }
-        if (worst)
-                doctor_find(finding, DOCTOR_OK, "%s", "");
-        return worst;
-}
-
-/* No other source serves a node. */
+/* All its nodes fail, and no other source serves one. */
 static bool is_outage(const json_t *status, const char *source) {
-        const json_t *sources = json_at(status, "sources", NULL);
+        const json_t *other;
         long long served = 0;
+        size_t i;
 
-        for (size_t i = 0; i < json_array_size(sources); i++)
-                served += json_int_at(0, json_array_get(sources, i), "nodesServed", NULL);
+        json_array_foreach (json_at(status, "sources", NULL), i, other)
+                served += json_int_at(0, other, "nodesServed", NULL);
         return failing_of(status, source) >= json_int_at(0, status, "nodeCount", NULL) &&
                served <= of_source(status, source, "nodesServed");
 }
 
-/* "node-0, node-1, ..." */
-static void append_names(const json_t *names, const char *key, long long count, struct buf *out) {
-        size_t shown = size_min(json_array_size(names), DOCTOR_EXAMPLES);
+/* Append the failures that a controller reports. Return: how severe they are */
+static enum doctor_state put_failures(const json_t *status, struct buf *out) {
+        enum doctor_state state = DOCTOR_OK;
+        const json_t *failure;
+        size_t i;
 
-        for (size_t i = 0; i < shown; i++) {
-                const json_t *item = json_array_get(names, i);
-                const char *name = key ? json_string_at(item, key, NULL) : json_string_value(item);
-                buf_printf(out, "%s%.64s", i > 0 ? ", " : "", name ? name : "?");
-        }
-        if (shown > 0 && (long long)shown < count)
-                buf_puts(out, ", ...");
-}
-
-static void check_exporters(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT(DOCTOR_WHAT_MAX - 1);
-        const json_t *status = worst_status(facts, finding);
-        const json_t *failures = json_at(status, "failures", NULL);
-        bool is_fault = false;
-
-        for (size_t i = 0; i < json_array_size(failures); i++) {
-                const json_t *failure = json_array_get(failures, i);
-                const char *source = failing_source(status, failure);
+        json_array_foreach (json_at(status, "failures", NULL), i, failure) {
+                const char *source = json_string_at(failure, "source", NULL);
                 const char *reason = json_string_at(failure, "reason", NULL);
                 const char *see = json_string_at(failure, "see", NULL);
-                long long nodes = json_int_at(0, failure, "nodes", NULL);
-                if (!source)
+                const json_t *example = json_array_get(json_at(failure, "examples", NULL), 0);
+                if (!source || failing_of(status, source) <= 0)
                         continue;
-                is_fault |= is_outage(status, source);
-                buf_printf(&text, "%s%.40s fails on %lld of %lld nodes (", text.len > 0 ? "; " : "",
-                           source, nodes, json_int_at(0, status, "nodeCount", NULL));
-                append_names(json_at(failure, "examples", NULL), NULL, nodes, &text);
-                buf_printf(&text, "): %.40s, see %.100s", reason ? reason : "?",
-                           see ? see : "the log");
+                if (state != DOCTOR_FAULT)
+                        state = is_outage(status, source) ? DOCTOR_FAULT : DOCTOR_WARNING;
+                buf_printf(out, "%s%.40s fails on %lld of %lld nodes, such as %.64s: %.40s, see %s",
+                           out->len > 0 ? "; " : "", source, json_int_at(0, failure, "nodes", NULL),
+                           json_int_at(0, status, "nodeCount", NULL),
+                           json_is_string(example) ? json_string_value(example) : "?",
+                           reason ? reason : "?", see ? see : "the log");
         }
-        if (text.len > 0)
-                doctor_find(finding, is_fault ? DOCTOR_FAULT : DOCTOR_WARNING, "%s", text.data);
+        return state;
 }
 
-static void check_stale_nodes(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        _cleanup_(buf_done) struct buf names = BUF_INIT(DOCTOR_WHAT_MAX / 2);
-        const struct doctor_sum stale = doctor_page_sum(facts, DOCTOR_CONTROLLER,
-                                                        "plimsoll_nodes_stale", NULL, NULL);
-        double nodes = largest_of(facts, "plimsoll_nodes");
+/* All replicas look at the same nodes: the one that sees most of a problem counts. */
+static void check_sources(struct doctor_report *report) {
+        const struct doctor_facts *facts = report->facts;
+        _cleanup_(buf_done) struct buf worst = BUF_INIT(DOCTOR_TEXT_MAX - 1);
+        enum doctor_state state = DOCTOR_OK;
 
         for (size_t i = 0; i < facts->page_count; i++) {
-                const struct doctor_page *page = &facts->pages[i];
-                if (count_failing(page->status) > 0) /* check_exporters() reports it */
-                        return;
-                if (page->pod == stale.largest_pod)
-                        append_names(json_at(page->status, "nodes", NULL), "name",
-                                     (long long)stale.largest, &names);
+                struct buf text = BUF_INIT(DOCTOR_TEXT_MAX - 1);
+                enum doctor_state its = put_failures(facts->pages[i].status, &text);
+                if (its > state) {
+                        buf_done(&worst);
+                        worst = text;
+                        state = its;
+                } else {
+                        buf_done(&text);
+                }
         }
-        doctor_name(finding, stale.largest_pod);
-        if (stale.largest > 0)
-                doctor_find(finding, stale.largest >= nodes ? DOCTOR_FAULT : DOCTOR_WARNING,
-                            "%.0f of %.0f nodes have no recent sample%s%s", stale.largest, nodes,
-                            names.len > 0 ? ": " : "", names.len > 0 ? names.data : "");
+        doctor_fix(doctor_check(report, "exporters", state,
+                                "a node without a working source has no annotations", "%s",
+                                worst.len > 0 ? worst.data : ""),
+                   "docs/troubleshooting.md has a row for each reason, and kubectl -n %s logs "
+                   "deploy/plimsoll-controller | grep 'node is failing' the addresses. The ports "
+                   "must be open in deploy/base/network-policy.yaml, or with Helm, in "
+                   "networkPolicies.extraEgressPorts",
+                   facts->namespace);
 }
 
-/* ---- The programs. */
+/* What the API server refuses is what the account lacks. */
+static void check_rights(struct doctor_report *report, enum doctor_object program, const char *id,
+                         const char *kubectl) {
+        const struct doctor_facts *facts = report->facts;
+        _cleanup_(buf_done) struct buf refused = BUF_INIT(DOCTOR_TEXT_MAX - 1);
 
-/* Another check reports an invalid object. */
-static void check_policy_loads(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (facts->policy_err.code != 0)
-                return;
-        const struct doctor_sum failed = doctor_page_sum(facts, 0, "plimsoll_policy_failed", NULL,
-                                                         NULL);
-        if (failed.sum > 0)
-                doctor_find(finding, DOCTOR_FAULT, "%.100s cannot load the latest policy",
-                            failed.largest_pod);
-        doctor_name(finding, failed.largest_pod);
+        doctor_refused(facts, program, &refused);
+        const char *text = refused.len > 0 ? refused.data : "";
+        bool is_idle = strstr(text, "nodes/status");
+        _cleanup_(freep) char *update = doctor_update(
+                facts,
+                is_idle                          ? "apply -k deploy/idle"
+                : strstr(text, "pods/binding")   ? "apply -f deploy/extender-bind/rbac.yaml"
+                : strstr(text, "preferrednodes") ? "apply -f deploy/admission/rbac.yaml"
+                                                 : kubectl,
+                is_idle ? "idle.enabled=true" : "");
+
+        doctor_fix(doctor_check(report, id, doctor_if(refused.len > 0, DOCTOR_FAULT),
+                                "the program cannot do its work without them",
+                                "the API server refuses %s", text),
+                   "%s", update);
 }
 
-static void check_patches(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        double waiting = largest_of(facts, "plimsoll_patches_waiting");
-        if (facts->nodes.count >= 10 && waiting * 2 > (double)facts->nodes.count)
-                doctor_find(finding, DOCTOR_WARNING, "%.0f of %zu nodes are waiting to be patched",
-                            waiting, facts->nodes.count);
+/* Does no node have the metric of the policy with this number? */
+static bool is_unmeasured(const json_t *nodes, size_t metric) {
+        const json_t *node;
+        size_t i;
+
+        json_array_foreach (nodes, i, node)
+                if (json_is_number(json_array_get(json_at(node, "usage", NULL), metric)))
+                        return false;
+        return json_array_size(nodes) > 0;
 }
 
-static void check_leaders(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        double leaders = sum_of(facts, DOCTOR_CONTROLLER, "plimsoll_leader");
+/* Metrics that limits or scores use and that no node has, although nodes have others. */
+static void check_metrics(struct doctor_report *report) {
+        const struct policy *policy = report->facts->policy;
+        _cleanup_(buf_done) struct buf names = BUF_INIT(DOCTOR_TEXT_MAX / 2);
+        bool has_some = false;
+
+        for (size_t i = 0; i < report->facts->page_count; i++) {
+                const json_t *status = report->facts->pages[i].status;
+                const json_t *nodes = json_at(status, "nodes", NULL), *metric;
+                size_t j;
+                if (!status || !doctor_has(report->facts, DOCTOR_POLICY) ||
+                    report->facts->policy_err.code != 0)
+                        continue;
+                buf_clear(&names);
+                json_array_foreach (json_at(status, "policy", "metrics", NULL), j, metric) {
+                        const char *name = json_string_at(metric, "name", NULL);
+                        bool is_bare = is_unmeasured(nodes, j);
+                        has_some |= !is_bare;
+                        if (is_bare && name && j < policy->metric_count &&
+                            strcmp(policy->metrics[j].name, name) == 0 && policy_uses(policy, j))
+                                buf_printf(&names, "%s%s", names.len > 0 ? ", " : "", name);
+                }
+        }
+        doctor_fix(
+                doctor_check(report, "metrics-written",
+                             doctor_if(has_some && names.len > 0, DOCTOR_FAULT),
+                             "limits and weights of this metric have no effect", "no node has %s",
+                             names.len > 0 ? names.data : ""),
+                "a kubelet has only CPU, memory, swap and PSI, and metrics-server only CPU and "
+                "memory: run node_exporter for others. The reason for each metric: kubectl -n %s "
+                "exec deploy/plimsoll-controller -- /usr/bin/plimsoll-controller --dry-run "
+                "--once",
+                report->facts->namespace);
+}
+
+static void check_idle(struct doctor_report *report) {
+        const struct doctor_facts *facts = report->facts;
+        const struct doctor_set *mixed = &facts->pods.mixed;
+        const char *sources = doctor_flag(&facts->controller, "metrics-source");
+        bool is_kubelet = sources && strncmp(sources, "kubelet", strlen("kubelet")) == 0;
+        double offered = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_idle_offered_cores").largest;
+
+        doctor_fix(doctor_check(report, "idle-offers", doctor_if(offered <= 0, DOCTOR_WARNING),
+                                "no batch pod is placed by idle CPU",
+                                "the policy has spec.idle, but no node offers idle CPU"),
+                   "kubectl -n %s logs deploy/plimsoll-controller | grep 'idle CPU'",
+                   facts->namespace);
+        /* Only a kubelet reports the usage of each pod. */
+        doctor_fix(
+                doctor_check(report, "idle-source",
+                             doctor_if(!is_kubelet && !doctor_flag(&facts->controller, "sources"),
+                                       DOCTOR_WARNING),
+                             "what batch pods use counts like that of services",
+                             "the policy has spec.idle, but --metrics-source=%.60s does not "
+                             "begin with kubelet",
+                             sources ? sources : "node-exporter"),
+                "run the controller with --metrics-source=kubelet,node-exporter");
+        doctor_fix(doctor_check(report, "idle-pods", doctor_if(mixed->count > 0, DOCTOR_WARNING),
+                                "these pods count twice, and get CPU before other batch pods do",
+                                "%zu pods request both CPU and idle CPU, such as %s", mixed->count,
+                                mixed->example ? mixed->example : ""),
+                   "remove cpu from the pods' requests; if their template has none, remove it from "
+                   "default and defaultRequest of the namespace's LimitRange");
+}
+
+static void check_controllers(struct doctor_report *report) {
+        const struct doctor_facts *facts = report->facts;
+        const struct doctor_sum leaders = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_leader");
+        bool are_all_read = true;
+
         for (size_t i = 0; i < facts->page_count; i++)
-                if (facts->pages[i].program == DOCTOR_CONTROLLER && !facts->pages[i].text)
-                        return; /* that one may lead */
-        if (leaders > 1)
-                doctor_find(finding, DOCTOR_FAULT, "%.0f controllers lead at once", leaders);
-        else if (leaders < 1)
-                doctor_find(finding, DOCTOR_FAULT, "no controller in %s leads", facts->namespace);
+                are_all_read &= facts->pages[i].program != DOCTOR_CONTROLLER ||
+                                facts->pages[i].text;
+        check_sources(report);
+        check_rights(report, DOCTOR_CONTROLLER, "controller-permissions",
+                     "apply -f deploy/base/rbac-controller.yaml");
+        /* One that cannot be read may lead. */
+        doctor_fix(doctor_check(report, "leader",
+                                doctor_if(leaders.sum > 1 || (leaders.sum < 1 && are_all_read),
+                                          DOCTOR_FAULT),
+                                "without a leader nothing is written; two overwrite each other's "
+                                "values",
+                                "%.0f controllers in %s lead", leaders.sum, facts->namespace),
+                   "give all controllers the same --leader-elect-resource-namespace and -name; "
+                   "kubectl -n %s logs deploy/plimsoll-controller | grep lease",
+                   facts->namespace);
+        check_metrics(report);
+        if (facts->policy->idle_line_ratio > 0 && facts->policy_err.code == 0 &&
+            facts->controller.values)
+                check_idle(report);
 }
 
-/* An idle cluster needs no calls, so an old one matters only if pods were bound after it. */
-static void check_called(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const struct doctor_pods *pods = &facts->pods;
-        _cleanup_(freep) char *bound = xasprintf(
-                "%zu pods were bound in the last hour, such as %.200s", pods->bound_count,
-                pods->bound_example ? pods->bound_example : "none");
+/* ---- The extenders. */
+
+/* An idle cluster needs no calls, so an old one matters only if pods were bound after it. Where
+ * admission steers pods, no scheduler need ever call. */
+static void check_called(struct doctor_report *report) {
+        const struct doctor_facts *facts = report->facts;
+        const struct doctor_set *bound = &facts->pods.bound;
+        int64_t last_unix_ms = doctor_last_call_unix_ms(facts);
+        bool is_never = last_unix_ms == 0 && !doctor_has(facts, DOCTOR_ADMISSION_KIND);
+        _cleanup_(freep) char *since = xasprintf("; pods were bound since: %zu, such as %s",
+                                                 bound->count,
+                                                 bound->count > 0 ? bound->example : "");
         char last[TIMESTAMP_MAX];
 
-        timestamp_format_s(doctor_last_call_unix_ms(facts), last, sizeof(last));
-        if (sum_of(facts, DOCTOR_EXTENDER, "plimsoll_extender_requests_total") <= 0)
-                doctor_find(finding, DOCTOR_WARNING,
-                            "no scheduler has called the extender since it started%s%s",
-                            pods->bound_count > 0 ? "; " : "", pods->bound_count > 0 ? bound : "");
-        else if (pods->bound_count > 0)
-                doctor_find(finding, DOCTOR_WARNING, "the last call was at %s, but %s", last,
-                            bound);
-        else if (!doctor_has(facts, DOCTOR_ALL_PODS) && !doctor_is_called_lately(facts))
-                doctor_find(finding, DOCTOR_UNKNOWN,
-                            "the last call was at %s, and later bindings are unknown: %s", last,
-                            facts->objects[DOCTOR_ALL_PODS].err.msg);
+        timestamp_format_s(last_unix_ms, last, sizeof(last));
+        doctor_fix(doctor_check(report, "extender-called",
+                                doctor_if(is_never || (last_unix_ms > 0 && bound->count > 0),
+                                          DOCTOR_WARNING),
+                                "pods are placed as if the extender were not installed",
+                                "no scheduler has called the extender since %s%s",
+                                is_never ? "it started" : last, bound->count > 0 ? since : ""),
+                   "add the extender to the scheduler's --config, see docs/install.md; the log of "
+                   "kube-scheduler says why it skips one. urlPrefix: http://ADDRESS:8010/v1, with "
+                   "the address from kubectl -n %s get service plimsoll-extender -o "
+                   "jsonpath='{.spec.clusterIP}'",
+                   facts->namespace);
 }
 
-static void check_answers(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        static const char metric[] = "plimsoll_extender_requests_total";
+/* What the extenders make of the annotations, and of all nodes. Nodes come and go between the two
+ * counts. */
+static void check_readings(struct doctor_report *report) {
+        static const char metric[] = "plimsoll_extender_readings";
+        const struct doctor_facts *facts = report->facts;
+        double all = sum_of(report, DOCTOR_EXTENDER, metric).sum;
+        double usable = doctor_page_sum(facts, DOCTOR_EXTENDER, metric, "state", "usable").sum;
+        double expired = doctor_page_sum(facts, DOCTOR_EXTENDER, metric, "state", "expired").sum;
+        double bad = doctor_page_sum(facts, DOCTOR_EXTENDER, metric, "state", "malformed").sum;
+        double ahead = sum_of(report, DOCTOR_EXTENDER, "plimsoll_extender_skewed_readings").sum;
+        double known = sum_of(report, DOCTOR_EXTENDER, "plimsoll_extender_table_nodes").smallest;
 
-        double all = sum_of(facts, DOCTOR_EXTENDER, metric);
-        double good = doctor_page_sum(facts, DOCTOR_EXTENDER, metric, "code", "200").sum;
-        if (all - good > all / 100)
-                doctor_find(finding, DOCTOR_WARNING, "%.0f of %.0f calls were rejected", all - good,
-                            all);
+        doctor_fix(
+                doctor_check(report, "annotations",
+                             all > 0 && usable <= 0 ? DOCTOR_FAULT
+                                                    : doctor_if(expired + bad > 0, DOCTOR_WARNING),
+                             "limits are ignored on these nodes, and old values rank them",
+                             "of %.0f readings, the extenders can use %.0f; %.0f have expired, "
+                             "%.0f cannot be read",
+                             all, usable, expired, bad),
+                "kubectl plimsoll top names the nodes. kubectl -n %s logs "
+                "deploy/plimsoll-controller | grep -e failing -e lease -e clock; run both programs "
+                "with the same --annotation-prefix; if crane writes, set --annotation-timezone",
+                facts->namespace);
+        doctor_fix(doctor_check(report, "annotations-clock", doctor_if(ahead > 0, DOCTOR_WARNING),
+                                "these values expire too late",
+                                "%.0f of %.0f readings are from the future", ahead, all),
+                   "synchronize the clocks of the machines that controllers run on; if crane "
+                   "writes them, run the extender with --annotation-timezone");
+        doctor_fix(doctor_check(report, "extender-table",
+                                doctor_if(known < doctor_node_count(facts) * 0.9, DOCTOR_FAULT),
+                                "an unknown node passes with a score of 0",
+                                "an extender knows %.0f of %.0f nodes", known,
+                                doctor_node_count(facts)),
+                   "kubectl -n %s logs deploy/plimsoll-extender", facts->namespace);
 }
 
-static void check_speed(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        static const char metric[] = "plimsoll_extender_request_duration_seconds_bucket";
-
-        double all = doctor_page_sum(facts, DOCTOR_EXTENDER, metric, "le", "+Inf").sum;
-        const struct doctor_sum fast = doctor_page_sum(facts, DOCTOR_EXTENDER, metric, "le", "0.1");
-
-        if (fast.count > 0 && all - fast.sum > all / 100)
-                doctor_find(finding, DOCTOR_WARNING, "%.0f of %.0f calls took more than 100 ms",
-                            all - fast.sum, all);
-}
-
-static void check_table(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const struct doctor_sum rows = doctor_page_sum(facts, DOCTOR_EXTENDER,
-                                                       "plimsoll_extender_table_nodes", NULL, NULL);
-        double nodes = (double)facts->nodes.count;
-
-        if (!doctor_needs_count(facts, finding))
-                return;
-        /* Nodes come and go between the two counts. */
-        bool lacks = rows.smallest < nodes * 0.9;
-        doctor_name(finding, lacks ? rows.smallest_pod : rows.largest_pod);
-        if (rows.count > 0 && (lacks || rows.largest > nodes * 1.1))
-                doctor_find(finding, DOCTOR_FAULT,
-                            "%.100s knows %.0f nodes, but the cluster has %.0f",
-                            lacks ? rows.smallest_pod : rows.largest_pod,
-                            lacks ? rows.smallest : rows.largest, nodes);
-}
-
-static void check_certificate(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const struct doctor_sum expiry_s = doctor_page_sum(
-                facts, DOCTOR_EXTENDER, "plimsoll_tls_certificate_expiry_timestamp_seconds", NULL,
-                NULL);
-
-        if (expiry_s.count == 0)
-                return; /* plain HTTP */
+static void check_extenders(struct doctor_report *report) {
+        static const char calls[] = "plimsoll_extender_requests_total";
+        static const char bucket[] = "plimsoll_extender_request_duration_seconds_bucket";
+        const struct doctor_facts *facts = report->facts;
+        double all = sum_of(report, DOCTOR_EXTENDER, calls).sum;
+        double bad = all - doctor_page_sum(facts, DOCTOR_EXTENDER, calls, "code", "200").sum;
+        double timed = doctor_page_sum(facts, DOCTOR_EXTENDER, bucket, "le", "+Inf").sum;
+        double slow = timed - doctor_page_sum(facts, DOCTOR_EXTENDER, bucket, "le", "0.1").sum;
+        const struct doctor_sum expiry_s = sum_of(
+                report, DOCTOR_EXTENDER, "plimsoll_tls_certificate_expiry_timestamp_seconds");
         double days = (expiry_s.smallest * MS_PER_S - (double)facts->now_unix_ms) / MS_PER_DAY;
-        if (days < 0)
-                doctor_find(finding, DOCTOR_FAULT, "the extender's certificate has expired");
-        else if (days < EXPIRES_SOON_DAYS)
-                doctor_find(finding, DOCTOR_WARNING,
-                            "the extender's certificate expires in %.0f days", days);
+
+        check_rights(report, DOCTOR_EXTENDER, "extender-permissions",
+                     "apply -f deploy/base/rbac-extender.yaml");
+        check_called(report);
+        doctor_fix(doctor_check(report, "extender-answers",
+                                doctor_if(bad > all / 100, DOCTOR_WARNING),
+                                "the scheduler placed these pods without the extender",
+                                "%.0f of %.0f calls were rejected", bad, all),
+                   "kubectl -n %s logs deploy/plimsoll-extender", facts->namespace);
+        doctor_fix(doctor_check(report, "extender-speed",
+                                doctor_if(slow > timed / 100, DOCTOR_WARNING),
+                                "every pod waits for the extender",
+                                "%.0f of %.0f calls took more than 100 ms", slow, timed),
+                   "give the extender a CPU request, and set nodeCacheCapable: true");
+        check_readings(report);
+        doctor_fix(doctor_check(report, "certificate",
+                                expiry_s.count == 0 || days >= EXPIRES_SOON_DAYS ? DOCTOR_OK
+                                : days < 0                                       ? DOCTOR_FAULT
+                                                                                 : DOCTOR_WARNING,
+                                "the scheduler cannot call the extender after that",
+                                "the extender's certificate ends in %.0f days", days),
+                   "renew the Secret plimsoll-extender-tls, see docs/tls.md");
 }
 
-static const struct doctor_check rows[] = {
-        {"metrics-pages", "what the programs report is unknown",
-         "allow get on pods/proxy; with mutual TLS, read the page in the pod; if it does not "
-         "answer, kubectl -n @NS describe pod @IT, and read its log",
-         check_pages, .settles = DOCTOR_CONTROLLER},
-        {"exporters", "a node without a working source has no annotations",
-         "connect, timeout: the port is wrong, or a NetworkPolicy or firewall blocks it; dns: the "
-         "name does not resolve, or a NetworkPolicy blocks port 53 (UDP). "
-         "deploy/base/network-policy.yaml has the open ports; with Helm, add others to "
-         "networkPolicies.extraEgressPorts. The addresses: kubectl -n @NS logs "
-         "deploy/plimsoll-controller | grep what=scrape",
-         check_exporters, .needs_page = DOCTOR_CONTROLLER},
-        {"samples", "the annotations of these nodes are not updated",
-         "kubectl get --raw '/api/v1/namespaces/@NS/pods/@IT:" KUBE_PORT_TEXT(
-                 KUBE_PORT_CONTROLLER) "/proxy/readyz?verbose'",
-         check_stale_nodes, .needs_page = DOCTOR_CONTROLLER, .settles = DOCTOR_CONTROLLER},
-        {"policy-loaded", "the previous policy stays in force",
-         "kubectl -n @NS logs @IT | grep 'cannot load policy'", check_policy_loads,
-         .needs_page = DOCTOR_CONTROLLER},
-        {"patches", "annotations are late",
-         "raise --patch-qps, or lengthen the policy's shortest period", check_patches,
-         .needs_page = DOCTOR_CONTROLLER},
-        {"leader", "without a leader nothing is written; two overwrite each other's values",
-         "give all controllers the same --leader-elect-resource-namespace and -name; kubectl -n "
-         "@NS logs deploy/plimsoll-controller | grep lease",
-         check_leaders, .needs_page = DOCTOR_CONTROLLER, .settles = DOCTOR_CONTROLLER},
-        {"extender-called", "pods are placed as if the extender were not installed",
-         "add the extender to the scheduler's --config, see docs/install.md; the log of "
-         "kube-scheduler says why it skips one",
-         check_called, .needs_page = DOCTOR_EXTENDER},
-        {"extender-answers", "the scheduler placed these pods without the extender",
-         "kubectl -n @NS logs deploy/plimsoll-extender", check_answers,
-         .needs_page = DOCTOR_EXTENDER},
-        {"extender-speed", "every pod waits for the extender",
-         "give the extender a CPU request, and set nodeCacheCapable: true", check_speed,
-         .needs_page = DOCTOR_EXTENDER},
-        {"extender-table", "an unknown node passes with a score of 0",
-         "kubectl get --raw '/api/v1/namespaces/@NS/pods/@IT:" KUBE_PORT_TEXT(
-                 KUBE_PORT_EXTENDER) "/proxy/readyz?verbose'",
-         check_table, .needs_page = DOCTOR_EXTENDER, .settles = DOCTOR_EXTENDER},
-        {"certificate", "the scheduler cannot call the extender after that",
-         "renew the Secret plimsoll-extender-tls, see docs/tls.md", check_certificate,
-         .needs_page = DOCTOR_EXTENDER},
-};
+/* Could a page of the program be read? */
+static bool has_page(const struct doctor_facts *facts, enum doctor_object program) {
+        for (size_t i = 0; i < facts->page_count; i++)
+                if (facts->pages[i].program == program && facts->pages[i].text)
+                        return true;
+        return false;
+}
 
-const struct doctor_checks doctor_metric_checks = {rows, ARRAY_LEN(rows)};
+void doctor_check_reports(struct doctor_report *report) {
+        const struct doctor_facts *facts = report->facts;
+        size_t all = doctor_page_sum(facts, 0, "plimsoll_build_info", NULL, NULL).count;
+        size_t ours =
+                doctor_page_sum(facts, 0, "plimsoll_build_info", "version", PLIMSOLL_VERSION).count;
+        _cleanup_(freep) char *update = doctor_update(
+                facts, "apply -k deploy/, after you set newTag in deploy/images/kustomization.yaml",
+                "");
+
+        doctor_about(report, DOCTOR_CONTROLLER);
+        check_pages(report);
+        doctor_fix(doctor_check(report, "versions", doctor_if(ours < all, DOCTOR_WARNING),
+                                "different versions may read a policy differently",
+                                "%zu of %zu programs have another version than this plugin, %s",
+                                all - ours, all, PLIMSOLL_VERSION),
+                   "%s", update);
+        if (has_page(facts, DOCTOR_CONTROLLER))
+                check_controllers(report);
+        doctor_about(report, DOCTOR_EXTENDER);
+        if (has_page(facts, DOCTOR_EXTENDER))
+                check_extenders(report);
+}

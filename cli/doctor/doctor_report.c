@@ -1,87 +1,145 @@
 #include "cli/doctor/doctor_report.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/name.h"
 #include "base/number.h"
+#include "base/timestamp.h"
+#include "codec/json.h"
 #include "program/table.h"
 
-enum { ID_WIDTH = 23, IDS_MAX_BYTES = 4096 };
+enum { ID_WIDTH = 23, IDS_MAX_BYTES = 4096, STARTING_MAX_MS = 3 * MS_PER_MIN };
 
 static const char *const state_names[] = {
         [DOCTOR_OK] = "ok",       [DOCTOR_UNKNOWN] = "unknown", [DOCTOR_WARNING] = "warning",
         [DOCTOR_FAULT] = "error", [DOCTOR_WAIT] = "wait",
 };
 
-static const struct doctor_checks *const chapters[] = {
-        &doctor_program_checks, &doctor_policy_checks, &doctor_node_checks, &doctor_metric_checks,
-        &doctor_scheduler_checks};
-
 struct doctor_report *doctor_report_new(const struct doctor_facts *facts) {
         struct doctor_report *report = xcalloc(1, sizeof(*report));
 
         report->facts = facts;
-        for (size_t i = 0; i < ARRAY_LEN(chapters); i++)
-                for (size_t j = 0; j < chapters[i]->count; j++) {
-                        assert(report->count < DOCTOR_CHECKS_MAX);
-                        struct doctor_finding *finding = &report->findings[report->count++];
-                        doctor_check_run(&chapters[i]->rows[j], facts, finding);
-                        report->counts[finding->state]++;
-                }
+        doctor_check_programs(report);
+        doctor_check_policy(report);
+        doctor_check_reports(report);
+        doctor_check_admission(report);
+        doctor_check_scheduler(report);
         return report;
 }
 
-/* Owned by the caller. */
-static char *fix_text(const struct doctor_report *report, const struct doctor_finding *finding) {
-        return doctor_text(report->facts, finding,
-                           finding->fix ? finding->fix : finding->check->fix);
+/* ---- For checks. */
+
+/* Since the program's oldest pod was created; INT64_MAX: unknown. */
+static int64_t age_ms(const struct doctor_facts *facts, const char *program) {
+        const json_t *pods = doctor_items(facts, DOCTOR_PODS);
+        int64_t oldest_unix_ms = INT64_MAX;
+
+        for (size_t i = 0; i < json_array_size(pods); i++) {
+                const json_t *pod = json_array_get(pods, i);
+                const char *created = json_string_at(pod, "metadata", "creationTimestamp", NULL);
+                int64_t created_unix_ms;
+                if (!cluster_page_runs(pod, program))
+                        continue;
+                if (!created || !timestamp_parse(created, strlen(created), &created_unix_ms))
+                        return INT64_MAX;
+                if (created_unix_ms < oldest_unix_ms)
+                        oldest_unix_ms = created_unix_ms;
+        }
+        return facts->now_unix_ms - oldest_unix_ms;
+}
+
+void doctor_about(struct doctor_report *report, enum doctor_object deployment) {
+        const char *program = deployment == DOCTOR_CONTROLLER ? PROGRAM_CONTROLLER
+                                                              : PROGRAM_EXTENDER;
+        int64_t created_ms = age_ms(report->facts, program);
+
+        /* This machine's clock may be behind. */
+        report->is_starting = deployment && created_ms <= STARTING_MAX_MS &&
+                              created_ms >= -STARTING_MAX_MS;
+        report->is_ready = json_int_at(0, report->facts->objects[deployment].json, "status",
+                                       "readyReplicas", NULL) > 0;
+}
+
+/* Objects hold untrusted text, and cutting text can break its UTF-8. */
+static _printf_(2, 0) void set_text(char text[static DOCTOR_TEXT_MAX], const char *fmt,
+                                    va_list args) {
+        (void)vsnprintf(text, DOCTOR_TEXT_MAX, fmt, args);
+        for (char *at = text; *at; at++)
+                if (*at < ' ' || *at > '~')
+                        *at = '?';
+}
+
+struct doctor_finding *doctor_check(struct doctor_report *report, const char *id,
+                                    enum doctor_state state, const char *why, const char *what,
+                                    ...) {
+        assert(report->count < DOCTOR_CHECKS_MAX);
+        struct doctor_finding *finding = &report->findings[report->count++];
+        va_list args;
+
+        /* Warnings of a program that is ready are about something that waiting does not change,
+         * such as too few replicas. */
+        if (report->is_starting &&
+            (state == DOCTOR_FAULT || (state == DOCTOR_WARNING && !report->is_ready)))
+                state = DOCTOR_WAIT;
+        *finding = (struct doctor_finding){.id = id, .state = state, .why = why};
+        report->counts[state]++;
+        va_start(args, what);
+        if (state != DOCTOR_OK)
+                set_text(finding->what, what, args);
+        va_end(args);
+        return finding;
+}
+
+void doctor_fix(struct doctor_finding *finding, const char *fmt, ...) {
+        va_list args;
+
+        va_start(args, fmt);
+        if (finding->state != DOCTOR_OK)
+                set_text(finding->fix, fmt, args);
+        va_end(args);
+        if (finding->state == DOCTOR_WAIT)
+                (void)snprintf(finding->fix, sizeof(finding->fix), "%s",
+                               "usual while a program starts: kubectl plimsoll doctor --wait=5m");
+}
+
+static bool is_name(const char *text) {
+        return text && *text && !text[strspn(text, NAME_LOWER "-.")];
+}
+
+const char *doctor_name(const char *name) {
+        return is_name(name) ? name : "NAME";
+}
+
+char *doctor_update(const struct doctor_facts *facts, const char *kubectl, const char *values) {
+        const char *release = json_string_at(facts->objects[DOCTOR_CONTROLLER].json, "metadata",
+                                             "annotations", "meta.helm.sh/release-name", NULL);
+
+        return is_name(release)
+                       ? xasprintf(
+                                 "helm upgrade %s deploy/chart -n %s --reset-then-reuse-values%s%s",
+                                 release, facts->namespace, *values ? " --set " : "", values)
+                       : xasprintf("kubectl %s", kubectl);
 }
 
 /* ---- For people. */
 
-/* Checks that are unknown, or that wait, for the same reason share a row. */
-static bool is_same_reason(const struct doctor_finding *a, const struct doctor_finding *b) {
-        return (a->state == DOCTOR_UNKNOWN || a->state == DOCTOR_WAIT) && a->state == b->state &&
-               strcmp(a->what, b->what) == 0;
-}
-
-static bool is_printed_before(const struct doctor_report *report, size_t index) {
-        for (size_t i = 0; i < index; i++)
-                if (is_same_reason(&report->findings[i], &report->findings[index]))
-                        return true;
-        return false;
-}
-
-static void put_ids_with_same_reason(const struct doctor_report *report, size_t index,
-                                     struct table *table) {
-        _cleanup_(buf_done) struct buf ids = BUF_INIT(IDS_MAX_BYTES);
-
-        for (size_t i = index + 1; i < report->count; i++)
-                if (is_same_reason(&report->findings[index], &report->findings[i]))
-                        buf_printf(&ids, "%s%s", ids.len > 0 ? ", " : "",
-                                   report->findings[i].check->id);
-        if (ids.len > 0)
-                table_line(table, "         also: %s", ids.data);
-}
-
-static void put_finding(const struct doctor_report *report, size_t index, const struct style *style,
+static void put_finding(const struct doctor_finding *finding, const struct style *style,
                         struct table *table) {
-        const struct doctor_finding *finding = &report->findings[index];
         const char *colors[] = {style->green, style->dim, style->yellow, style->red, style->yellow};
-        _cleanup_(freep) char *fix = fix_text(report, finding);
 
         table_row(table);
         table_cell(table, colors[finding->state], "%s", state_names[finding->state]);
-        table_cell(table, "", "%s", finding->check->id);
+        table_cell(table, "", "%s", finding->id);
         table_cell(table, "", "%s", finding->what);
-        put_ids_with_same_reason(report, index, table);
         if (finding->state < DOCTOR_WARNING)
                 return;
-        if (finding->state != DOCTOR_WAIT)
-                table_line(table, "         why:  %s", finding->check->why);
-        table_line(table, "         fix:  %s", fix);
+        table_line(table, "         why:  %s", finding->why);
+        table_line(table, "         fix:  %s", finding->fix);
 }
 
 void doctor_report_print(const struct doctor_report *report, bool is_wide, FILE *out) {
@@ -95,9 +153,8 @@ void doctor_report_print(const struct doctor_report *report, bool is_wide, FILE 
         _cleanup_(table_freep) struct table *table = table_new(&style, columns, ARRAY_LEN(columns));
 
         for (size_t i = 0; i < report->count; i++)
-                if ((report->findings[i].state != DOCTOR_OK || is_wide) &&
-                    !is_printed_before(report, i))
-                        put_finding(report, i, &style, table);
+                if (report->findings[i].state != DOCTOR_OK || is_wide)
+                        put_finding(&report->findings[i], &style, table);
         (void)table_print(table, SIZE_MAX, out);
         (void)fprintf(out, "%zu checks: %zu ok, %zu unknown, %zu warning%s, %zu error%s",
                       report->count, counts[DOCTOR_OK], counts[DOCTOR_UNKNOWN],
@@ -113,8 +170,7 @@ char *doctor_report_ids(const struct doctor_report *report, enum doctor_state st
 
         for (size_t i = 0; i < report->count; i++)
                 if (report->findings[i].state >= state)
-                        buf_printf(&ids, "%s%s", ids.len > 0 ? ", " : "",
-                                   report->findings[i].check->id);
+                        buf_printf(&ids, "%s%s", ids.len > 0 ? ", " : "", report->findings[i].id);
         return buf_take(&ids);
 }
 
@@ -128,11 +184,10 @@ json_t *doctor_report_json(const struct doctor_report *report) {
                                     json_integer((json_int_t)report->counts[i]));
         for (size_t i = 0; i < report->count; i++) {
                 const struct doctor_finding *finding = &report->findings[i];
-                _cleanup_(freep) char *fix = fix_text(report, finding);
                 json_array_append_new(
-                        checks, json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", finding->check->id,
-                                          "state", state_names[finding->state], "what",
-                                          finding->what, "why", finding->check->why, "fix", fix));
+                        checks, json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", finding->id, "state",
+                                          state_names[finding->state], "what", finding->what, "why",
+                                          finding->why, "fix", finding->fix));
         }
         json_object_set_new(root, "summary", summary);
         json_object_set_new(root, "checks", checks);

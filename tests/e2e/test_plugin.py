@@ -58,16 +58,9 @@ def plimsoll_verb(bare, binary, tmp_path):
 
 # The check that must find it, and how a user would do it.
 FAULTS = [
-    ("controller-permissions", "delete clusterrolebinding plimsoll-controller"),
     ("node-guard", "delete validatingadmissionpolicy plimsoll-controller-nodes"),
     ("extender-service", "-n kube-system delete service plimsoll-extender"),
     ("extender-replicas", "-n kube-system scale deployment plimsoll-extender --replicas=1"),
-    ("nodes-cordoned", "cordon node-0000 node-0001"),
-    ("annotations-writers", f"annotate node node-0000 --overwrite {CPU}=0.5,2026-01-01T00:00:00Z"),
-    (
-        "annotations-left",
-        "annotate node node-0001 old.example/disk_usage_avg_1h=0.5,2026-01-01T00:00:00Z",
-    ),
 ]
 
 
@@ -86,8 +79,7 @@ def test_plugin(bare, installed, plimsoll_verb, figure):
     wait_until(lambda: not faults(), 60, "a healthy cluster", poll_s=1)
     found = findings()
     unknown = [key for key, row in found.items() if row["state"] == "unknown"]
-    assert "controller-permissions" not in unknown
-    seen_by_other = findings("--as=jane", "--as-group=ops")["annotations"]
+    seen_by_other = findings("--as=jane", "--as-group=ops")["unread"]
     assert seen_by_other["state"] == "unknown" and 'User "jane"' in seen_by_other["what"]
 
     shown = json.loads(plimsoll_verb("top", "-o", "json", "--sort-by=cpu").stdout)
@@ -110,7 +102,7 @@ def test_plugin(bare, installed, plimsoll_verb, figure):
 
     for check, command in FAULTS:
         bare.kubectl(*command.split())
-        # Roles and replicas take a moment to be in force; the controller repairs its annotations.
+        # Replicas take a moment to be counted.
         wait_until(lambda: check in faults(), 30, check, poll_s=0.5)
     figure(
         f"{len(found)} checks: none fires, {len(unknown)} unknown without pods that answer; "

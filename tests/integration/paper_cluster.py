@@ -19,12 +19,8 @@ from policies import ago
 
 SYSTEM = "/api/v1/namespaces/kube-system"
 POLICY_PATH = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies/default"
-CRD_NAME = "dynamicschedulerpolicies.scheduler.policy.crane.io"
-CRD_PATH = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD_NAME}"
-REVIEWS_PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+KIND_PATH = "/apis/scheduler.policy.crane.io/v1alpha1"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/kube-system/deployments"
-REQUESTS_PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-SCHEDULERS_PATH = f"{SYSTEM}/pods?labelSelector=component%3Dkube-scheduler"
 CLUSTER_IP = "10.96.0.10"
 CONTROLLERS = ("plimsoll-controller-0", "plimsoll-controller-1")
 EXTENDERS = ("plimsoll-extender-0", "plimsoll-extender-1")
@@ -75,58 +71,39 @@ def pod(name, deployment):
     }
 
 
-def request(name, *conditions, seconds_ago=60):
-    """A kubelet's for a serving certificate."""
-    return {
-        "metadata": {"name": f"csr-{name}", "creationTimestamp": ago(seconds_ago)},
-        "spec": {"username": f"system:node:{name}"},
-        "status": {"conditions": [{"type": what, "status": "True"} for what in conditions]},
-    }
-
-
 CONTROLLER_PAGE = """\
+plimsoll_api_refused{verb="PATCH",resource="nodes"} 0
 plimsoll_build_info{program="plimsoll-controller",version="VERSION"} 1
+plimsoll_idle_offered_cores 0
 plimsoll_leader LEADER
 plimsoll_nodes 4
-plimsoll_nodes_stale 0
-plimsoll_patches_waiting 0
 plimsoll_policy_failed 0
 plimsoll_policy_object_deleted 0
 """
 EXTENDER_PAGE = """\
+plimsoll_api_refused{verb="GET",resource="nodes"} 0
 plimsoll_build_info{program="plimsoll-extender",version="VERSION"} 1
 plimsoll_extender_last_call_timestamp_seconds LAST_CALL
+plimsoll_extender_readings{state="usable"} 8
+plimsoll_extender_readings{state="expired"} 0
 plimsoll_extender_request_duration_seconds_bucket{verb="filter",le="0.1"} 500
 plimsoll_extender_request_duration_seconds_bucket{verb="filter",le="+Inf"} 500
 plimsoll_extender_requests_total{verb="filter",code="200"} 500
+plimsoll_extender_skewed_readings 0
 plimsoll_extender_table_nodes 4
 plimsoll_policy_failed 0
 plimsoll_policy_object_deleted 0
 plimsoll_tls_certificate_expiry_timestamp_seconds EXPIRY
 """
-
-
 CONTROLLER_FLAGS = """
 plimsoll-controller flagz
 
-annotation-prefix=
-annotation-timezone=UTC
-events=true
-kubelet-client-certificate=
-kubelet-insecure-skip-verify=false
-leader-elect=true
-leader-elect-resource-name=plimsoll-controller
-leader-elect-resource-namespace=kube-system
 metrics-source=node-exporter,kubelet
-node-selector=
 policy-config-path=
 """
 EXTENDER_FLAGS = """
 plimsoll-extender flagz
 
-annotation-prefix=
-annotation-timezone=UTC
-annotation-unit=ratio
 bind=false
 policy-config-path=
 """
@@ -148,15 +125,12 @@ def healthy(version):
     others = manifests("base/extender.yaml")
     extender = others[("Deployment", "plimsoll-extender")]
     guard = manifests("base/node-guard.yaml")
-    crd = manifests("base/crd.yaml")[("CustomResourceDefinition", CRD_NAME)]
-    config = (TOP / "deploy" / "second-scheduler" / "config.yaml").read_text("utf-8")
     for deployment in (controller, extender):
         deployment["status"] = {"readyReplicas": 2}
     others[("Service", "plimsoll-extender")]["spec"]["clusterIP"] = CLUSTER_IP
-    crd["status"] = {"conditions": [{"type": "Established", "status": "True"}]}
     found = {
         "/version": {"major": "1", "minor": "36+"},
-        CRD_PATH: crd,
+        KIND_PATH: {},
         POLICY_PATH: policy(),
         f"{DEPLOYMENTS}/plimsoll-controller": controller,
         f"{DEPLOYMENTS}/plimsoll-extender": extender,
@@ -165,18 +139,11 @@ def healthy(version):
             *(pod(name, controller) for name in CONTROLLERS),
             *(pod(name, extender) for name in EXTENDERS),
         ],
-        f"{SYSTEM}/configmaps": [
-            {"metadata": {"name": "scheduler"}, "data": {"config.yaml": config}},
-            {"metadata": {"name": "other"}, "data": {"KubeSchedulerConfiguration": "{"}},
-        ],
         "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
         "plimsoll-controller-nodes": guard[
             ("ValidatingAdmissionPolicy", "plimsoll-controller-nodes")
         ],
         "/api/v1/nodes": [node(f"node-{i}") for i in range(4)],
-        REQUESTS_PATH: [request("node-0", "Approved"), request("node-1")],
-        # As kubeadm makes it.
-        SCHEDULERS_PATH: [{"spec": {"hostNetwork": True, "dnsPolicy": "ClusterFirst"}}],
     }
     for leads, name in enumerate(reversed(CONTROLLERS)):
         page = CONTROLLER_PAGE.replace("VERSION", version).replace("LEADER", str(leads))
@@ -228,16 +195,7 @@ class Answering(Handler):
         if self.path.endswith("/leases"):
             self.write_lease(lambda name: f"{self.path}/{name}")
             return
-        review = json.loads(self.body())
-        status = self.server.objects.get(REVIEWS_PATH)
-        if self.path != REVIEWS_PATH or isinstance(status, int):
-            self.fail(status or 405)
-            return
-        wanted = review["spec"]["resourceAttributes"]
-        account = review["spec"]["user"].rpartition(":")[2]
-        resource = "/".join(filter(None, (wanted["resource"], wanted["subresource"])))
-        denied = (account, wanted["verb"], resource) in self.server.denied
-        self.answer(201, {**review, "status": {"allowed": not denied}})
+        self.fail(405)
 
     def do_PUT(self):  # pylint: disable=invalid-name
         self.write_lease(lambda _: self.path)
@@ -274,8 +232,7 @@ class Answering(Handler):
 
 
 class PaperCluster:
-    """`objects` is what healthy() returns, to be changed as the test likes; `denied` holds
-    (account, verb, resource) of what an account may not do, a subresource as in nodes/status;
+    """`objects` is what healthy() returns, to be changed as the test likes;
     `budgets` has the paths of pods that may not be evicted, `evicted` those of pods that were. A
     Lease can be written; `refused` has {its path: status and content} of writes that fail, and
     before_write() is called first."""
@@ -283,7 +240,6 @@ class PaperCluster:
     def __init__(self, version="0"):
         self.server = LocalServer(Answering)
         self.server.objects = self.objects = healthy(version)
-        self.server.denied = self.denied = set()
         self.server.budgets = self.budgets = set()
         self.server.evicted = self.evicted = []
         self.server.refused = self.refused = {}
@@ -317,8 +273,8 @@ class PaperCluster:
                 assert f"\n{name}=" in content, name
                 self.objects[path] = re.sub(f"(?m)^{name}=.*$", f"{name}={value}", content)
 
-    def configuration(self, old, new):
-        """Change the scheduler's configuration."""
-        data = self.objects[f"{SYSTEM}/configmaps"][0]["data"]
-        assert old in data["config.yaml"], old
-        data["config.yaml"] = data["config.yaml"].replace(old, new)
+
+def scheduler_config():
+    """Of kube-scheduler, as it should be."""
+    text = (TOP / "deploy" / "scheduler" / "config-http.yaml").read_text("utf-8")
+    return text.replace("CLUSTER_IP", CLUSTER_IP)

@@ -12,7 +12,7 @@ from threading import Thread
 import pytest
 
 from harness import clean_environment, wait_until
-from paper_cluster import CLUSTER_IP, POLICY_PATH, SYSTEM, Answering, PaperCluster
+from paper_cluster import POLICY_PATH, Answering, PaperCluster, scheduler_config
 from programs import children, complete, piped, stop_reading
 from tls_kit import Authority
 
@@ -66,8 +66,7 @@ def test_files_that_are_pipes(cluster, plimsoll, binary, tmp_path):
     shown = plimsoll("simulate", "-f", "-", *server, input=policy)
     assert shown.startswith("standard input in place of ")
     (tmp_path / "policy").write_text(policy)
-    config = cluster.objects[f"{SYSTEM}/configmaps"][0]["data"]["config.yaml"]
-    config = config.replace("127.0.0.1", CLUSTER_IP)
+    config = scheduler_config()
     plimsoll("doctor", "--scheduler-config=-", *server, "--fail-on=error", input=config)
     commands = '"$0" top -f <(cat policy) -s "$1" && "$0" simulate -f <(cat policy) -s "$1"'
     argv = ["/bin/bash", "-c", commands, binary("kubectl-plimsoll"), cluster.url]

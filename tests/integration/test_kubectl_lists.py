@@ -54,9 +54,6 @@ def test_lists_that_expire_begin_anew(cluster, plimsoll, tmp_path):
     assert [row["node"] for row in shown["nodes"]] == ["node-0", "node-1"]
     lists = [accept for path, accept in cluster.server.asked if path.startswith(NODES)]
     assert len(lists) == 8 and all(accept.startswith(PROTOBUF) for accept in lists)
-    bare = [{"metadata": {"name": name}} for name in ("node-0", "gone", "node-1")]
-    expire(cluster, NODES, bare[:2], bare[::2])
-    assert "2 of 2 nodes have no annotation" in plimsoll("doctor", status=2)
 
 
 def test_lists_that_always_expire(cluster, plimsoll):

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from harness import NIGHTLY
-from paper_cluster import POLICY_PATH, REQUESTS_PATH, SYSTEM, node, request
+from paper_cluster import POLICY_PATH, SYSTEM, node
 from policies import ago
 
 LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller"
@@ -113,7 +113,7 @@ def test_objects_that_cannot_be_told_apart(cluster, plimsoll):
     table = plimsoll("top")
     assert all(table.count(f"{name} ") == 1 for name in names), table
     assert "\nnode-9: passes" in plimsoll("explain", "node", "node-9")
-    assert len(json.loads(plimsoll("doctor", "-ojson", status=None).stdout)["checks"]) > 25
+    assert len(json.loads(plimsoll("doctor", "-ojson", status=None).stdout)["checks"]) > 20
     refused = plimsoll("top", "--watch", "-ojson", status=2)
     assert "expected with -o table or wide" in refused
 
@@ -135,30 +135,6 @@ def test_names_of_pods_on_a_terminal(cluster, plimsoll):
     del cluster.objects[POLICY_PATH]
     table = plimsoll("top")
     assert "; by the policy of plimsoll-controller-0?, because there is no object" in table, table
-
-
-FIRST = {"kind": "List", "metadata": {"resourceVersion": "1", "continue": "a b&"}}
-
-
-def in_two_pages(cluster, path, first, second):
-    begin = f"{path}{'&' if '?' in path else '?'}limit=500"
-    cluster.objects[begin] = (200, {**FIRST, "items": first})
-    cluster.objects[f"{begin}&continue=a%20b%26"] = second
-
-
-def test_pages_of_what_doctor_looks_through(cluster, plimsoll):
-    """ConfigMaps, and requests of a large cluster's kubelets."""
-    maps = f"{SYSTEM}/configmaps"
-    other = {"metadata": {"name": "other"}, "data": {}}
-    in_two_pages(cluster, maps, [other] * 3, cluster.objects[maps])
-    requests = cluster.objects[REQUESTS_PATH]
-    waiting = request("node-2", seconds_ago=3600)
-    selector = "fieldSelector=spec.signerName%3Dkubernetes.io%2Fkubelet-serving"
-    in_two_pages(cluster, f"{REQUESTS_PATH}?{selector}", requests, [waiting])
-    checks = json.loads(plimsoll("doctor", "-ojson", status=None).stdout)["checks"]
-    found = {check["id"]: check for check in checks}
-    assert found["scheduler-registered"]["state"] == "ok", found["scheduler-registered"]
-    assert "system:node:node-2" in found["kubelet-certificates"]["what"]
 
 
 def test_names_that_are_offered(cluster, plimsoll):

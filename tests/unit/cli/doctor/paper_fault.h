@@ -19,8 +19,6 @@ struct paper_fault {
         enum doctor_state state;
         const char *what; /* part of the finding */
         struct paper_change changes[PAPER_CHANGES];
-        const char *denied[2];
-        size_t nodes; /* 0: as usual */
 };
 
 /* Return: whether what the checks find is the fault, and nothing else. */
@@ -34,30 +32,13 @@ static inline bool paper_is_only(const struct doctor_facts *facts,
                 if (finding->state == DOCTOR_OK)
                         continue;
                 count++;
-                if (fault->check && strcmp(fault->check, finding->check->id) == 0 &&
+                if (fault->check && strcmp(fault->check, finding->id) == 0 &&
                     finding->state == fault->state && strstr(finding->what, fault->what))
                         continue;
-                print_error("%s: %s\n", finding->check->id, finding->what);
+                print_error("%s: %s\n", finding->id, finding->what);
                 others++;
         }
         return others == 0 && count == (fault->check ? 1 : 0);
-}
-
-/* Of a sound cluster, of which something is hidden. Return: what is found to be wrong. */
-static inline size_t paper_count_wrong(const struct doctor_facts *facts, const char *name,
-                                       const char *hidden) {
-        _cleanup_(freep) struct doctor_report *report = doctor_report_new(facts);
-        size_t count = 0;
-
-        for (size_t i = 0; i < report->count; i++) {
-                const struct doctor_finding *finding = &report->findings[i];
-                if (finding->state <= DOCTOR_UNKNOWN)
-                        continue;
-                print_error("%s, without %s: %s: %s\n", name, hidden, finding->check->id,
-                            finding->what);
-                count++;
-        }
-        return count;
 }
 
 /* Of the cluster after up to @count changes. */
@@ -68,18 +49,13 @@ static inline void paper_collect_changed(struct paper_cluster *paper,
 
         for (size_t i = 0; i < count && changes[i].where; i++)
                 paper_change(paper, &changes[i]);
-        assert_int_equal(paper_collect(paper, NULL, "", ret, &err), 0);
+        assert_int_equal(paper_collect(paper, ret, &err), 0);
 }
 
-/* In the cluster after @count other changes. */
-static inline bool paper_is_found(struct paper_cluster *paper, const struct paper_change *changes,
-                                  size_t count, const struct paper_fault *fault) {
+static inline bool paper_is_found(struct paper_cluster *paper, const struct paper_fault *fault) {
         _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
 
-        paper_reset(paper, fault->nodes ? fault->nodes : PAPER_NODES);
-        for (size_t i = 0; i < count && changes[i].where; i++)
-                paper_change(paper, &changes[i]);
-        memcpy(paper->denied, fault->denied, sizeof(paper->denied));
+        paper_reset(paper);
         paper_collect_changed(paper, fault->changes, PAPER_CHANGES, &facts);
         return paper_is_only(&facts, fault);
 }

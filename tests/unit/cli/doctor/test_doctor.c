@@ -11,8 +11,7 @@ TEST(refused) {
                 const char *argument, *why;
         } rows[] = {
                 {"word", "'word': expected nothing but flags"},
-                {"--annotation-prefix=a/b", "--annotation-prefix"},
-                {"--annotation-timezone=Nowhere", "--annotation-timezone"},
+                {"--scheduler-config=/none", "/none: "},
                 {"--plimsoll-namespace=", "'' is not a valid namespace"},
                 {"--plimsoll-namespace=a/../b", "'a/../b' is not a valid namespace"},
                 {"--plimsoll-namespace=\xff", "is not a valid namespace"},

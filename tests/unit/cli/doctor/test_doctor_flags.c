@@ -10,9 +10,7 @@ TEST(values) {
                                    "events=false\n"
                                    "exporter=a=http://a,b=http://b\n"
                                    "metrics-source=node-exporter,kubelet\n"
-                                   "node-selector=\"pool in (a,b)\\nbind=false\"\n"
                                    "number=7\n"
-                                   "open=\"a\n"
                                    "bytes=\xff\n"
                                    "last=1";
         static const struct {
@@ -23,9 +21,7 @@ TEST(values) {
                 {"none", NULL},
                 {"plimsoll-controller flagz", NULL},
                 {"exporter", "a=http://a,b=http://b"},
-                {"node-selector", "pool in (a,b)\nbind=false"},
                 {"number", "7"},
-                {"open", "\"a"},
                 {"bytes", NULL},
                 {"last", "1"},
         };
@@ -40,10 +36,6 @@ TEST(values) {
         assert_true(doctor_flag_is_on(&flags, "bind"));
         assert_false(doctor_flag_is_on(&flags, "events"));
         assert_false(doctor_flag_is_on(&flags, "none"));
-        assert_true(doctor_flag_has(&flags, "metrics-source", "node-exporter"));
-        assert_true(doctor_flag_has(&flags, "metrics-source", "kubelet"));
-        assert_false(doctor_flag_has(&flags, "metrics-source", "kube"));
-        assert_false(doctor_flag_has(&flags, "none", "kubelet"));
 }
 
 TEST(unread) {
