@@ -147,7 +147,7 @@ def test_pods_that_grow(cluster, start):
     with extender.scheduler() as scheduler:
         wait_scores(scheduler, {A: 10, B: 0, C: 0})
         annotate(cluster, A, 0.59)  # each from half a core to 2.8
-        wait_scores(scheduler, {A: 3, B: 10, C: 3})
+        wait_scores(scheduler, {A: 3, B: 10, C: 2})
         usage = ",".join(f"{uid[:8]}=2.8/100" for uid in uids)
         metadata = {"metadata": {"annotations": {"pod_usage": usage}}}
         assert cluster.patch(f"/api/v1/nodes/{A}", metadata).status == 200

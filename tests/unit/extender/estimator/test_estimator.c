@@ -156,9 +156,8 @@ TEST_BETWEEN(free_numbers, set_up, tear_down) {
         estimator_list_begins(estimator);
         bind(1, "a", "d/w", 4, NOW - WINDOW_MS);
         estimator_list_ended(estimator, NOW, NOW);
-        assert_near(factor(), 2 / 4.0);
         estimator_step(estimator, NOW);
-        assert_near(factor(), 2 / 4.0);
+        assert_near(cpu(), 0.2);
         end(1, "a", NOW + 3000);
         estimator_set_back(estimator, 2000, NOW);
         assert_int_equal(estimator_node_estimate(node)->pods[0].gone_unix_ms, NOW + 1000);
@@ -279,7 +278,7 @@ TEST_BETWEEN(base, set_up, tear_down) {
         estimator_node_release(estimator, unread);
 }
 
-/* Pods that ran before the extender started: the first list says what they use together. */
+/* Pods that ran before the extender started are in the reading. */
 TEST_BETWEEN(start, set_up, tear_down) {
         read_cpu(0.4, NOW);
         estimator_list_begins(estimator);
@@ -287,15 +286,14 @@ TEST_BETWEEN(start, set_up, tear_down) {
                 bind(id, "a", "d/w", 1, NOW - 3600000 + (int64_t)id);
         assert_int_equal(changes, 10);
         estimator_list_ended(estimator, NOW, NOW);
-        assert_int_equal(changes, 11); /* by another factor */
-        assert_near(factor(), 4 / 10.0);
+        assert_int_equal(changes, 11);
+        assert_near(factor(), 1); /* nothing is measured of pods */
         assert_near(cpu(), 0.4);
         bind(11, "a", "d/new", 1, NOW);
-        assert_near(cpu(), 0.44);
+        assert_near(cpu(), 0.5);
 }
 
-/* Pods count for the part of the window in which they ran: those that were bound after it tell
- * nothing of what pods use. */
+/* Pods count for the part of the window in which they did not run. */
 TEST_BETWEEN(start_amid_bindings, set_up, tear_down) {
         read_cpu(0.4, NOW);
         estimator_list_begins(estimator);
@@ -304,33 +302,7 @@ TEST_BETWEEN(start_amid_bindings, set_up, tear_down) {
         bind(3, "a", "d/w", 1, NOW);
         bind(4, "a", "d/w", 1, NODE_POD_NEVER);
         estimator_list_ended(estimator, NOW, NOW);
-        assert_near(factor(), 4 / (1.6 + 2.0 / 5));
-        assert_near(cpu(), 0.4 + 2 * (2 * 0.8 + 1 + 1) / 10);
-}
-
-/* Of a stale reading, or of none, a list settles nothing. */
-TEST_BETWEEN(start_without_readings, set_up, tear_down) {
-        read_cpu(0.1, NOW - 2 * WINDOW_MS);
-        estimator_list_begins(estimator);
-        bind(1, "a", "d/w", 10, NOW - 3600000);
-        estimator_list_ended(estimator, NOW, NOW);
-        assert_near(factor(), 1);
-        estimator_step(estimator, NOW);
-        assert_near(factor(), 1);
-}
-
-/* Most pods request nothing: the factor is of what they count as, not of the few requests. */
-TEST_BETWEEN(without_requests, set_up, tear_down) {
-        read_cpu(0.6, NOW);
-        for (uint64_t id = 1; id <= 20; id++)
-                bind(id, "a", "", 0, NOW - 3600000);
-        bind(21, "a", "", 1, NOW - 3600000);
-        estimator_list_ended(estimator, NOW, NOW);
-        assert_near(factor(), 6 / 3.0);
-        double before = cpu();
-        assert_within(before, 0.6, 0.01);
-        bind(22, "a", "", 0, NOW);
-        assert_near(cpu(), before + 2 * 0.1 / 10);
+        assert_near(cpu(), 0.4 + (2 * 0.8 + 1 + 1) / 10);
 }
 
 TEST_BETWEEN(reservations, set_up, tear_down) {
