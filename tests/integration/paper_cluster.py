@@ -200,6 +200,10 @@ class Answering(Handler):
     def do_PUT(self):  # pylint: disable=invalid-name
         self.write_lease(lambda _: self.path)
 
+    def do_DELETE(self):  # pylint: disable=invalid-name
+        found = self.server.objects.pop(self.path, None)
+        self.answer(200, found) if found else self.fail(404)
+
     def write_lease(self, path_of):
         """A write must name the version that is there. `before_write` may be another writer's."""
         lease = json.loads(self.body())

@@ -118,38 +118,38 @@ def test_estimate(explain):
     flags = (f"--now={NOW}", "--pod=shop/waits")
     text = explain(policy, estimated_input(), *flags)
     assert text.startswith(
-        "pod shop/waits:\n  expected: 1 CPU and 1024 MiB, by the cluster's factors 2 and 1\n"
+        "pod shop/waits:\n  expected: 0.5 CPUs and 1024 MiB, by the cluster's factors 1 and 1\n"
     ), text
     a, b = json.loads(explain(policy, estimated_input(), *flags, "-o", "json"))
-    cpu = {"reading": 0.4, "pod": 0.2, "weight": 1, "capacity": 10}
-    cpu |= {"podLoad": 1, "usageToRequest": 2}
+    cpu = {"reading": 0.4, "pod": 0.1, "weight": 1, "capacity": 10}
+    cpu |= {"podLoad": 0.5, "usageToRequest": 1}
     margin_a, margin_b = (row["estimate"]["cpu"]["margin"] for row in (a, b))
     assert 0 == margin_b < margin_a < 0.6, "a has one more pod that no reading shows"
     of_a = {
         **cpu,
-        "inFlight": 0.32,
-        "inFlightLoad": 3.2,
+        "inFlight": 0.16,
+        "inFlightLoad": 1.6,
         "margin": margin_a,
-        "expected": 0.92 + margin_a,
+        "expected": 0.66 + margin_a,
     }
-    of_b = {**cpu, "inFlight": 0, "inFlightLoad": 0, "margin": margin_b, "expected": 0.6 + margin_b}
+    of_b = {**cpu, "inFlight": 0, "inFlightLoad": 0, "margin": margin_b, "expected": 0.5 + margin_b}
     assert a["estimate"]["cpu"] == pytest.approx(of_a, abs=1e-3)
     assert b["estimate"]["cpu"] == pytest.approx(of_b, abs=1e-3)
     assert "mem" not in a["estimate"], "the policy has no priority on it"
-    assert a["estimate"]["headroom"] == pytest.approx(8 - 100 * margin_a, abs=0.1)
-    assert b["estimate"]["headroom"] == pytest.approx(40 - 100 * margin_b, abs=0.1)
+    assert a["estimate"]["headroom"] == pytest.approx(34 - 100 * margin_a, abs=0.1)
+    assert b["estimate"]["headroom"] == pytest.approx(50 - 100 * margin_b, abs=0.1)
     assert (a["score"], b["score"]) == (0, 10)
     assert "room   headroom" in text and "0.0 in flight" in text
     assert (
-        f"32.0 in flight (3.2 of 10 CPUs), {100 * margin_a:.1f} margin, 20.0 for the pod (counted twice)"
+        f"16.0 in flight (1.6 of 10 CPUs), {100 * margin_a:.1f} margin, 10.0 for the pod (counted twice)"
         in text
     )
     assert "b: passes; score 10 of 10\n" in text
-    # A pod without requests counts as 100m, of which pods use twice as much here.
+    # A pod without requests counts as 100m.
     anyone = explain(policy, estimated_input(), f"--now={NOW}")
-    assert anyone.startswith("a pod without requests:\n  expected: 0.2 CPUs and "), anyone
+    assert anyone.startswith("a pod without requests:\n  expected: 0.1 CPUs and "), anyone
     a, b = json.loads(explain(policy, estimated_input(), f"--now={NOW}", "-o", "json"))
-    assert b["estimate"]["headroom"] == pytest.approx(100 - 40 - 2 * 2 - 100 * margin_b, abs=0.1)
+    assert b["estimate"]["headroom"] == pytest.approx(100 - 40 - 2 * 1 - 100 * margin_b, abs=0.1)
     error = explain(policy, estimated_input(), "--pod=shop/nobody", status=2)
     assert "--pod: no pod 'shop/nobody' in the input" in error
 
@@ -169,12 +169,12 @@ def test_estimate_of_a_bound_pod(explain):
     """On its own node it counts once, as on any other."""
     policy = json.loads(json.dumps(POLICY))
     policy["spec"]["extender"] = {"scoring": "estimate"}
-    in_flight = {"new-a": (-0.08, 0), "old-a": (0, 0), "old-b": (0.32, -0.4)}
+    in_flight = {"new-a": (-0.04, 0), "old-a": (0, 0), "old-b": (0.16, -0.2)}
     for pod, expected in in_flight.items():
         flags = (f"--now={NOW}", f"--pod=shop/{pod}", "--output=json")
         nodes = json.loads(explain(policy, estimated_input(), *flags))
         cpu = [row["estimate"]["cpu"] for row in nodes]
-        assert [row["usageToRequest"] for row in cpu] == pytest.approx([2, 2], abs=1e-3)
+        assert [row["usageToRequest"] for row in cpu] == pytest.approx([1, 1], abs=1e-3)
         assert [row["inFlight"] for row in cpu] == pytest.approx(expected, abs=1e-3), pod
 
 

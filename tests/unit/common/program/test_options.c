@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "program/options.h"
@@ -103,21 +104,18 @@ static void must_parse(const char *const *args, int expect_args) {
         assert_int_equal(rest, expect_args);
 }
 
+/* Also those that the test's own environment has. */
 static int clear(void **state) {
-        static const char *const variables[] = {
-                "PLIMSOLL_POLICY_CONFIG_PATH",
-                "PLIMSOLL_SCRAPE_INTERVAL",
-                "PLIMSOLL_TARGET",
-                "PLIMSOLL_DRY_RUN",
-                "PLIMSOLL_LEADER_ELECT",
-                "PLIMSOLL_WORKERS",
-                "PLIMSOLL_LOG_FORMAT",
-                "PLIMSOLL_OTHER",
-                "PLIMSOLL_BARE",
-        };
+        static const char prefix[] = "PLIMSOLL_";
 
-        for (size_t i = 0; i < ARRAY_LEN(variables); i++)
-                assert_int_equal(unsetenv(variables[i]), 0);
+        for (size_t i = 0; environ[i];) {
+                _cleanup_(freep) char *name = xasprintf("%s", environ[i]);
+                name[strcspn(name, "=")] = '\0';
+                if (strncmp(name, prefix, strlen(prefix)) == 0)
+                        assert_int_equal(unsetenv(name), 0);
+                else
+                        i++;
+        }
         memset(&values, 0, sizeof(values));
         return 0;
 }
