@@ -6,7 +6,8 @@
  *     10.0.0.9   [held]  [300 B]  [2 MB] [2 MB]  wait, and occupy no worker
  *
  * So an address that sends many expensive requests occupies one worker. Another address waits for
- * one of these at most, and a small request of the same address for about as long. Thread-safe.
+ * one of these at most, and a small request of the same address for about as long. A request whose
+ * client goes away while it waits may be dropped: nobody would hear of it. Thread-safe.
  */
 #pragma once
 

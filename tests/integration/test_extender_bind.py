@@ -72,6 +72,10 @@ class Cluster:
             what=f"{count} binds under way",
         )
 
+    def begun(self):
+        under_way = self.extender.metric("plimsoll_binds_under_way")
+        return under_way + sum(self.results().values())
+
     def posts(self, **more):
         return self.standin.count(
             verb="create", resource="pods", subresource="binding", user_agent=AGENT, **more
@@ -300,14 +304,15 @@ def test_slow_binds_hold_up_nobody(start):
 
 
 def test_clients_that_go_away(start):
-    """Each bind that was read is carried out; nobody is there to hear of it."""
+    """Each bind that has begun is carried out; nobody is there to hear of it."""
     cluster = start()
     pods = cluster.pods(10)
     cluster.standin.fault("delay", verb="create", path=BINDING, count=-1, seconds=0.3)
-    for pod in pods:
+    for count, pod in enumerate(pods, 1):
         body = go_json(binding(pod))
         with Connection(cluster.extender.port) as connection:
             connection.send(connection.head("/bind", len(body)) + body)
+            wait_until(lambda n=count: cluster.begun() == n, what="the bind to begin")
     wait_until(lambda: cluster.results() == {"bound": len(pods)}, what="the binds")
     cluster.wait_under_way(0)
     with cluster.extender.scheduler() as scheduler:
