@@ -87,7 +87,8 @@ def test_shell(tmp_path):
         kubectl wait --for=condition=PodScheduled --timeout=60s pod/probe
         until curl --silent --fail http://127.0.0.1:8010/readyz; do sleep 0.1; done
     """
-    more = {"input": said, "env": {**env, "SHELL": "/bin/bash"}, "cwd": TOP, "timeout": 600}
+    env |= {"SHELL": "/bin/bash", "PLIMSOLL_BUILD_DIR": os.environ["PLIMSOLL_BUILD_DIR"]}
+    more = {"input": said, "env": env, "cwd": TOP, "timeout": 600}
     done = complete("bash", "-euxc", commands, **more)
     assert [line for line in done.stdout.splitlines() if line.startswith("node/")] == [
         f"node/node-{index}" for index in range(3)
