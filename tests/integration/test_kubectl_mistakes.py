@@ -320,6 +320,12 @@ def requests_both(installation):
     path = "/api/v1/namespaces/shop/pods/batch-0"
     assert installation.standin.call("DELETE", path).status == 200
 
+    def has_no_offer():
+        nodes = installation.standin.call("GET", "/api/v1/nodes").json()["items"]
+        return not any(IDLE in node["status"].get("capacity", {}) for node in nodes)
+
+    wait_until(has_no_offer, what="the nodes to be as before")
+
 
 SERVICE = "plimsoll-extender.kube-system.svc"
 UNDONE = {
