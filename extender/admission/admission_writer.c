@@ -1,7 +1,6 @@
 #include "extender/admission/admission_writer.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/json_write.h"
 #include "base/log.h"
@@ -25,10 +24,10 @@ struct admission_writer {
         struct lease *lease;
         struct loop_timer timer;
         char *path;
-        struct kube_call *call;      /* NULL: none under way */
-        struct buf classes, written; /* the members as text: now, and in the object */
+        struct kube_call *call; /* NULL: none under way */
+        struct buf classes;     /* the member as text */
         int64_t written_mono_ms;
-        bool has_bound;              /* since the last write */
+        bool must_write;             /* pods were bound since the last write, or it leads now */
         char trouble[ERROR_MSG_MAX]; /* why the last write failed; "": it did not */
         struct health_check *check;
         struct metrics_series *failed, *sent;
@@ -59,12 +58,10 @@ static void on_written(void *userdata, const struct kube_answer *answer) {
         writer->call = NULL;
         writer->trouble[0] = '\0';
         metrics_inc(is_failing ? writer->failed : writer->sent);
-        if (is_failing) {
-                buf_clear(&writer->written);
+        if (is_failing)
                 (void)snprintf(writer->trouble, sizeof(writer->trouble), "%s",
                                answer->err.msg[0] ? answer->err.msg
                                                   : kube_outcome_name(answer->outcome));
-        }
         if (is_failing && !was_failing)
                 log_warn(MSG("cannot write the preferred nodes"),
                          STR("reason", kube_outcome_name(answer->outcome)),
@@ -93,10 +90,8 @@ static void send(struct admission_writer *writer) {
         buf_putc(&body, ',');
         buf_append(&body, writer->classes.data, writer->classes.len);
         json_write_object_end(&body);
-        buf_clear(&writer->written);
-        buf_append(&writer->written, writer->classes.data, writer->classes.len);
         writer->written_mono_ms = admission_now_mono_ms(writer);
-        writer->has_bound = false;
+        writer->must_write = false;
         writer->call = kube_start(writer->daemon->api,
                                   &(struct kube_request){
                                           .method = "PATCH",
@@ -114,15 +109,10 @@ static void send(struct admission_writer *writer) {
 }
 
 static bool is_due(const struct admission_writer *writer) {
-        bool is_quiet = writer->trouble[0] || (!writer->has_bound && writer->written.len > 0);
+        bool is_quiet = writer->trouble[0] || !writer->must_write;
 
         return !writer->call && lease_is_leading(writer->lease) &&
                (!is_quiet || admission_now_mono_ms(writer) - writer->written_mono_ms >= QUIET_MS);
-}
-
-static bool has_changed(const struct admission_writer *writer) {
-        return writer->classes.len != writer->written.len ||
-               memcmp(writer->classes.data, writer->written.data, writer->written.len) != 0;
 }
 
 static void list_nodes(struct admission_writer *writer) {
@@ -144,7 +134,7 @@ static void admission_look(void *userdata) {
         show(writer);
         if (is_due(writer)) {
                 list_nodes(writer);
-                if (writer->classes.len > 0 && !writer->classes.overflow && has_changed(writer))
+                if (writer->classes.len > 0 && !writer->classes.overflow)
                         send(writer);
         }
         loop_timer_arm(writer->daemon->loop, &writer->timer,
@@ -154,7 +144,7 @@ static void admission_look(void *userdata) {
 static void on_leading(void *userdata) {
         struct admission_writer *writer = userdata;
 
-        buf_clear(&writer->written); /* another writer may have written since */
+        writer->must_write = true;
         log_info(MSG("writing the preferred nodes"));
 }
 
@@ -180,7 +170,7 @@ struct admission_writer *admission_writer_new(const struct daemon *daemon, struc
         writer->daemon = daemon;
         writer->table = table;
         writer->lister = admission_lister_new();
-        writer->classes = writer->written = BUF_INIT(LIST_BYTES);
+        writer->classes = BUF_INIT(LIST_BYTES);
         writer->path = kube_path("/apis/" API_VERSION, NULL, "preferrednodes", "default",
                                  "?force=true&fieldManager=plimsoll-extender");
         writer->sent = writes_counter(daemon->metrics, "sent");
@@ -206,7 +196,6 @@ void admission_writer_free(struct admission_writer *writer) {
         lease_free(writer->lease);
         admission_lister_free(writer->lister);
         buf_done(&writer->classes);
-        buf_done(&writer->written);
         free(writer->path);
         free(writer);
 }
@@ -217,5 +206,5 @@ void admission_writer_release(struct admission_writer *writer, lease_released_fn
 }
 
 void admission_writer_bound(struct admission_writer *writer) {
-        writer->has_bound = true;
+        writer->must_write = true;
 }

@@ -1,7 +1,7 @@
 /*
  * Keeps the PreferredNodes object `default` up to date (admission_list.h): while pods are bound,
- * once a second; otherwise every 10 s, if it has changed. Of several extenders, the holder of a
- * Lease writes.
+ * once a second; otherwise every 10 s, so that its age tells whether somebody writes it, and it
+ * comes back if it is deleted. Of several extenders, the holder of a Lease writes.
  *
  * A failed write is tried again after 10 s, for example until the kind has been installed.
  *

@@ -35,7 +35,7 @@ def listed(standin):
 
 
 def test_the_kind_comes_later(start, standin):
-    """Until then one line is logged, and writing is tried every 10 s."""
+    """Until then one line is logged, and writing is tried every 10 s. A list that somebody deletes comes back."""
     standin.fault("status", resource="preferrednodes", verb="patch", status=404, count=2)
     extender = start()
     extender.wait_ready(r"admission: the last write failed: 404")
@@ -45,6 +45,8 @@ def test_the_kind_comes_later(start, standin):
     assert len(extender.log_lines("cannot write the preferred nodes")) == 1
     assert len(extender.log_lines("the preferred nodes are written again")) == 1
     assert extender.metric("plimsoll_extender_admission_writes_total", result="failed") == 2
+    standin.call("DELETE", LIST)
+    wait_until(lambda: listed(standin), 20, "the same list again")
 
 
 def test_one_writes_and_the_other_takes_over(start, standin):
