@@ -14,7 +14,7 @@
 #include "extender/answer/request.h"
 #include "extender/decisions/decision_take.h"
 #include "extender/decisions/decisions_page.h"
-#include "extender/estimate_page/estimate_page.h"
+#include "extender/explain/nodes_page.h"
 
 enum {
         POOL_MAX = 64, /* idle jobs; as many as there are workers are in use */
@@ -489,7 +489,8 @@ void handlers_answer(void *userdata, struct http_exchange *exchange) {
         if (options->decisions &&
             decisions_page(options->decisions, options->decisions_list, exchange))
                 return;
-        if (estimate_page(options->estimate_page, exchange))
+        if (nodes_page(options->nodes_page, exchange) ||
+            explain_page(options->explain_page, exchange))
                 return;
         if (!verb) {
                 exchange->status = 404;

@@ -1,7 +1,7 @@
 /*
  * The extender's HTTP handlers: POST .../filter, .../prioritize, .../preempt and, if enabled,
- * .../bind under any prefix, the pages of daemon/daemon.h, /decisions and /estimate. They run on
- * the server's worker threads and read snapshots of the node table.
+ * .../bind under any prefix, the pages of daemon/daemon.h, /decisions, /nodes and /explain. They
+ * run on the server's worker threads and read snapshots of the node table.
  *
  * Guarantee: a fault in the extender never rejects a node. Nodes that are not in the table pass,
  * and a request that cannot be parsed gets a status other than 200 without a body. The scheduler
@@ -16,6 +16,7 @@
 #include "daemon/daemon.h"
 #include "extender/bind/binder.h"
 #include "extender/decisions/decisions.h"
+#include "extender/explain/explain_page.h"
 #include "extender/table/node_table.h"
 #include "net/http_server.h"
 
@@ -25,8 +26,9 @@ struct handlers_options {
         struct binder *binder;              /* NULL: no such verb */
         struct decisions *decisions;        /* NULL: no decisions are kept, and there is no page */
         struct shared_page *decisions_list; /* the page with all decisions */
-        struct shared_page *estimate_page;  /* NULL: there is no such page */
-        bool is_debug;                      /* one log line per request */
+        struct shared_page *nodes_page;     /* NULL: there is no such page, like the next one */
+        struct explain_page *explain_page;
+        bool is_debug; /* one log line per request */
 };
 
 struct handlers;

@@ -14,7 +14,7 @@
 #include "extender/bind/binder.h"
 #include "extender/decisions/decisions.h"
 #include "extender/decisions/decisions_page.h"
-#include "extender/estimate_page/estimate_page.h"
+#include "extender/explain/nodes_page.h"
 #include "extender/handlers.h"
 #include "extender/table/annotation_style.h"
 #include "extender/table/node_table.h"
@@ -80,7 +80,7 @@ static const struct option_row rows[] = {
         PROGRAM_STATUS_PAGE_ROW(
                 settings.shared,
                 "Serve /decisions (the last 1,024 pods, with the reasons for each answer) and "
-                "/estimate. Both show names of pods and nodes."),
+                "/nodes, and answer /explain. They show names of pods and nodes."),
         {.name = "bind", .type = OPTION_BOOL, .value = &settings.is_binding, .fallback = "false",
          .help = "Also bind pods. Every client that reaches the port can then bind any pod: "
                  "restrict clients with --client-ca-file."},
@@ -102,8 +102,10 @@ struct extender {
         struct table_watch *table_watch;
         struct binder *binder;              /* NULL: without --bind */
         struct admission_writer *admission; /* NULL: without --admission */
-        struct decisions *decisions;        /* NULL without --status-page, like the next two */
-        struct shared_page *decisions_list, *estimate_page;
+        struct decisions *decisions;        /* NULL without --status-page, like the next four */
+        struct shared_page *decisions_list, *nodes_page;
+        struct explain_page *explain_page;
+        struct side_thread *side;
         struct handlers *handlers;
         struct http_server *server;
         struct certificates *certificates; /* NULL: plain HTTP */
@@ -194,7 +196,8 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .binder = extender->binder,
                 .decisions = extender->decisions,
                 .decisions_list = extender->decisions_list,
-                .estimate_page = extender->estimate_page,
+                .nodes_page = extender->nodes_page,
+                .explain_page = extender->explain_page,
                 .is_debug = settings.shared.log_level == LOG_LEVEL_DEBUG,
         };
 
@@ -235,12 +238,16 @@ static void extender_done(struct extender *extender) {
         certificates_free(extender->certificates);
         if (extender->binder)
                 binder_stop(extender->binder);
-        if (extender->estimate_page)
-                shared_page_stop(extender->estimate_page);
+        if (extender->side) {
+                shared_page_stop(extender->nodes_page);
+                explain_page_stop(extender->explain_page);
+                side_thread_free(extender->side);
+        }
         if (extender->server)
                 http_server_stop(extender->server, DRAIN_MS);
         handlers_free(extender->handlers);
-        shared_page_free(extender->estimate_page);
+        shared_page_free(extender->nodes_page);
+        explain_page_free(extender->explain_page);
         shared_page_free(extender->decisions_list);
         decisions_free(extender->decisions);
         binder_free(extender->binder);
@@ -300,7 +307,11 @@ static int extender_run(struct extender *extender, struct error *err) {
         if (settings.shared.has_status_page) {
                 extender->decisions = decisions_new();
                 extender->decisions_list = decisions_page_list(daemon->loop, extender->decisions);
-                extender->estimate_page = estimate_page_new(daemon->loop, extender->table);
+                extender->side = side_thread_new();
+                extender->nodes_page = nodes_page_new(daemon->loop, extender->side,
+                                                      extender->table);
+                extender->explain_page = explain_page_new(extender->side, extender->table,
+                                                          &extender->style.table);
         }
         if (listen_for_schedulers(extender, err) < 0)
                 return program_exit_code(err);

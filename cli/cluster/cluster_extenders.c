@@ -1,5 +1,6 @@
 #include "cli/cluster/cluster_extenders.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,8 @@
 #include "cli/cluster/cluster_page.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
+
+enum { PAGE_VERSION = 1 }; /* EXPLANATION_VERSION of the extender */
 
 void cluster_extenders_find(struct cluster *cluster, const char *namespace,
                             struct cluster_extenders *ret) {
@@ -38,7 +41,28 @@ static void set_why(struct cluster_question *question, char *why) {
                 question->why_not = why;
 }
 
+static enum kube_outcome post(struct cluster *cluster, const char *path, const char *body,
+                              json_t **ret, struct error *err) {
+        struct cluster_answer answer;
+
+        cluster_call(cluster,
+                     &(struct kube_request){.method = "POST",
+                                            .path = path,
+                                            .resource = "pods",
+                                            .body = body,
+                                            .body_bytes = strlen(body)},
+                     &answer);
+        enum kube_outcome outcome = answer.outcome;
+        if (outcome != KUBE_OK)
+                (void)error_set(err, answer.err.code, "POST %s: %s", path, answer.err.msg);
+        else
+                (void)!json_parse(answer.body, answer.body_bytes, ret, NULL);
+        cluster_answer_done(&answer);
+        return outcome;
+}
+
 static json_t *ask_one(struct cluster_question *question, const json_t *pod) {
+        struct cluster *cluster = question->extenders->cluster;
         _cleanup_(freep) char *path = cluster_page_path(question->extenders->namespace, pod,
                                                         PROGRAM_EXTENDER, question->page);
         const struct cluster_place place = cluster_page_place(json_at(pod, "spec", NULL),
@@ -50,11 +74,13 @@ static json_t *ask_one(struct cluster_question *question, const json_t *pod) {
                 return NULL;
         question->asked_count++;
         question->pod = json_string_at(pod, "metadata", "name", NULL);
-        enum kube_outcome outcome = cluster_get(question->extenders->cluster, path, &answer, &err);
+        enum kube_outcome outcome = question->body
+                                            ? post(cluster, path, question->body, &answer, &err)
+                                            : cluster_get(cluster, path, &answer, &err);
         if (json_is_object(answer))
                 return answer;
         if (outcome == KUBE_OK)
-                set_why(question, xasprintf("GET %s: the answer is not a JSON object", path));
+                set_why(question, xasprintf("%s: the answer is not a JSON object", path));
         else if (outcome != KUBE_NOT_FOUND || !strstr(err.msg, "no such pod"))
                 set_why(question,
                         xasprintf("%s%s", err.msg,
@@ -84,23 +110,42 @@ json_t *cluster_question_next(struct cluster_question *question) {
         return NULL;
 }
 
-json_t *cluster_estimate(struct cluster *cluster, const char *namespace, char **ret_from) {
+/* Return: 0; -ENODATA: it is another page than the plugin knows */
+static int check_version(const json_t *answer, const char *pod, struct error *err) {
+        json_int_t version = json_int_at(0, answer, "version", NULL);
+
+        if (version == PAGE_VERSION && json_is_array(json_at(answer, "nodes", NULL)) &&
+            json_is_object(json_at(answer, "policy", NULL)))
+                return 0;
+        return version == PAGE_VERSION
+                       ? error_set(err, ENODATA, "%.253s: the answer has no nodes or no policy",
+                                   pod)
+                       : error_set(err, ENODATA,
+                                   "%.253s answers in version %lld, and this plugin knows version "
+                                   "%d: install the plugin of its release",
+                                   pod, (long long)version, PAGE_VERSION);
+}
+
+int cluster_ask(struct cluster *cluster, const char *namespace, const char *page,
+                const json_t *body, json_t **ret, char **ret_from, struct error *err) {
         _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
-        struct cluster_question question = {&extenders, "estimate"};
+        _cleanup_(freep) char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+        struct cluster_question question = {&extenders, page, text};
 
         cluster_extenders_find(cluster, namespace, &extenders);
-        json_t *page = cluster_question_next(&question);
-        if (!page) {
-                *ret_from = question.why_not;
-                return NULL;
-        }
-        free(question.why_not);
-        const char *time = json_string_at(page, "at", NULL), *at = time ? time : "an unknown time";
+        json_auto_t *answer = cluster_question_next(&question);
+        _cleanup_(freep) char *why_not = question.why_not;
+        if (!answer)
+                return error_set(err, ENODATA, "no extender answers: %s", why_not);
+        int r = check_version(answer, question.pod, err);
+        if (r < 0)
+                return r;
+        const char *at = json_string_at(answer, "at", NULL);
         size_t count = json_array_size(extenders.pods);
-        if (count > 1)
-                *ret_from = xasprintf("%.253s at %.40s, the first of %zu extenders that answered",
-                                      question.pod, at, count);
-        else
-                *ret_from = xasprintf("%.253s at %.40s", question.pod, at);
-        return page;
+        *ret_from = xasprintf(count > 1
+                                      ? "%.253s at %.40s, the first of %zu extenders that answered"
+                                      : "%.253s at %.40s",
+                              question.pod, at ? at : "an unknown time", count);
+        *ret = TAKE_PTR(answer);
+        return 0;
 }

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "base/attributes.h"
 #include "base/error.h"
 #include "cli/cluster/cluster.h"
 
@@ -35,6 +36,7 @@ void cluster_extenders_done(struct cluster_extenders *extenders);
 struct cluster_question {
         const struct cluster_extenders *extenders;
         const char *page; /* with its query */
+        const char *body; /* of a POST; NULL: GET */
         /* Set by cluster_question_next(). */
         size_t next, asked_count;
         const char *pod; /* the last that answered, borrowed */
@@ -46,8 +48,12 @@ struct cluster_question {
 json_t *cluster_question_next(struct cluster_question *question);
 
 /**
- * cluster_estimate() - the page /estimate of the first extender that answers
- * @ret_from: for people: the extender, or why none answered; owned by the caller
- * Return: owned by the caller; NULL: none answered
+ * cluster_ask() - what the first extender that answers says on /nodes or /explain
+ * @page: without a leading slash
+ * @body: of a POST; NULL: GET
+ * @ret: has members `nodes` and `policy` of the version that this plugin knows; owned by the caller
+ * @ret_from: for people: the extender and the time; owned by the caller
+ * Return: 0; -ENODATA: none answers, or it is of another version
  */
-json_t *cluster_estimate(struct cluster *cluster, const char *namespace, char **ret_from);
+_must_check_ int cluster_ask(struct cluster *cluster, const char *namespace, const char *page,
+                             const json_t *body, json_t **ret, char **ret_from, struct error *err);

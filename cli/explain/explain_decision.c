@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/timestamp.h"
-#include "cli/explanation/terms.h"
+#include "cli/explain/terms.h"
 #include "codec/json.h"
 
 /* "200 candidates" */

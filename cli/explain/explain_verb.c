@@ -7,23 +7,18 @@
 #include "base/mem.h"
 #include "base/name.h"
 #include "cli/cluster/cluster_extenders.h"
-#include "cli/cluster/cluster_policy.h"
+#include "cli/cluster/cluster_nodes.h"
 #include "cli/explain/explain_decision.h"
+#include "cli/explain/explain_nodes.h"
 #include "cli/explain/explain_place.h"
-#include "cli/explanation/explain_input.h"
-#include "cli/explanation/explanation.h"
-#include "cli/nodes/node_list.h"
 #include "cli/verb/output.h"
 #include "codec/json.h"
-#include "extender/table/annotation_style.h"
 #include "kube/kube_path.h"
-#include "program/program_options.h"
 
 static struct {
         struct cluster_options cluster;
-        struct program_options shared;
         const char *filename, *pod_namespace, *plimsoll_namespace, *input_pod, *now;
-        int output, unit;
+        int output;
 } settings;
 
 /* clang-format off */
@@ -34,15 +29,15 @@ static const struct option_row rows[] = {
          .help = "Namespace of the pod. Default: the context's."},
         CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
         {.help = "Nodes from standard input"},
+        {.name = "filename", .letter = 'f', .type = OPTION_STRING, .value = &settings.filename,
+         .metavar = "FILE",
+         .help = "File with the DynamicSchedulerPolicy to use. Default: the policy in force."},
         {.name = "pod", .type = OPTION_STRING, .value = &settings.input_pod,
          .metavar = "NAMESPACE/NAME",
          .help = "Score the nodes for this pod in the input. Default: a pod without requests."},
         {.name = "now", .type = OPTION_STRING, .value = &settings.now, .metavar = "TIME",
-         .help = "Judge at this time, such as 2026-07-23T11:25:54Z. Default: now."},
-        {.help = "Policy and annotations"},
-        CLUSTER_POLICY_ROW(settings.filename),
-        PROGRAM_ANNOTATION_ROWS(settings.shared),
-        ANNOTATION_UNIT_ROW(settings.unit),
+         .help = "Judge at this time, such as 2026-07-23T11:25:54Z, by readings alone. Default: "
+                 "now."},
         CLUSTER_ROWS(settings.cluster),
 };
 /* clang-format on */
@@ -94,62 +89,55 @@ static int read_subject(int count, char **words, struct subject *ret, struct err
         if (!ret->node && !ret->pod && !ret->is_from_input &&
             !(count == 1 && is_kind(words[0], node_kinds)))
                 return refuse_words(count, words, err);
-        if (!ret->is_from_input && (settings.input_pod || settings.now))
+        if (!ret->is_from_input && (settings.input_pod || settings.now || settings.filename))
                 return error_set(err, EX_USAGE, "--%s: expected with `-`",
-                                 settings.now ? "now" : "pod");
+                                 settings.now         ? "now"
+                                 : settings.input_pod ? "pod"
+                                                      : "filename");
         return 0;
 }
 
-static int show_nodes(const struct node_list *list, const char *node,
-                      const struct explained_pod *pod, int64_t now_unix_ms, struct error *err) {
-        _cleanup_(explanation_done) struct explanation explanation;
+/* @answer: of /explain. -o json prints what the extender said. */
+static void show_nodes(json_t *answer, const char *from) {
         struct style style = style_of(stdout);
 
-        node_list_explain(list, pod, now_unix_ms, &explanation);
-        uint32_t row = node ? explanation_row(&explanation, node) : NODE_ROW_NONE;
-        if (node && row == NODE_ROW_NONE)
-                return error_set(err, ENOENT,
-                                 "there is no node '%.64s'; `kubectl plimsoll top` lists them",
-                                 node);
-        json_auto_t *nodes = node ? json_pack("[o]", explanation_node_json(&explanation, row))
-                                  : explanation_json(&explanation);
-        if (!output_is_document(settings.output)) {
-                explanation_print(&explanation, nodes, &style, stdout);
-                return 0;
-        }
-        if (explanation.why_unscored) {
-                (void)fputs("kubectl plimsoll explain: ", stderr);
-                explanation_print_source(&explanation, stderr);
-        }
-        output_document(TAKE_PTR(nodes), settings.output, stdout);
-        return 0;
+        if (output_is_document(settings.output))
+                output_document(json_incref(answer), settings.output, stdout);
+        else
+                explain_nodes_print(answer, from, &style, stdout);
 }
 
-/* List all nodes, even to explain one: some scores depend on all nodes.
- * @ret_pod: set to --pod */
-static int fill_table(struct cluster *cluster, const struct subject *subject,
-                      const struct node_table_options *options, int64_t now_unix_ms,
-                      struct node_list **ret, struct explained_pod *ret_pod, struct error *err) {
-        _cleanup_(freep) char *from = NULL;
-        struct policy *policy = NULL;
+static int ask(struct cluster *cluster, const json_t *body, json_t **ret, char **ret_from,
+               struct error *err) {
+        return cluster_ask(cluster, settings.plimsoll_namespace, "explain", body, ret, ret_from,
+                           err);
+}
 
-        int r = cluster_policy_load(cluster, settings.filename, settings.plimsoll_namespace,
-                                    &policy, &from, err);
+static int run_nodes(struct cluster *cluster, const char *node, struct error *err) {
+        json_auto_t *answer = NULL,
+                    *body = node ? json_pack("{s:[s]}", "select", node) : json_object();
+        _cleanup_(freep) char *from = NULL;
+
+        int r = ask(cluster, body, &answer, &from, err);
+        if (r == 0)
+                show_nodes(answer, from);
+        return r;
+}
+
+static int run_input(struct cluster *cluster, struct error *err) {
+        json_auto_t *answer = NULL, *nodes = NULL, *pod = NULL, *policy = NULL;
+        _cleanup_(freep) char *from = NULL;
+
+        int r = cluster_nodes_read("-", settings.input_pod, &nodes, &pod, err);
+        if (r == 0 && settings.filename)
+                r = cluster_nodes_file(settings.filename, &policy, err);
         if (r < 0)
                 return r;
-        if (!settings.filename && strcmp(from, CLUSTER_POLICY_OBJECT) != 0) {
-                (void)fputs("kubectl plimsoll explain: using ", stderr);
-                (void)style_text(from, SIZE_MAX, stderr);
-                (void)fputc('\n', stderr);
-        }
-        *ret = node_list_new(cluster, options, policy, settings.plimsoll_namespace, now_unix_ms);
-        if (!subject->is_from_input)
-                return node_list_update(*ret, now_unix_ms, err);
-        r = explain_read(node_list_table(*ret), node_list_listed(*ret), "-", settings.input_pod,
-                         now_unix_ms, ret_pod, err);
-        if (r == 0 && settings.input_pod && !ret_pod->name)
-                r = error_set(err, ENOENT, "--pod: no pod '%.64s' in the input",
-                              settings.input_pod);
+        json_auto_t *body = json_pack("{s:O, s:O*, s:O*, s:s*}", "nodes", nodes, "pod", pod,
+                                      "policy", policy, "at", settings.now);
+        r = ask(cluster, body, &answer, &from, err);
+        if (r == 0)
+                show_nodes(answer, from);
         return r;
 }
 
@@ -204,46 +192,17 @@ static enum kube_outcome find_place(struct cluster *cluster, const char *full_na
         return cluster_get(cluster, path, &ret->pod, &ret->why_not);
 }
 
-/* Explain the nodes as if the pod had to be placed now.
- * @document: gets them as "nodes"; NULL: print them */
-static void explain_by_annotations(const struct node_list *list, const struct explain_place *place,
-                                   int64_t now_unix_ms, json_t *document) {
-        _cleanup_(explanation_done) struct explanation explanation;
-        struct style style = style_of(stdout);
-        const char *node = explain_place_node(place);
-        _cleanup_(explain_pod_done) struct explained_pod pod = {0};
-
-        explain_pod_add(node_list_table(list), place->pod, place->full_name, &pod);
-        explain_pod_leave_out(node_list_table(list), &pod, now_unix_ms);
-        node_list_explain(list, &pod, now_unix_ms, &explanation);
-        json_auto_t *nodes = explanation_json(&explanation);
-        uint32_t row = node ? explanation_row(&explanation, node) : NODE_ROW_NONE;
-        if (row != NODE_ROW_NONE) { /* the pod's node comes first */
-                (void)json_array_insert(nodes, 0, json_array_get(nodes, row));
-                (void)json_array_remove(nodes, row + 1);
-        }
-        if (document)
-                (void)json_object_update_new(
-                        document, json_pack("{s:O, s:i, s:o*, s:o*}", "nodes", nodes, "rule",
-                                            (int)explanation_rule(&explanation), "expected",
-                                            explanation_expected_json(&explanation), "estimate",
-                                            explanation_source_json(&explanation)));
-        else
-                explanation_print(&explanation, nodes, &style, stdout);
-}
-
-/* @decision: NULL: explain the nodes instead */
+/* @decision: NULL: there is none, but @answer, of /explain */
 static void show_pod(const struct explain_place *place, json_t *decision, const char *why_not,
-                     const struct node_list *nodes, int64_t now_unix_ms) {
+                     json_t *answer, const char *from) {
         enum { SOME_NODES = 5 };
+        size_t max_nodes = settings.output == OUTPUT_WIDE ? SIZE_MAX : SOME_NODES;
         struct style style = style_of(stdout);
 
         if (output_is_document(settings.output)) {
                 json_t *root = explain_place_json(place);
-                json_object_update_new(
-                        root, json_pack("{s:O?, s:s?}", "decision", decision, "whyNot", why_not));
-                if (!decision)
-                        explain_by_annotations(nodes, place, now_unix_ms, root);
+                json_object_update_new(root, json_pack("{s:O?, s:s?, s:O?}", "decision", decision,
+                                                       "whyNot", why_not, "explanation", answer));
                 output_document(root, settings.output, stdout);
                 return;
         }
@@ -253,23 +212,18 @@ static void show_pod(const struct explain_place *place, json_t *decision, const 
                 (void)style_text(why_not, ERROR_MSG_MAX, stdout);
                 (void)fputc('\n', stdout);
         }
-        if (decision) {
-                explain_decision_print(decision, place,
-                                       settings.output == OUTPUT_WIDE ? SIZE_MAX : SOME_NODES,
-                                       &style, stdout);
-                return;
-        }
-        (void)fputs("the nodes now, by their annotations:\n\n", stdout);
-        explain_by_annotations(nodes, place, now_unix_ms, NULL);
+        if (decision)
+                explain_decision_print(decision, place, max_nodes, &style, stdout);
+        else
+                explain_nodes_print_some(answer, from, explain_place_node(place), max_nodes, &style,
+                                         stdout);
 }
 
-static int run_pod(struct cluster *cluster, const struct subject *subject,
-                   const struct node_table_options *options, int64_t now_unix_ms,
-                   struct error *err) {
-        _cleanup_(freep) char *full_name = full_name_of(cluster, subject->pod);
-        _cleanup_(node_list_freep) struct node_list *nodes = NULL;
+static int run_pod(struct cluster *cluster, const char *pod, struct error *err) {
+        _cleanup_(freep) char *full_name = full_name_of(cluster, pod);
         _cleanup_(cluster_extenders_done) struct cluster_extenders extenders = {0};
-        _cleanup_(freep) char *why_not = NULL;
+        _cleanup_(freep) char *why_not = NULL, *from = NULL;
+        json_auto_t *answer = NULL, *body = NULL;
         struct explain_place place;
         int r = 0;
 
@@ -290,40 +244,34 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                 *err = place.why_not;
                 r = err->code;
         } else if (!decision) {
-                r = fill_table(cluster, subject, options, now_unix_ms, &nodes, NULL, err);
+                body = json_pack("{s:O}", "pod", place.pod);
+                r = ask(cluster, body, &answer, &from, err);
         }
         if (r == 0)
-                show_pod(&place, decision, why_not, nodes, now_unix_ms);
+                show_pod(&place, decision, why_not, answer, from);
         json_decref(place.pod);
         return r;
 }
 
 static int run_explain(int count, char **words, struct error *err) {
-        _cleanup_(annotation_style_done) struct annotation_style style = {0};
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
-        _cleanup_(node_list_freep) struct node_list *nodes = NULL;
-        _cleanup_(explain_pod_done) struct explained_pod pod = {0};
         int64_t now_unix_ms = 0;
         struct subject subject;
 
         int r = read_subject(count, words, &subject, err);
         if (r == 0)
                 r = verb_now(settings.now, &now_unix_ms, err);
-        if (r == 0 && subject.is_from_input && settings.filename &&
-            strcmp(settings.filename, "-") == 0)
+        if (r == 0 && settings.filename && strcmp(settings.filename, "-") == 0)
                 r = error_set(err, EX_USAGE,
                               "--filename: the nodes already come from standard input");
         if (r == 0)
-                r = verb_usage(annotation_style_init(&style, &settings.shared, settings.unit, err));
-        /* Nodes from the input and a policy from a file need no cluster. */
-        if (r == 0 && !(subject.is_from_input && settings.filename))
                 r = cluster_open(&settings.cluster, &cluster, err);
         if (r < 0)
                 return r;
         if (subject.pod)
-                return run_pod(cluster, &subject, &style.table, now_unix_ms, err);
-        r = fill_table(cluster, &subject, &style.table, now_unix_ms, &nodes, &pod, err);
-        return r < 0 ? r : show_nodes(nodes, subject.node, &pod, now_unix_ms, err);
+                return run_pod(cluster, subject.pod, err);
+        return subject.is_from_input ? run_input(cluster, err)
+                                     : run_nodes(cluster, subject.node, err);
 }
 
 /* The word may begin with another namespace: "shop/web-0". */
@@ -361,7 +309,7 @@ const struct verb explain_verb = {
                  "Explain nodes: each limit with the reading, its age and the verdict, and each\n"
                  "term of the score, as they would be now for a pod without requests. With `-`,\n"
                  "the nodes come from standard input, as `kubectl get nodes -o json` prints\n"
-                 "them. If the input also has the pods, `scoring: estimate` uses them.\n"
+                 "them. A running extender answers.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll explain pod web-0 -n shop\n"

@@ -11,20 +11,16 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "cli/cluster/cluster_extenders.h"
-#include "cli/cluster/cluster_policy.h"
-#include "cli/nodes/node_list.h"
 #include "cli/rebalance/rebalance_ledger.h"
 #include "cli/rebalance/rebalance_print.h"
 #include "cli/verb/output.h"
 #include "codec/json.h"
-#include "extender/table/annotation_style.h"
 
 static struct {
         struct cluster_options cluster;
-        struct program_options shared;
-        const char *filename, *plimsoll_namespace;
+        const char *plimsoll_namespace;
         int64_t evictions_max, priority_max, interval_ms;
-        int output, unit;
+        int output;
         bool is_applied, is_watching;
 } settings;
 
@@ -48,10 +44,6 @@ static const struct option_row rows[] = {
                  "plan with --apply."},
         OUTPUT_ROW(settings.output),
         CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
-        {.help = "Policy and annotations"},
-        CLUSTER_POLICY_ROW(settings.filename),
-        PROGRAM_ANNOTATION_ROWS(settings.shared),
-        ANNOTATION_UNIT_ROW(settings.unit),
         CLUSTER_ROWS(settings.cluster),
 };
 /* clang-format on */
@@ -59,7 +51,6 @@ static const struct option_row rows[] = {
 /* What is kept between the plans of --watch. */
 struct session {
         struct cluster *cluster;
-        const struct node_table_options *options;
         struct rebalance_ledger ledger;
         uint64_t shown; /* hash of the last plan that was printed */
 };
@@ -83,7 +74,7 @@ static int apply(struct session *session, const struct rebalance_plan *plan,
                 struct error why = ERROR_NULL;
                 if (node->stay != REBALANCE_MOVES)
                         continue;
-                const char *from = node_table_name(pods->explained->table, node->row);
+                const char *from = rebalance_pods_node(pods, node->row);
                 int r = rebalance_ledger_add(&session->ledger,
                                              rebalance_pods_workload(pods, node->pod), from, err);
                 if (r < 0)
@@ -147,7 +138,7 @@ static struct rebalance_eviction *evictions_of(const struct rebalance_ledger *le
                 evictions[i] = (struct rebalance_eviction){
                         .workload = strmap_get(&pods->workloads, entry.workload,
                                                entry.workload_len),
-                        .row = explanation_row(pods->explained, entry.node),
+                        .row = rebalance_pods_row(pods, entry.node),
                         .at_unix_ms = entry.at_unix_ms,
                 };
         }
@@ -155,22 +146,25 @@ static struct rebalance_eviction *evictions_of(const struct rebalance_ledger *le
 }
 
 /* Pods are listed only if there is a hot node. Return: as apply() */
-static int make_plan(struct session *session, const struct explanation *explained,
-                     int64_t now_unix_ms, size_t move_max, struct error *err) {
+static int make_plan(struct session *session, const json_t *page, int64_t now_unix_ms,
+                     size_t move_max, struct error *err) {
         _cleanup_(freep) struct rebalance_eviction *evictions = NULL;
         _cleanup_(rebalance_plan_done) struct rebalance_plan plan = {0};
         _cleanup_(rebalance_pods_done) struct rebalance_pods pods = {
                 .cluster = session->cluster,
                 .plimsoll_namespace = settings.plimsoll_namespace,
-                .explained = explained,
+                .page = page,
                 .priority_max = settings.priority_max,
                 .asks_api = settings.is_applied,
         };
+        rebalance_pods_nodes(&pods);
         struct rebalance_input input = {
-                .nodes = &explained->snapshot->nodes,
+                .rows = pods.rows,
+                .row_count = pods.row_count,
                 .now_unix_ms = now_unix_ms,
                 .move_max = move_max,
                 .read_pod = rebalance_pods_read,
+                .ask = rebalance_pods_ask,
                 .userdata = &pods,
         };
 
@@ -181,8 +175,6 @@ static int make_plan(struct session *session, const struct explanation *explaine
                         return r;
                 rebalance_plan_done(&plan);
                 evictions = evictions_of(&session->ledger, &pods);
-                input.free = pods.free;
-                input.is_closed = pods.is_closed;
                 input.pods = pods.pods;
                 input.pod_count = pods.count;
                 input.evictions = evictions;
@@ -217,31 +209,20 @@ static int read_ledger(struct rebalance_ledger *ledger, size_t *ret_max, struct 
 
 /* Return: as apply() */
 static int run_once(struct session *session, struct error *err) {
-        size_t move_max = 0;
-        _cleanup_(node_list_freep) struct node_list *list = NULL;
         _cleanup_(freep) char *from = NULL;
-        struct policy *policy = NULL;
+        json_auto_t *page = NULL;
+        size_t move_max = 0;
 
-        int r = cluster_policy_load(session->cluster, settings.filename,
-                                    settings.plimsoll_namespace, &policy, &from, err);
+        int r = cluster_ask(session->cluster, settings.plimsoll_namespace, "nodes", NULL, &page,
+                            &from, err);
         if (r < 0)
                 return r;
-        list = node_list_new(session->cluster, session->options, policy,
-                             settings.plimsoll_namespace, clock_wall_unix_ms());
-        if (policy->scoring != POLICY_SCORING_ESTIMATE)
-                return error_set(err, EINVAL, "%s: expected extender.scoring: estimate", from);
+        if (!json_is_at("estimate", page, "policy", "scoring", NULL))
+                return error_set(err, EINVAL,
+                                 "the policy in force: expected extender.scoring: "
+                                 "estimate");
         r = read_ledger(&session->ledger, &move_max, err);
-        int64_t now_unix_ms = clock_wall_unix_ms();
-        if (r == 0)
-                r = node_list_update(list, now_unix_ms, err);
-        if (r < 0)
-                return r;
-
-        _cleanup_(explanation_done) struct explanation explained;
-        node_list_explain(list, NULL, now_unix_ms, &explained);
-        if (!explained.estimate_from)
-                return error_set(err, ENODATA, "no estimate: %s", explained.why_unscored);
-        return make_plan(session, &explained, now_unix_ms, move_max, err);
+        return r < 0 ? r : make_plan(session, page, clock_wall_unix_ms(), move_max, err);
 }
 
 /* ---- The verb. */
@@ -271,19 +252,15 @@ static int watch(struct session *session, struct error *err) {
 }
 
 static int run_rebalance(int count, char **words, struct error *err) {
-        _cleanup_(annotation_style_done) struct annotation_style style = {0};
         _cleanup_(session_done) struct session session = {0};
 
         int r = verb_no_words(count, words, err);
         if (r == 0 && settings.is_watching && is_document())
                 r = error_set(err, EX_USAGE, "--watch: expected with -o table or wide");
         if (r == 0)
-                r = verb_usage(annotation_style_init(&style, &settings.shared, settings.unit, err));
-        if (r == 0)
                 r = cluster_open(&settings.cluster, &session.cluster, err);
         if (r < 0)
                 return r;
-        session.options = &style.table;
         session.ledger = (struct rebalance_ledger){.cluster = session.cluster,
                                                    .namespace = settings.plimsoll_namespace};
         return settings.is_watching ? watch(&session, err) : run_once(&session, err);

@@ -1,10 +1,12 @@
 #include "cli/rebalance/rebalance_pods.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/nodes/pod_list.h"
+#include "cli/cluster/cluster_extenders.h"
+#include "cli/rebalance/pod_list.h"
 #include "cli/rebalance/rebalance_check.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
@@ -27,7 +29,7 @@ static void forget_pods(struct rebalance_pods *pods) {
                 free(pods->names[i].namespace);
                 free(pods->names[i].name);
                 free(pods->names[i].uid);
-                free(pods->names[i].text);
+                json_decref(pods->names[i].object);
                 free(pods->names[i].why);
         }
         pods->count = 0;
@@ -37,7 +39,6 @@ static void forget_pods(struct rebalance_pods *pods) {
         STRMAP_FOREACH (entry, &pods->schedulers)
                 free(entry->value);
         strmap_done(&pods->schedulers);
-        free(TAKE_PTR(pods->free));
         free(TAKE_PTR(pods->pod_counts));
 }
 
@@ -46,27 +47,82 @@ void rebalance_pods_done(struct rebalance_pods *pods) {
         rebalance_usage_done(&pods->usage);
         rebalance_asked_done(&pods->asked);
         json_decref(pods->budgets);
-        free(pods->is_closed);
+        strmap_done(&pods->row_of);
+        free(pods->rows);
         free(pods->pods);
         free(pods->names);
 }
 
-static const struct listed_node *node_at(const struct rebalance_pods *pods, size_t row) {
-        const struct explanation *explained = pods->explained;
+/* ---- Nodes. */
 
-        return listed_nodes_get(explained->listed,
-                                node_table_name(explained->table, (uint32_t)row));
+static const json_t *node_at(const struct rebalance_pods *pods, size_t row) {
+        return json_array_get(json_at(pods->page, "nodes", NULL), row);
 }
+
+const char *rebalance_pods_node(const struct rebalance_pods *pods, uint32_t row) {
+        const char *name = json_string_at(node_at(pods, row), "node", NULL);
+
+        return name ? name : "?";
+}
+
+uint32_t rebalance_pods_row(const struct rebalance_pods *pods, const char *name) {
+        uintptr_t found = (uintptr_t)strmap_get(&pods->row_of, name, strlen(name));
+
+        return found > 0 ? (uint32_t)found - 1 : REBALANCE_UNKNOWN;
+}
+
+static double number_at(const json_t *object, const char *key, double fallback) {
+        const json_t *number = json_at(object, key, NULL);
+
+        return json_is_number(number) ? json_number_value(number) : fallback;
+}
+
+static struct rebalance_line line_of(const struct rebalance_pods *pods, size_t pool) {
+        const json_t *of = json_array_get(json_at(pods->page, "policy", "pools", NULL), pool);
+        json_t *limits = json_at(of, "limits", NULL), *limit;
+        double limit_ratio = 1;
+        const char *metric;
+
+        json_object_foreach (limits, metric, limit)
+                if (strncmp(metric, "cpu_usage_", strlen("cpu_usage_")) == 0)
+                        limit_ratio = fmin(limit_ratio, json_number_value(limit));
+        return rebalance_line(limit_ratio, number_at(of, "cpuTarget", 0));
+}
+
+static struct rebalance_row row_of(const struct rebalance_pods *pods, const json_t *node) {
+        const json_t *cpu = json_at(node, "estimate", "cpu", NULL);
+
+        return (struct rebalance_row){
+                .usage_ratio = number_at(cpu, "usage", NAN),
+                .margin_ratio = number_at(cpu, "margin", 0) + number_at(cpu, "reserved", 0),
+                .cores = number_at(json_at(node, "capacity", NULL), "cpu", 0),
+                .is_expired = json_is_true(json_at(node, "estimate", "expired", NULL)),
+                .line = line_of(pods, (size_t)json_int_at(0, node, "pool", NULL)),
+        };
+}
+
+void rebalance_pods_nodes(struct rebalance_pods *pods) {
+        pods->row_count = json_array_size(json_at(pods->page, "nodes", NULL));
+        pods->rows = xcalloc(pods->row_count + 1, sizeof(*pods->rows));
+        for (size_t row = 0; row < pods->row_count; row++) {
+                const char *name = rebalance_pods_node(pods, (uint32_t)row);
+                pods->rows[row] = row_of(pods, node_at(pods, row));
+                (void)strmap_put(&pods->row_of, name, strlen(name), (void *)(uintptr_t)(row + 1));
+        }
+}
+
+/* ---- Pods. */
 
 static void on_list_begins(void *userdata) {
         struct rebalance_pods *pods = userdata;
-        size_t rows = node_table_count(pods->explained->table);
 
         forget_pods(pods);
-        pods->pod_counts = xcalloc(rows + 1, sizeof(*pods->pod_counts));
-        pods->free = xcalloc(rows + 1, sizeof(*pods->free));
-        for (size_t row = 0; row < rows; row++)
-                pods->free[row] = node_at(pods, row)->allocatable;
+        pods->pod_counts = xcalloc(pods->row_count + 1, sizeof(*pods->pod_counts));
+        for (size_t row = 0; row < pods->row_count; row++) {
+                const json_t *allocatable = json_at(node_at(pods, row), "allocatable", NULL);
+                pods->rows[row].free = (struct pod_load){
+                        {number_at(allocatable, "cpu", 0), number_at(allocatable, "mem", 0)}};
+        }
 }
 
 /* Controllers of these kinds replace a pod wherever there is room. A name has no slash. */
@@ -110,23 +166,23 @@ static struct rebalance_scheduler *scheduler_of(struct rebalance_pods *pods,
         return scheduler;
 }
 
-/* What is measured of it, or else what pods of the workload are expected to use. */
+/* What is measured of it, or else what pods of the cluster use of what they request. */
 static struct pod_load usage_of(const struct rebalance_pods *pods, const struct pod_facts *facts,
                                 const struct rebalance_name *name) {
-        struct estimator *estimator = node_table_estimator(pods->explained->table);
+        const json_t *expected = json_at(pods->page, "expected", NULL);
         _cleanup_(freep) char *key = xasprintf("%s/%s", name->namespace, name->name);
         const struct pod_load *measured = strmap_get(&pods->usage, key, strlen(key));
+        struct pod_load load = pod_load_counted(&facts->request);
 
-        return measured ? *measured
-                        : estimator_expect(estimator, facts->workload, facts->workload_len,
-                                           &facts->request)
-                                  .load;
+        load.of[ESTIMATE_CPU] *= number_at(expected, "clusterFactorCpu", 1);
+        load.of[ESTIMATE_MEM] *= number_at(expected, "clusterFactorMem", 1);
+        return measured ? *measured : load;
 }
 
 static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
         struct rebalance_pods *pods = userdata;
         _cleanup_(freep) char *node = copy(&facts->node);
-        uint32_t row = explanation_row(pods->explained, node);
+        uint32_t row = rebalance_pods_row(pods, node);
 
         (void)is_appeared;
         mem_grow(&pods->pods, pods->count, &pods->cap);
@@ -140,27 +196,26 @@ static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appear
                 .used = usage_of(pods, facts, &pods->names[pods->count]),
                 .request = facts->request,
                 .bound_unix_ms = facts->bound_unix_ms,
-                .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms : NODE_POD_NEVER,
+                .runs_unix_ms = facts->runs_unix_ms > 0 ? facts->runs_unix_ms : INT64_MAX,
                 .is_kept = facts->is_mirror || facts->idle_cores > 0 ||
                            facts->priority > pods->priority_max,
         };
         pods->count++;
-        if (row == NODE_ROW_NONE)
+        if (row == REBALANCE_UNKNOWN)
                 return;
         pods->pod_counts[row]++;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                pods->free[row].of[r] -= facts->request.of[r];
+                pods->rows[row].free.of[r] -= facts->request.of[r];
 }
 
 static void close_nodes(struct rebalance_pods *pods) {
-        size_t rows = node_table_count(pods->explained->table);
-
-        pods->is_closed = xcalloc(rows + 1, sizeof(*pods->is_closed));
-        for (size_t row = 0; row < rows; row++) {
-                const struct listed_node *node = node_at(pods, row);
-                bool is_full = node->pods_max > 0 &&
-                               (double)pods->pod_counts[row] >= node->pods_max;
-                pods->is_closed[row] = node->closed_by || node->is_avoided || is_full;
+        for (size_t row = 0; row < pods->row_count; row++) {
+                const json_t *node = node_at(pods, row);
+                double pods_max = number_at(node, "podsMax", 0);
+                pods->rows[row].is_closed = json_is_string(json_at(node, "closedBy", NULL)) ||
+                                            json_is_true(json_at(node, "tainted", NULL)) ||
+                                            (pods_max > 0 &&
+                                             (double)pods->pod_counts[row] >= pods_max);
         }
 }
 
@@ -227,7 +282,7 @@ static void read_usage(struct rebalance_pods *pods, const struct rebalance_plan 
         _cleanup_(freep) const char **nodes = xcalloc(hot->node_count + 1, sizeof(*nodes));
 
         for (size_t i = 0; i < hot->node_count; i++)
-                nodes[i] = node_table_name(pods->explained->table, hot->nodes[i].row);
+                nodes[i] = rebalance_pods_node(pods, hot->nodes[i].row);
         rebalance_usage_read(pods->cluster, pods->plimsoll_namespace, nodes, hot->node_count,
                              &pods->usage);
 }
@@ -296,23 +351,57 @@ static const char *pod_check(const struct rebalance_pods *pods, const struct reb
         return why ? why : controller_check(pods->cluster, name->namespace, controller_of(pod));
 }
 
-bool rebalance_pods_read(void *userdata, size_t pod, struct pod_facts *ret) {
+bool rebalance_pods_read(void *userdata, size_t pod) {
         struct rebalance_pods *pods = userdata;
         struct rebalance_name *name = &pods->names[pod];
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, name->namespace, "pods", name->name, "");
-        json_auto_t *object = NULL;
         const char *why = "it cannot be read";
         struct error err = ERROR_NULL;
 
-        if (cluster_get(pods->cluster, path, &object, &err) == KUBE_OK)
-                why = pod_check(pods, name, object);
-        name->text = json_dumps(object, JSON_COMPACT);
-        if (!why && !pod_facts_skim(ret, name->text, strlen(name->text)))
-                why = "it cannot be read";
+        json_decref(name->object);
+        name->object = NULL;
+        if (cluster_get(pods->cluster, path, &name->object, &err) == KUBE_OK)
+                why = pod_check(pods, name, name->object);
         if (!why && pods->asks_api && rebalance_pods_evict(pods, pod, true, 0, &err) != KUBE_OK)
                 why = err.msg;
+        free(name->why);
         name->why = why ? xstrdup(why) : NULL;
         return !why;
+}
+
+/* The successor has no node, and its own uid. */
+static json_t *successor_of(const json_t *pod) {
+        json_t *successor = json_deep_copy(pod);
+
+        json_object_del(successor, "status");
+        json_object_del(json_at(successor, "metadata", NULL), "uid");
+        json_object_del(json_at(successor, "spec", NULL), "nodeName");
+        return successor;
+}
+
+void rebalance_pods_ask(void *userdata, size_t pod, double *ret_headroom) {
+        struct rebalance_pods *pods = userdata;
+        json_auto_t *body = json_pack("{s:o, s:b}", "pod", successor_of(pods->names[pod].object),
+                                      "terms", false);
+        json_auto_t *answer = NULL;
+        _cleanup_(freep) char *from = NULL;
+        struct error err = ERROR_NULL;
+        const json_t *node;
+        size_t i;
+
+        for (size_t row = 0; row < pods->row_count; row++)
+                ret_headroom[row] = NAN;
+        if (cluster_ask(pods->cluster, pods->plimsoll_namespace, "explain", body, &answer, &from,
+                        &err) < 0)
+                return;
+        json_array_foreach (json_at(answer, "nodes", NULL), i, node) {
+                const char *name = json_string_at(node, "node", NULL);
+                uint32_t row = name ? rebalance_pods_row(pods, name) : REBALANCE_UNKNOWN;
+                /* If every node is above a limit, none is a target. */
+                if (row != REBALANCE_UNKNOWN && !json_is_string(json_at(node, "over", NULL)))
+                        ret_headroom[row] = number_at(json_at(node, "estimate", NULL), "headroom",
+                                                      NAN);
+        }
 }
 
 enum kube_outcome rebalance_pods_evict(const struct rebalance_pods *pods, size_t index,

@@ -4,8 +4,8 @@
  */
 #pragma once
 
+#include "base/strmap.h"
 #include "cli/cluster/cluster.h"
-#include "cli/explanation/explanation.h"
 #include "cli/rebalance/rebalance_asked.h"
 #include "cli/rebalance/rebalance_usage.h"
 #include "policy/rebalance/rebalance.h"
@@ -13,31 +13,39 @@
 /* Who a pod is. */
 struct rebalance_name {
         char *namespace, *name, *uid;
-        char *text; /* of the Pod in JSON, once it was read; NULL: not yet */
-        char *why;  /* it must not be moved; NULL: it may */
+        json_t *object; /* the Pod, once it was read; NULL: not yet */
+        char *why;      /* it must not be moved; NULL: it may */
 };
 
 /* Set the first members; the others are zero. It must not be moved. */
 struct rebalance_pods {
-        struct cluster *cluster;             /* borrowed */
-        const char *plimsoll_namespace;      /* ditto */
-        const struct explanation *explained; /* ditto: nodes, and the estimate */
-        int64_t priority_max;                /* of pods that may move */
+        struct cluster *cluster;        /* borrowed */
+        const char *plimsoll_namespace; /* ditto */
+        const json_t *page;             /* ditto: /nodes of an extender */
+        int64_t priority_max;           /* of pods that may move */
         bool asks_api; /* leave pods that the API server would not evict now, mostly because of a
                           PodDisruptionBudget */
 
         struct rebalance_pod *pods;
         struct rebalance_name *names; /* [pod] */
         size_t count, cap, name_cap;
-        struct pod_load *free;    /* [row]: allocatable less what the pods request */
+        struct rebalance_row *rows; /* of the page, in its order */
+        size_t row_count;
+        struct strmap row_of;     /* name of a node -> its row plus 1 */
         size_t *pod_counts;       /* [row] */
-        bool *is_closed;          /* [row]: no pod should move there */
         struct strmap workloads;  /* name -> struct rebalance_workload */
         struct strmap schedulers; /* name -> struct rebalance_scheduler */
         struct strmap usage;      /* as in rebalance_usage_read() */
         struct rebalance_asked asked;
         json_t *budgets; /* namespace -> array of its PodDisruptionBudgets */
 };
+
+/** rebalance_pods_nodes() - read the rows from the page; without pods, nothing is free */
+void rebalance_pods_nodes(struct rebalance_pods *pods);
+/** rebalance_pods_node() - the name of a row */
+const char *rebalance_pods_node(const struct rebalance_pods *pods, uint32_t row);
+/** rebalance_pods_row() - the row of a node; REBALANCE_UNKNOWN: there is none */
+uint32_t rebalance_pods_row(const struct rebalance_pods *pods, const char *name);
 
 /** rebalance_pods_list() - list the pods, what they use, what protects them, and about which of
  * them extenders were asked
@@ -51,7 +59,9 @@ const char *rebalance_pods_workload(const struct rebalance_pods *pods, size_t po
 
 /** rebalance_pods_read() - read_pod() of struct rebalance_input: get the Pod and the controller
  * that owns it, and say in `why` what speaks against an eviction */
-bool rebalance_pods_read(void *userdata, size_t pod, struct pod_facts *ret);
+bool rebalance_pods_read(void *userdata, size_t pod);
+/** rebalance_pods_ask() - ask() of struct rebalance_input: ask an extender */
+void rebalance_pods_ask(void *userdata, size_t pod, double *ret_headroom);
 
 /**
  * rebalance_pods_evict() - by the Eviction API, which lets PodDisruptionBudgets decide

@@ -29,7 +29,7 @@ static const char *const keeps[REBALANCE_KEEP_COUNT] = {
 };
 
 static const char *node_name(const struct rebalance_pods *pods, uint32_t row) {
-        return node_table_name(pods->explained->table, row);
+        return rebalance_pods_node(pods, row);
 }
 
 /* "no pod to move: 3 younger than an hour, 2 protected (shop/web-0: it has storage)"; the reasons

@@ -4,35 +4,63 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number.h"
+#include "codec/json.h"
+
+static const json_t *node_at(const struct difference_side *side, size_t row) {
+        return json_array_get(side->nodes, row);
+}
+
+static const char *name_of(const json_t *node) {
+        const char *name = json_string_at(node, "node", NULL);
+
+        return name ? name : "?";
+}
+
+int difference_score(const struct difference_side *side, size_t row) {
+        return (int)json_int_at(-1, node_at(side, row), "score", NULL);
+}
+
+static bool is_closed(const json_t *node) {
+        return json_is_string(json_at(node, "closedBy", NULL));
+}
+
+static bool passes(const json_t *node) {
+        return !is_closed(node) && !json_is_string(json_at(node, "rejectedBy", NULL));
+}
+
+static double fine_score(const json_t *node) {
+        const json_t *headroom = json_at(node, "estimate", "headroom", NULL);
+
+        return json_number_value(headroom ? headroom : json_at(node, "score100", NULL));
+}
 
 /* Return: negative if row @a is better, 0 if they are equal */
-static int compare_merit(const struct explanation *explanation, size_t a, size_t b) {
-        bool is_a_out = !explanation_passes(explanation, a),
-             is_b_out = !explanation_passes(explanation, b);
-        int a10 = explanation_score(explanation, a), b10 = explanation_score(explanation, b);
+static int compare_merit(const struct difference_side *side, size_t a, size_t b) {
+        bool is_a_out = !passes(node_at(side, a)), is_b_out = !passes(node_at(side, b));
+        int a10 = difference_score(side, a), b10 = difference_score(side, b);
 
         if (is_a_out || is_b_out)
                 return is_a_out - is_b_out;
-        if (a10 != b10 || a10 < 0)
+        if (a10 != b10)
                 return b10 - a10;
-        double a_fine = explanation_fine(explanation, a), b_fine = explanation_fine(explanation, b);
+        double a_fine = fine_score(node_at(side, a)), b_fine = fine_score(node_at(side, b));
         return a_fine > b_fine ? -1 : a_fine < b_fine;
 }
 
 static int compare_places(const void *a, const void *b, void *userdata) {
         const size_t left = *(const size_t *)a, right = *(const size_t *)b;
-        const struct explanation *explanation =
-                ((const struct difference_side *)userdata)->explanation;
-        int merit = compare_merit(explanation, left, right);
+        const struct difference_side *side = userdata;
+        int merit = compare_merit(side, left, right);
 
-        return merit ? merit
-                     : strcmp(node_table_name(explanation->table, left),
-                              node_table_name(explanation->table, right));
+        return merit ? merit : strcmp(name_of(node_at(side, left)), name_of(node_at(side, right)));
+}
+
+static bool is_usable(const json_t *reading) {
+        return json_is_at("usable", reading, "state", NULL);
 }
 
 static void rank_nodes(struct difference_side *side, size_t count) {
-        const struct explanation *explanation = side->explanation;
-
         side->ranks = xcalloc(count + 1, sizeof(*side->ranks));
         side->order = xcalloc(count + 1, sizeof(*side->order));
         for (size_t row = 0; row < count; row++)
@@ -40,58 +68,78 @@ static void rank_nodes(struct difference_side *side, size_t count) {
         qsort_r(side->order, count, sizeof(*side->order), compare_places, side);
         for (size_t place = 0; place < count; place++) {
                 size_t row = side->order[place], before = place > 0 ? side->order[place - 1] : row;
-                if (!explanation_passes(explanation, row))
+                side->over += !is_closed(node_at(side, row)) &&
+                              json_is_string(json_at(node_at(side, row), "over", NULL));
+                if (!passes(node_at(side, row)))
                         continue;
                 side->passing++;
-                side->ranks[row] = place > 0 && compare_merit(explanation, before, row) == 0
+                side->ranks[row] = place > 0 && compare_merit(side, before, row) == 0
                                            ? side->ranks[before]
                                            : place + 1;
         }
 }
 
-static void look_at_metrics(struct difference *difference) {
-        const struct explanation *before = difference->before.explanation;
-        const struct explanation *after = difference->after.explanation;
-        struct reading reading;
+/* ---- Metrics. */
 
-        for (size_t i = 0; i < after->policy->metric_count; i++) {
-                struct difference_metric *metric = &difference->metrics[difference->metric_count];
-                int known = policy_metric_index(before->policy, after->policy->metrics[i].name);
-                if (!policy_uses(after->policy, i))
+/* The reading by which the node is judged; NULL: it has no limit or priority with this metric. */
+static const json_t *reading_of(const json_t *node, const char *metric) {
+        const json_t *reading = json_find_at(metric, json_at(node, "predicates", NULL), "metric",
+                                             NULL);
+
+        return reading ? reading
+                       : json_find_at(metric, json_at(node, "priorities", NULL), "metric", NULL);
+}
+
+static bool is_new(const struct difference *difference, const char *name) {
+        const json_t *known = json_find_at(
+                name, json_at(difference->before.answer, "policy", "metrics", NULL), "metric",
+                NULL);
+
+        return !(json_number_value(json_at(known, "periodSeconds", NULL)) > 0);
+}
+
+static void look_at_metrics(struct difference *difference) {
+        const json_t *metric;
+        size_t i;
+
+        json_array_foreach (json_at(difference->after.answer, "policy", "metrics", NULL), i,
+                            metric) {
+                struct difference_metric *of = &difference->metrics[difference->metric_count];
+                const char *name = json_string_at(metric, "metric", NULL);
+                if (!name || !json_is_true(json_at(metric, "used", NULL)) ||
+                    difference->metric_count == DIFFERENCE_METRICS_MAX)
                         continue;
-                metric->metric = i;
-                metric->is_new = known < 0 || before->policy->metrics[known].period_ms == 0;
+                *of = (struct difference_metric){
+                        .metric = metric, .name = name, .is_new = is_new(difference, name)};
                 for (size_t row = 0; row < difference->count; row++) {
-                        node_table_reading(after->table, row, i, after->now_unix_ms, &reading);
-                        metric->usable += reading.state == READING_USABLE;
-                        metric->unknown += reading.state != READING_USABLE &&
-                                           policy_pool_uses(after->policy,
-                                                            node_table_pool(after->table, row), i);
+                        const json_t *reading = reading_of(node_at(&difference->after, row), name);
+                        of->usable += is_usable(reading);
+                        of->unknown += reading && !is_usable(reading);
                 }
                 difference->metric_count++;
         }
 }
 
-void difference_init(struct difference *difference, const struct explanation *before,
-                     const struct explanation *after) {
-        bool has_scores = !before->why_unscored && !after->why_unscored;
+void difference_init(struct difference *difference, const json_t *before, const json_t *after) {
+        const json_t *old = json_at(before, "nodes", NULL), *new = json_at(after, "nodes", NULL);
 
         *difference = (struct difference){
-                .before.explanation = before,
-                .after.explanation = after,
-                .count = node_table_count(after->table),
+                .before = {.answer = before, .nodes = old},
+                .after = {.answer = after, .nodes = new},
+                .count = size_min(json_array_size(old), json_array_size(new)),
         };
         rank_nodes(&difference->before, difference->count);
         rank_nodes(&difference->after, difference->count);
         for (size_t row = 0; row < difference->count; row++) {
                 enum difference_flip flip = difference_flip(difference, row);
+                int scored = difference_score(&difference->before, row),
+                    scores = difference_score(&difference->after, row);
                 difference->newly_rejected += flip == DIFFERENCE_REJECTED;
                 difference->newly_passing += flip == DIFFERENCE_PASSES;
-                difference->closed += after->closed_by[row] != NULL;
-                int scored = explanation_score(before, row), scores = explanation_score(after, row);
+                difference->closed += is_closed(node_at(&difference->after, row));
                 difference->scores_changed += scored >= 0 && scores >= 0 && scored != scores;
-                difference->ranks_changed += has_scores && difference->before.ranks[row] !=
-                                                                   difference->after.ranks[row];
+                difference->ranks_changed += difference->before.ranks[row] !=
+                                             difference->after.ranks[row];
         }
         look_at_metrics(difference);
 }
@@ -108,24 +156,26 @@ void difference_done(struct difference *difference) {
 }
 
 enum difference_flip difference_flip(const struct difference *difference, size_t row) {
-        bool passed = difference->before.ranks[row] > 0, passes = difference->after.ranks[row] > 0;
+        bool passed = difference->before.ranks[row] > 0,
+             passes_now = difference->after.ranks[row] > 0;
 
-        return passed == passes ? DIFFERENCE_NONE
-               : passes         ? DIFFERENCE_PASSES
-                                : DIFFERENCE_REJECTED;
+        return passed == passes_now ? DIFFERENCE_NONE
+               : passes_now         ? DIFFERENCE_PASSES
+                                    : DIFFERENCE_REJECTED;
 }
 
-const struct policy_predicate *difference_predicate(const struct difference_side *side, size_t row,
-                                                    double *ret_value_ratio) {
-        const struct explanation *explanation = side->explanation;
-        int by = explanation->rejected_by[row];
-        struct reading reading;
+const char *difference_name(const struct difference *difference, size_t row) {
+        return name_of(node_at(&difference->after, row));
+}
 
-        *ret_value_ratio = 0;
-        if (by < 0)
-                return NULL;
-        node_table_reading(explanation->table, row, explanation->policy->predicates[by].metric,
-                           explanation->now_unix_ms, &reading);
-        *ret_value_ratio = reading.value;
-        return &explanation->policy->predicates[by];
+const json_t *difference_limit(const struct difference_side *side, size_t row) {
+        const char *by = json_string_at(node_at(side, row), "rejectedBy", NULL);
+        const json_t *limit;
+        size_t i;
+
+        json_array_foreach (json_at(node_at(side, row), "predicates", NULL), i, limit)
+                if (by && json_is_at(by, limit, "metric", NULL) &&
+                    json_is_true(json_at(limit, "rejects", NULL)))
+                        return limit;
+        return NULL;
 }

@@ -2,9 +2,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/duration.h"
 #include "base/number.h"
 #include "cli/simulate/simulation.h"
+#include "codec/json.h"
 #include "program/table.h"
 
 enum { SOME = 5, SOME_FLIPS = 10, SIDE_COLUMNS = 3, NAME_MAX = 40, TEXT_MAX = 400 };
@@ -17,7 +19,7 @@ struct printing {
 };
 
 static const char *node_name(const struct printing *to, size_t row) {
-        return node_table_name(to->simulation->difference->after.explanation->table, row);
+        return difference_name(to->simulation->difference, row);
 }
 
 /* Padded to @width. */
@@ -47,17 +49,32 @@ static void put_flip(const struct printing *to, size_t row, size_t width) {
         const struct difference *difference = to->simulation->difference;
         bool passes = difference_flip(difference, row) == DIFFERENCE_PASSES;
         const struct difference_side *side = passes ? &difference->before : &difference->after;
-        double value_ratio;
+        const json_t *limit = difference_limit(side, row);
+        double value_ratio = json_number_value(json_at(limit, "value", NULL));
+        double limit_ratio = json_number_value(json_at(limit, "limit", NULL));
+        const char *metric = json_string_at(limit, "metric", NULL);
 
-        const struct policy_predicate *by = difference_predicate(side, row, &value_ratio);
         (void)fputs("  ", to->out);
         simulation_put_name(to, node_name(to, row), width);
-        (void)fprintf(to->out, "  %s%s%s: %s ", passes ? to->style->green : to->style->red,
-                      passes ? "rejected -> passes" : "passes -> rejected", to->style->off,
-                      side->explanation->policy->metrics[by->metric].name);
+        (void)fprintf(to->out, "  %s%s%s: ", passes ? to->style->green : to->style->red,
+                      passes ? "rejected -> passes" : "passes -> rejected", to->style->off);
+        (void)style_text(metric ? metric : "?", NAME_MAX, to->out);
         /* An annotation may contain 1e300. */
-        (void)fprintf(to->out, value_ratio < 1e5 ? "%s %.1f of %.1f%%\n" : "%s %.2g of %.1f%%\n",
-                      passes ? "was" : "is", value_ratio * 100, by->limit_ratio * 100);
+        (void)fprintf(to->out, value_ratio < 1e5 ? " %s %.1f of %.1f%%\n" : " %s %.2g of %.1f%%\n",
+                      passes ? "was" : "is", value_ratio * 100, limit_ratio * 100);
+}
+
+/* With all nodes above a limit, a limit decides nothing, or everything. */
+static void put_all_over(const struct printing *to, const struct difference_side *side,
+                         const char *when) {
+        const struct difference *difference = to->simulation->difference;
+        size_t open = difference->count - difference->closed;
+
+        if (open > 0 && side->over == open)
+                (void)fprintf(to->out, "  %s%s: every node is above a limit, so %s%s\n",
+                              to->style->yellow, when,
+                              side->passing > 0 ? "all pass" : "no pod can be placed",
+                              to->style->off);
 }
 
 static void put_verdicts(const struct printing *to) {
@@ -74,6 +91,8 @@ static void put_verdicts(const struct printing *to) {
         if (difference->closed > 0)
                 (void)fprintf(to->out, "; %zu closed", difference->closed);
         (void)fputc('\n', to->out);
+        put_all_over(to, &difference->before, "in force");
+        put_all_over(to, &difference->after, "simulated");
         for (size_t row = 0; row < difference->count; row++) {
                 if (difference_flip(difference, row) == DIFFERENCE_NONE)
                         continue;
@@ -95,7 +114,7 @@ static void simulation_put_side(struct table *table, const struct printing *to,
         }
         size_t row = side->order[place];
         const char *color = side->ranks[row] == 0 ? to->style->red : "";
-        int score = explanation_score(side->explanation, row);
+        int score = difference_score(side, row);
         table_cell(table, color, score < 0 ? "-" : "%zu", side->ranks[row]);
         table_cell(table, color, "%s", node_name(to, row));
         table_cell(table, color, score < 0 ? "-" : "%d", score);
@@ -130,26 +149,6 @@ static void simulation_put_all_places(struct table *table, const struct printing
                                       worst_place(&difference->after, i));
 }
 
-/* Usually both sides have the same source. */
-static void put_sources(const struct printing *to) {
-        const struct explanation *before = to->simulation->difference->before.explanation,
-                                 *after = to->simulation->difference->after.explanation;
-        const char *unscored[] = {before->why_unscored, after->why_unscored};
-
-        if (unscored[0] && unscored[1] && strcmp(unscored[0], unscored[1]) == 0) {
-                explanation_print_source(before, to->out);
-                return;
-        }
-        if (before->why_unscored) {
-                (void)fputs("in force: ", to->out);
-                explanation_print_source(before, to->out);
-        }
-        if (explanation_has_estimate(after)) {
-                (void)fputs(after->why_unscored ? "simulated: " : "", to->out);
-                explanation_print_source(after, to->out);
-        }
-}
-
 static void put_scores(const struct printing *to) {
         const struct difference *difference = to->simulation->difference;
         const size_t name_max = to->is_wide ? 0 : NAME_MAX;
@@ -162,7 +161,6 @@ static void put_scores(const struct printing *to) {
 
         (void)fprintf(to->out, "scores: %zu of %zu nodes change, %zu change rank\n",
                       difference->scores_changed, difference->count, difference->ranks_changed);
-        put_sources(to);
         if (difference->count == 0)
                 return;
         simulation_put_all_places(table, to);
@@ -173,21 +171,21 @@ static void put_scores(const struct printing *to) {
 
 static void put_metrics(const struct printing *to) {
         const struct difference *difference = to->simulation->difference;
-        const struct policy *policy = difference->after.explanation->policy;
 
         for (size_t i = 0; i < difference->metric_count; i++) {
                 const struct difference_metric *shown = &difference->metrics[i];
-                const struct policy_metric *metric = &policy->metrics[shown->metric];
+                const json_t *window_s = json_at(shown->metric, "windowSeconds", NULL);
                 char window[DURATION_TEXT_MAX];
                 if (shown->unknown == 0)
                         continue;
-                (void)fprintf(to->out, "%smetric %s: no usable value on %zu of %zu node%s%s\n",
-                              to->style->yellow, metric->name, shown->unknown, difference->count,
-                              number_plural(difference->count), to->style->off);
+                (void)fprintf(to->out, "%smetric ", to->style->yellow);
+                (void)style_text(shown->name, TEXT_MAX, to->out);
+                (void)fprintf(to->out, ": no usable value on %zu of %zu node%s%s\n", shown->unknown,
+                              difference->count, number_plural(difference->count), to->style->off);
                 if (!shown->is_new)
                         continue;
-                if (metric->is_query) {
-                        duration_format(metric->query.window_ms, window);
+                if (json_is_number(window_s)) {
+                        duration_format((int64_t)json_number_value(window_s) * MS_PER_S, window);
                         (void)fprintf(to->out,
                                       "  it is new: unknown until the controller writes it, and it "
                                       "covers its whole window after %s\n",
@@ -201,16 +199,20 @@ static void put_metrics(const struct printing *to) {
 void simulation_print(const struct simulation *simulation, const struct style *style, bool is_wide,
                       FILE *out) {
         const struct printing to = {simulation, style, is_wide, out};
-        const struct policy *policy = simulation->difference->after.explanation->policy;
+        const json_t *warning;
+        size_t i;
 
         (void)style_text(simulation->policy_from, TEXT_MAX, out);
         (void)fputs(" in place of ", out);
         (void)style_text(simulation->in_force_from, TEXT_MAX, out);
         (void)fprintf(out, ", %zu node%s\n", simulation->difference->count,
                       number_plural(simulation->difference->count));
-        for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++) {
+        json_array_foreach (
+                json_at(simulation->difference->after.answer, "policy", "warnings", NULL), i,
+                warning) {
+                const char *text = json_string_value(warning);
                 (void)fprintf(out, "%swarning: ", style->yellow);
-                (void)style_text(policy->warnings[i], TEXT_MAX, out);
+                (void)style_text(text ? text : "?", TEXT_MAX, out);
                 (void)fprintf(out, "%s\n", style->off);
         }
         put_verdicts(&to);

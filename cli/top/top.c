@@ -1,24 +1,20 @@
 #include "cli/top/top.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cluster/cluster_extenders.h"
-#include "cli/cluster/cluster_policy.h"
-#include "cli/nodes/node_list.h"
 #include "cli/top/top_view.h"
 #include "cli/verb/output.h"
-#include "extender/table/annotation_style.h"
-#include "program/program_options.h"
+#include "codec/json.h"
+#include "kube/kube_path.h"
+#include "kube/kube_proto.h"
 
 static struct {
         struct cluster_options cluster;
-        struct program_options shared;
-        const char *filename, *sort, *selector, *plimsoll_namespace;
+        const char *sort, *selector, *plimsoll_namespace;
         int64_t interval_ms;
-        int output, unit;
+        int output;
         bool is_watching, no_headers;
 } settings;
 
@@ -38,10 +34,6 @@ static const struct option_row rows[] = {
          .fallback = "10s", .min = 1000, .max = 3600000, .help = "Pause between two updates of --watch."},
         OUTPUT_ROW(settings.output),
         CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
-        {.help = "Policy and annotations"},
-        CLUSTER_POLICY_ROW(settings.filename),
-        PROGRAM_ANNOTATION_ROWS(settings.shared),
-        ANNOTATION_UNIT_ROW(settings.unit),
         CLUSTER_ROWS(settings.cluster),
 };
 /* clang-format on */
@@ -52,13 +44,44 @@ static void begin_screen(const struct style *style) {
                 (void)fputs("\033[H\033[2J", stdout);
 }
 
-static int show_view(const struct explanation *explanation, const struct listed_nodes *listed,
-                     const char *policy_from, struct error *err) {
+static void select_node(void *userdata, const char *text, size_t len) {
+        json_auto_t *node = NULL;
+
+        if (json_parse(text, len, &node, NULL) == 0)
+                json_object_set_new(userdata, json_string_at(node, "metadata", "name", NULL),
+                                    json_true());
+}
+
+static void forget_selected(void *userdata) {
+        json_object_clear(userdata);
+}
+
+/* The extender does not keep labels. @ret: NULL: all nodes */
+static int read_selected(struct cluster *cluster, json_t **ret, struct error *err) {
+        *ret = NULL;
+        if (!settings.selector)
+                return 0;
+        _cleanup_(freep) char *escaped = kube_escape(settings.selector);
+        _cleanup_(freep) char *path = xasprintf(KUBE_NODES "?labelSelector=%s", escaped);
+        *ret = json_object();
+        const struct cluster_listing listing = {
+                .path = path,
+                .accept = KUBE_ACCEPT_PROTO,
+                .proto = &kube_proto_node,
+                .on_begin = forget_selected,
+                .on_item = select_node,
+                .userdata = *ret,
+        };
+        return cluster_list(cluster, &listing, err) == KUBE_OK ? 0 : err->code;
+}
+
+static int show_view(const json_t *page, const json_t *selected, const char *from,
+                     struct error *err) {
         struct style style = style_of(stdout);
         _cleanup_(top_view_done) struct top_view view;
         bool is_wide = settings.output == OUTPUT_WIDE;
 
-        top_view_init(&view, explanation, listed, policy_from, is_wide, !style.is_terminal);
+        top_view_init(&view, page, selected, from, is_wide, !style.is_terminal);
         if (view.node_count == 0 && settings.selector)
                 (void)fprintf(stderr, "kubectl plimsoll top: no node has the labels %s\n",
                               settings.selector);
@@ -74,57 +97,15 @@ static int show_view(const struct explanation *explanation, const struct listed_
         return 0;
 }
 
-/* What is kept between the updates of --watch. */
-struct session {
-        struct cluster *cluster;
-        struct node_table_options options;
-        struct node_list *nodes; /* NULL before the first update */
-        char *policy_from;
-};
+static int top_look(struct cluster *cluster, struct error *err) {
+        json_auto_t *page = NULL, *selected = NULL;
+        _cleanup_(freep) char *from = NULL;
 
-static void session_done(struct session *session) {
-        node_list_free(session->nodes);
-        free(session->policy_from);
-        cluster_free(session->cluster);
-}
-
-static int show_nodes(struct session *session, int64_t now_unix_ms, struct error *err) {
-        int r = node_list_update(session->nodes, now_unix_ms, err);
-        if (r < 0)
-                return r;
-
-        _cleanup_(explanation_done) struct explanation explanation;
-        node_list_explain(session->nodes, NULL, now_unix_ms, &explanation);
-        return show_view(&explanation, node_list_listed(session->nodes), session->policy_from, err);
-}
-
-/* Use @policy from now on; it is consumed. */
-static void take_policy(struct session *session, struct policy *policy, int64_t now_unix_ms) {
-        if (session->nodes) {
-                node_table_set_policy(node_list_table(session->nodes), policy, now_unix_ms);
-                return;
-        }
-        session->nodes = node_list_new(session->cluster, &session->options, policy,
-                                       settings.plimsoll_namespace, now_unix_ms);
-        node_list_select(session->nodes, settings.selector);
-}
-
-static int top_look(struct session *session, struct error *err) {
-        int64_t now_unix_ms = clock_wall_unix_ms();
-        struct policy *policy = NULL;
-        char *from = NULL;
-
-        /* A file may be a pipe: read it only once. */
-        if (!session->policy_from || !settings.filename) {
-                int r = cluster_policy_load(session->cluster, settings.filename,
-                                            settings.plimsoll_namespace, &policy, &from, err);
-                if (r < 0)
-                        return r;
-                free(session->policy_from);
-                session->policy_from = from;
-                take_policy(session, policy, now_unix_ms);
-        }
-        return show_nodes(session, now_unix_ms, err);
+        int r = read_selected(cluster, &selected, err);
+        if (r == 0)
+                r = cluster_ask(cluster, settings.plimsoll_namespace, "nodes", NULL, &page, &from,
+                                err);
+        return r < 0 ? r : show_view(page, selected, from, err);
 }
 
 static int check_flags(struct error *err) {
@@ -134,25 +115,21 @@ static int check_flags(struct error *err) {
 }
 
 static int run_top(int count, char **words, struct error *err) {
-        _cleanup_(annotation_style_done) struct annotation_style style = {0};
-        _cleanup_(session_done) struct session session = {0};
+        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
 
         int r = verb_no_words(count, words, err);
         if (r == 0)
                 r = check_flags(err);
         if (r == 0)
-                r = verb_usage(annotation_style_init(&style, &settings.shared, settings.unit, err));
-        session.options = style.table;
+                r = cluster_open(&settings.cluster, &cluster, err);
         if (r == 0)
-                r = cluster_open(&settings.cluster, &session.cluster, err);
-        if (r == 0)
-                r = top_look(&session, err);
+                r = top_look(cluster, err);
         while (r == 0 && settings.is_watching && fflush(stdout) == 0 && !ferror(stdout)) {
-                cluster_pause(session.cluster, settings.interval_ms);
-                r = cluster_check(session.cluster, err);
+                cluster_pause(cluster, settings.interval_ms);
+                r = cluster_check(cluster, err);
                 if (r < 0)
                         break;
-                r = top_look(&session, err);
+                r = top_look(cluster, err);
                 if (r < 0) { /* keep the screen; the next update may succeed */
                         (void)fprintf(stderr, "kubectl plimsoll top: %s\n", err->msg);
                         r = 0;
@@ -167,9 +144,8 @@ const struct verb top_verb = {
         .usage = "Usage: kubectl plimsoll top [FLAG...]\n"
                  "\n"
                  "Show how busy every node is by the metrics of the policy, and the verdict and\n"
-                 "score that the node would get now for a pod without requests. The code that\n"
-                 "decides is the extender's. With `scoring: estimate`, a running extender\n"
-                 "provides what it knows about the pods.\n"
+                 "score that the node would get now for a pod without requests, as a running\n"
+                 "extender answers.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll top --sort-by=cpu\n"

@@ -1,25 +1,23 @@
 /* The two output formats of a view. */
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/number.h"
 #include "cli/top/top_view.h"
+#include "codec/json.h"
 #include "program/table.h"
 
 enum { NAME_MAX_TERMINAL = 40, VERDICT_MIN = 12, VERDICT_MAX = 256 };
 
-static void top_format_verdict(const struct top_view *view, const struct top_node *node,
-                               char text[static VERDICT_MAX]) {
-        const struct policy *policy = view->explanation->policy;
-
+static void top_format_verdict(const struct top_node *node, char text[static VERDICT_MAX]) {
         if (node->closed_by)
                 (void)snprintf(text, VERDICT_MAX, "%s", node->closed_by);
-        else if (node->over >= 0)
-                (void)snprintf(text, VERDICT_MAX, "%s%s", policy->predicates[node->over].reason,
-                               node->rejected_by >= 0 ? ""
-                               : node->is_last        ? "; comes last"
-                                                      : "; passes, since all are");
+        else if (node->over)
+                (void)snprintf(text, VERDICT_MAX, "%s%s", node->over,
+                               node->is_rejected ? ""
+                               : node->is_last   ? "; comes last"
+                                                 : "; passes, since all are");
         else if (node->used > 0 && node->usable == 0)
                 (void)snprintf(text, VERDICT_MAX, "passes, no usable value");
         else if (node->usable < node->used)
@@ -31,43 +29,45 @@ static void top_format_verdict(const struct top_view *view, const struct top_nod
                 (void)snprintf(text, VERDICT_MAX, "ok");
 }
 
+/* Return: false: there is no usable value */
+static bool usable_value(const struct top_node *node, const char *metric, double *ret_ratio) {
+        const json_t *reading = json_at(node->row, "metrics", metric, NULL);
+
+        *ret_ratio = json_number_value(json_at(reading, "value", NULL));
+        return json_is_at("usable", reading, "state", NULL);
+}
+
 static void top_put_usage(struct table *to, const struct top_view *view,
                           const struct top_node *node, const struct top_column *column,
                           const struct style *style) {
-        static const char *const unusable[] = {
-                [READING_MISSING] = "-",
-                [READING_MALFORMED] = "bad",
-                [READING_EXPIRED] = "stale",
-        };
-        const struct explanation *explanation = view->explanation;
-        struct reading reading;
+        const json_t *reading = json_at(node->row, "metrics", column->metric, NULL);
+        double ratio;
 
-        node_table_reading(explanation->table, node->row, column->metric, explanation->now_unix_ms,
-                           &reading);
-        if (reading.state != READING_USABLE) {
-                table_cell(to, reading.state == READING_MISSING ? style->dim : style->yellow, "%s",
-                           unusable[reading.state]);
+        if (!usable_value(node, column->metric, &ratio)) {
+                bool is_expired = json_is_at("expired", reading, "state", NULL);
+                bool is_malformed = json_is_at("malformed", reading, "state", NULL);
+                table_cell(to, is_expired || is_malformed ? style->yellow : style->dim, "%s",
+                           is_expired     ? "stale"
+                           : is_malformed ? "bad"
+                                          : "-");
                 return;
         }
-        double percent = reading.value * 100;
-        double limit_ratio = policy_limit_ratio(explanation->policy,
-                                                node_table_pool(explanation->table, node->row),
-                                                column->metric);
-        bool is_over = limit_ratio > 0 && reading.value > limit_ratio;
+        double limit_ratio = top_view_limit(view, node, column->metric), percent = ratio * 100;
+        bool is_over = limit_ratio > 0 && ratio > limit_ratio;
         table_cell(to, is_over ? style->red : "", percent < 9999 ? "%4.0f%%" : "%4.0e%%", percent);
-        table_bar(to, reading.value, limit_ratio);
+        table_bar(to, ratio, limit_ratio);
 }
 
 /* "42s", "14m", "3h", "12d" */
-static void top_put_age(struct table *to, int64_t age_ms) {
-        int64_t seconds = age_ms / MS_PER_S;
+static void top_put_age(struct table *to, double age_s) {
+        int64_t seconds = (int64_t)fmin(age_s, INT32_MAX);
         static const struct {
                 int64_t below_s, unit_s;
                 char letter;
         } units[] = {{120, 1, 's'}, {7200, 60, 'm'}, {172800, 3600, 'h'}, {INT64_MAX, 86400, 'd'}};
         size_t i = 0;
 
-        if (age_ms < 0) {
+        if (age_s < 0) {
                 table_cell(to, "", "-");
                 return;
         }
@@ -87,41 +87,39 @@ static void top_put_expected(struct table *to, const struct top_node *node) {
         if (node->pods < 0)
                 table_cell(to, "", "-");
         else
-                table_cell(to, "", "%lld", (long long)node->pods);
+                table_cell(to, "", "%.0f", node->pods);
         top_put_share(to, node->requested_ratio);
         top_put_share(to, node->expected_ratio);
 }
 
 static void top_put_node(struct table *to, const struct top_view *view, const struct top_node *node,
                          const struct style *style) {
-        bool is_odd = node->closed_by || node->over >= 0 || node->usable < node->used ||
-                      node->is_ahead;
+        bool is_odd = node->closed_by || node->over || node->usable < node->used || node->is_ahead;
         char verdict[VERDICT_MAX];
 
         table_row(to);
         table_cell(to, "", "%s", node->name);
-        table_cell(to, "", node->score10 < 0 ? "-" : "%d", node->score10);
+        table_cell(to, "", node->score < 0 ? "-" : "%.0f", node->score);
         for (size_t i = 0; i < view->column_count; i++)
                 top_put_usage(to, view, node, &view->columns[i], style);
-        if (explanation_has_estimate(view->explanation))
+        if (view->has_estimate)
                 top_put_expected(to, node);
         else
                 table_cell(to, "", "%.3g", node->hot);
-        top_put_age(to, node->age_ms);
-        top_format_verdict(view, node, verdict);
+        top_put_age(to, node->age_s);
+        top_format_verdict(node, verdict);
         table_cell(to,
-                   node->rejected_by >= 0 ? style->red
-                   : is_odd               ? style->yellow
-                                          : style->green,
+                   node->is_rejected ? style->red
+                   : is_odd          ? style->yellow
+                                     : style->green,
                    "%s", verdict);
 }
 
 /* On a narrow terminal only the first metric is shown. */
 static struct table *top_table_new(const struct top_view *view, const struct style *style,
                                    size_t width) {
-        bool has_estimate = explanation_has_estimate(view->explanation);
         size_t count = 2;
-        struct table_column columns[POLICY_MAX_METRICS + 7] = {
+        struct table_column columns[TOP_COLUMNS_MAX + 7] = {
                 {"NODE", .max_width = width == SIZE_MAX ? 0 : NAME_MAX_TERMINAL, .is_left = true},
                 {"SCORE"},
         };
@@ -129,8 +127,8 @@ static struct table *top_table_new(const struct top_view *view, const struct sty
         for (size_t i = 0; i < view->column_count; i++)
                 columns[count++] = (struct table_column){view->columns[i].title, strlen(" 100%"),
                                                          .is_optional = i > 0};
-        columns[count++] = (struct table_column){has_estimate ? "PODS" : "RECENT"};
-        if (has_estimate) {
+        columns[count++] = (struct table_column){view->has_estimate ? "PODS" : "RECENT"};
+        if (view->has_estimate) {
                 columns[count++] = (struct table_column){"REQUESTED", .is_optional = true};
                 columns[count++] = (struct table_column){"EXPECTED"};
         }
@@ -142,28 +140,24 @@ static struct table *top_table_new(const struct top_view *view, const struct sty
 
 /* The mean and the maximum of a metric over the nodes that have it. */
 static void top_put_sum(const struct top_view *view, const struct top_column *column, FILE *out) {
-        const struct explanation *explanation = view->explanation;
         const char *fullest = NULL;
-        double sum = 0, largest = 0;
-        struct reading reading;
+        double sum = 0, largest = 0, ratio;
         size_t count = 0;
 
         for (size_t i = 0; i < view->node_count; i++) {
-                node_table_reading(explanation->table, view->nodes[i].row, column->metric,
-                                   explanation->now_unix_ms, &reading);
-                if (reading.state != READING_USABLE)
+                if (!usable_value(&view->nodes[i], column->metric, &ratio))
                         continue;
                 count++;
-                sum += reading.value;
-                if (!fullest || reading.value > largest) {
-                        largest = reading.value;
+                sum += ratio;
+                if (!fullest || ratio > largest) {
+                        largest = ratio;
                         fullest = view->nodes[i].name;
                 }
         }
         if (!fullest)
                 return;
-        (void)fprintf(out, "%s: mean %.3g%%, largest %.3g%% (",
-                      explanation->policy->metrics[column->metric].name, sum / (double)count * 100,
+        (void)style_text(column->metric, SIZE_MAX, out);
+        (void)fprintf(out, ": mean %.3g%%, largest %.3g%% (", sum / (double)count * 100,
                       largest * 100);
         (void)style_text(fullest, NAME_MAX_TERMINAL, out);
         (void)fputs(")\n", out);
@@ -189,12 +183,11 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
         if (view->blind > 0)
                 (void)fprintf(out, ", %zu without a usable value", view->blind);
         (void)fputs("; by ", out);
-        (void)style_text(view->policy_from, SIZE_MAX, out);
+        (void)style_text(view->from, SIZE_MAX, out);
         (void)fputc('\n', out);
         if (view->node_count > 0 && view->blind == view->node_count)
                 (void)fputs("no node has a usable value: `kubectl plimsoll doctor` says why\n",
                             out);
-        explanation_print_source(view->explanation, out);
         for (size_t i = 0; i < view->column_count; i++)
                 top_put_sum(view, &view->columns[i], out);
         if (left_out > 0)
@@ -203,24 +196,10 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
 }
 
 json_t *top_view_json(const struct top_view *view) {
-        json_auto_t *by_row = explanation_json(view->explanation);
-        json_t *nodes = json_array(), *metrics = json_array();
-        const struct policy *policy = view->explanation->policy;
+        json_t *document = json_copy((json_t *)(uintptr_t)view->page), *nodes = json_array();
 
-        for (size_t i = 0; i < view->column_count; i++) {
-                const struct top_column *column = &view->columns[i];
-                json_t *limit = column->limit_ratio > 0 ? json_real(column->limit_ratio)
-                                                        : json_null();
-                json_array_append_new(metrics, json_pack("{s:s, s:o}", "metric",
-                                                         policy->metrics[column->metric].name,
-                                                         "limit", limit));
-        }
         for (size_t i = 0; i < view->node_count; i++)
-                json_array_append(nodes, json_array_get(by_row, view->nodes[i].row));
-        return json_pack("{s:{s:s, s:o}, s:{s:i, s:i, s:i, s:i, s:i}, s:o, s:o*}", "policy", "from",
-                         view->policy_from, "metrics", metrics, "summary", "nodes",
-                         (int)view->node_count, "pass", (int)view->passing, "closed",
-                         (int)view->closed, "aboveLimit", (int)view->over, "withoutValue",
-                         (int)view->blind, "nodes", nodes, "estimate",
-                         explanation_source_json(view->explanation));
+                json_array_append(nodes, (json_t *)(uintptr_t)view->nodes[i].row);
+        json_object_set_new(document, "nodes", nodes);
+        return document;
 }

@@ -5,139 +5,149 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
-#include "policy/annotation.h"
+#include "codec/json.h"
+
+enum { SKEW_S = 60 }; /* a timestamp further ahead of the clock is from the future */
+
+/* @fallback: it is no number */
+static double number_at(const json_t *object, const char *key, double fallback) {
+        const json_t *number = json_at(object, key, NULL);
+
+        return json_is_number(number) ? json_number_value(number) : fallback;
+}
+
+static bool is_true(const json_t *object, const char *key) {
+        return json_is_true(json_at(object, key, NULL));
+}
+
+/* ---- Columns. */
 
 /* "CPU 1h max" for cpu_usage_max_avg_1h. A name without statistic and window does not change. */
-static void format_name(const struct policy_metric *metric, char *text, size_t text_bytes) {
-        const char *usage = strstr(metric->name, "_usage_"), *window = strrchr(metric->name, '_');
+static void format_name(const json_t *metric, const char *name, char *text, size_t text_bytes) {
+        const char *usage = strstr(name, "_usage_"), *window = strrchr(name, '_');
 
-        if (!metric->is_query) {
-                (void)snprintf(text, text_bytes, "%.40s", metric->name);
+        if (!usage || !json_is_number(json_at(metric, "windowSeconds", NULL))) {
+                (void)snprintf(text, text_bytes, "%.40s", name);
                 return;
         }
         const char *statistic = usage + strlen("_usage_");
-        size_t len = (size_t)(usage - metric->name);
-        (void)snprintf(text, text_bytes, "%.*s %s", (int)len, metric->name, window + 1);
+        size_t len = strcspn(statistic, "_");
+        (void)snprintf(text, text_bytes, "%.*s %.16s", (int)(usage - name), name, window + 1);
         for (size_t i = 0; text[i] > ' '; i++)
                 text[i] = (char)toupper((unsigned char)text[i]);
         /* People expect a mean, so it needs no word. */
         size_t end = strlen(text);
-        if (metric->query.statistic != METRIC_AVG)
-                (void)snprintf(text + end, text_bytes - end, " %.*s", (int)strcspn(statistic, "_"),
-                               statistic);
+        if (strncmp(statistic, "avg_", strlen("avg_")) != 0)
+                (void)snprintf(text + end, text_bytes - end, " %.*s", (int)len, statistic);
 }
 
-static void set_title(struct top_column *column, const struct policy *policy, bool is_ascii) {
+static void set_title(struct top_column *column, const json_t *metric, bool is_ascii) {
         char name[TOP_TITLE_MAX / 2 + 8], limit[24] = "";
 
-        format_name(&policy->metrics[column->metric], name, sizeof(name));
+        format_name(metric, column->metric, name, sizeof(name));
         if (column->limit_ratio > 0)
                 (void)snprintf(limit, sizeof(limit), " %s%.3g%%", is_ascii ? "<=" : "≤",
                                column->limit_ratio * 100);
         (void)snprintf(column->title, sizeof(column->title), "%s%s", name, limit);
 }
 
-/* The limit of the spec itself, or else of the first pool that has one. */
-static double shown_limit_ratio(const struct policy *policy, size_t metric) {
-        double limit_ratio = 0;
-
-        for (size_t pool = 0; limit_ratio == 0 && pool <= policy->pool_count; pool++)
-                limit_ratio = policy_limit_ratio(policy, pool, metric);
-        return limit_ratio;
+static const json_t *pools(const struct top_view *view) {
+        return json_at(view->page, "policy", "pools", NULL);
 }
 
-/* Only the limits of nodes: without a pod, no rule applies. */
-static void view_judge(struct top_view *view, struct top_node *node) {
-        const struct explanation *explanation = view->explanation;
-        const struct verdict_limits limits = judge_nodes_verdict_slow(&explanation->snapshot->nodes,
-                                                                      node->row,
-                                                                      explanation->now_unix_ms)
-                                                     .limits;
-
-        node->is_last = limits.last_by >= 0 && explanation->judge.scored.has_last;
-        node->over = verdict_over(limits);
-        view->over += node->over >= 0;
-        view->closed += node->closed_by != NULL;
-        view->passing += !node->closed_by && node->rejected_by < 0;
+static double pool_limit(const struct top_view *view, size_t pool, const char *metric) {
+        return number_at(json_at(json_array_get(pools(view), pool), "limits", NULL), metric, 0);
 }
 
-static double find_expected(const struct explanation *explanation, size_t row) {
-        const struct estimator *estimator = explanation->snapshot->estimator;
-        const struct estimator_node *node =
-                explanation_has_estimate(explanation) && !explanation->why_unscored
-                        ? estimator_node_at(
-                                  estimator,
-                                  explanation->snapshot->nodes.columns.estimate_number[row])
-                        : NULL;
-        struct estimator_usage usage;
-
-        if (!node)
-                return -1;
-        estimator_usage(estimator, node, &usage);
-        return usage.ratio[ESTIMATE_CPU];
+double top_view_limit(const struct top_view *view, const struct top_node *node,
+                      const char *metric) {
+        return pool_limit(view, (size_t)json_int_at(0, node->row, "pool", NULL), metric);
 }
 
-static void view_look(struct top_view *view, struct top_node *node) {
-        const struct explanation *explanation = view->explanation;
-        struct reading reading;
+static void add_column(struct top_view *view, const json_t *metric, bool is_ascii) {
+        struct top_column *column = &view->columns[view->column_count++];
 
-        for (size_t i = 0; i < explanation->policy->metric_count; i++) {
-                if (!policy_pool_uses(explanation->policy,
-                                      node_table_pool(explanation->table, node->row), i))
+        column->metric = json_string_at(metric, "metric", NULL);
+        column->limit_ratio = 0;
+        /* The limit of the spec itself, or else of the first pool that has one. */
+        for (size_t pool = 0; column->limit_ratio <= 0 && pool < json_array_size(pools(view));
+             pool++)
+                column->limit_ratio = pool_limit(view, pool, column->metric);
+        set_title(column, metric, is_ascii);
+}
+
+/* ---- Nodes. */
+
+static void look_at_metrics(struct top_node *node) {
+        json_t *metrics = json_at(node->row, "metrics", NULL), *reading;
+        const char *name;
+
+        json_object_foreach (metrics, name, reading) {
+                if (json_is_false(json_at(reading, "used", NULL)))
                         continue;
                 node->used++;
-                node_table_reading(explanation->table, node->row, i, explanation->now_unix_ms,
-                                   &reading);
-                if (reading.state != READING_USABLE)
+                if (!json_is_at("usable", reading, "state", NULL))
                         continue;
                 node->usable++;
-                int64_t age_ms = explanation->now_unix_ms - reading.at_unix_ms;
-                if (age_ms > node->age_ms)
-                        node->age_ms = age_ms;
-                node->is_ahead |= age_ms < -ANNOTATION_SKEW_MS;
+                double age_s = number_at(reading, "ageSeconds", 0);
+                if (age_s > node->age_s)
+                        node->age_s = age_s;
+                node->is_ahead |= age_s < -SKEW_S;
         }
-        node_table_hot_reading(explanation->table, node->row, explanation->now_unix_ms, &reading);
-        node->hot = reading.state == READING_USABLE ? reading.value : 0;
+}
+
+static double requested_of(const json_t *row) {
+        double requested = number_at(json_at(row, "requested", NULL), "cpu", -1);
+        double capacity = number_at(json_at(row, "capacity", NULL), "cpu", 0);
+
+        return requested >= 0 && capacity > 0 ? requested / capacity : -1;
+}
+
+static void add_node(struct top_view *view, const json_t *row, const char *name) {
+        struct top_node *node = &view->nodes[view->node_count++];
+
+        *node = (struct top_node){
+                .row = row,
+                .name = name,
+                .score = number_at(row, "score", -1),
+                .closed_by = json_string_at(row, "closedBy", NULL),
+                .over = json_string_at(row, "over", NULL),
+                .is_rejected = is_true(row, "rejected"),
+                .is_last = is_true(row, "last"),
+                .hot = number_at(row, "hotValue", 0),
+                .pods = number_at(row, "pods", -1),
+                .requested_ratio = requested_of(row),
+                .expected_ratio = number_at(json_at(row, "estimate", "cpu", NULL), "usage", -1),
+                .age_s = -1,
+        };
+        look_at_metrics(node);
+        view->over += node->over != NULL;
+        view->closed += node->closed_by != NULL;
+        view->passing += !node->closed_by && !node->is_rejected;
         view->blind += node->used > 0 && node->usable == 0;
 }
 
-void top_view_init(struct top_view *view, const struct explanation *explanation,
-                   const struct listed_nodes *listed, const char *policy_from, bool has_all,
-                   bool is_ascii) {
-        const struct policy *policy = explanation->policy;
+void top_view_init(struct top_view *view, const json_t *page, const json_t *names, const char *from,
+                   bool has_all, bool is_ascii) {
+        const json_t *rows = json_at(page, "nodes", NULL), *item;
+        size_t i;
 
-        *view = (struct top_view){.explanation = explanation, .policy_from = policy_from};
-        for (size_t i = 0; i < policy->metric_count; i++) {
-                if (!policy_uses(policy, i) && !has_all)
-                        continue;
-                struct top_column *column = &view->columns[view->column_count++];
-                *column = (struct top_column){
-                        .metric = i,
-                        .limit_ratio = shown_limit_ratio(policy, i),
-                };
-                set_title(column, policy, is_ascii);
-        }
-        view->node_count = node_table_count(explanation->table);
-        view->nodes = xcalloc(view->node_count, sizeof(*view->nodes));
-        for (size_t row = 0; row < view->node_count; row++) {
-                struct top_node *node = &view->nodes[row];
-                const struct listed_node *on =
-                        listed ? listed_nodes_get(listed, node_table_name(explanation->table, row))
-                               : NULL;
-                *node = (struct top_node){
-                        .row = row,
-                        .name = node_table_name(explanation->table, row),
-                        .score10 = explanation_score(explanation, row),
-                        .closed_by = explanation->closed_by[row],
-                        .rejected_by = explanation->rejected_by[row],
-                        .age_ms = -1,
-                        .pods = on ? on->pods : -1,
-                        .requested_ratio = on ? on->requested_ratio[ESTIMATE_CPU] : -1,
-                        .expected_ratio = find_expected(explanation, row),
-                };
-                view_judge(view, node);
-                view_look(view, node);
+        *view = (struct top_view){
+                .page = page,
+                .from = from,
+                .has_estimate = json_is_at("estimate", page, "policy", "scoring", NULL),
+                .nodes = xcalloc(json_array_size(rows) + 1, sizeof(*view->nodes)),
+        };
+        json_array_foreach (json_at(page, "policy", "metrics", NULL), i, item)
+                if (json_string_at(item, "metric", NULL) && (has_all || is_true(item, "used")) &&
+                    view->column_count < TOP_COLUMNS_MAX)
+                        add_column(view, item, is_ascii);
+        json_array_foreach (rows, i, item) {
+                const char *name = json_string_at(item, "node", NULL);
+                if (name && (!names || json_object_get(names, name)))
+                        add_node(view, item, name);
         }
 }
 
@@ -151,66 +161,68 @@ void top_view_done(struct top_view *view) {
 static int compare_nodes(const void *a, const void *b) {
         const struct top_node *left = a, *right = b;
 
-        if (left->key != right->key)
+        if (left->key > right->key || left->key < right->key)
                 return left->key > right->key ? -1 : 1;
         return strcmp(left->name, right->name);
 }
 
-static double usage_key(const struct top_view *view, const struct top_node *node, size_t metric) {
-        const struct explanation *explanation = view->explanation;
-        struct reading reading;
+static double usage_key(const struct top_node *node, const char *metric) {
+        const json_t *reading = json_at(node->row, "metrics", metric, NULL);
 
-        node_table_reading(explanation->table, node->row, metric, explanation->now_unix_ms,
-                           &reading);
-        return reading.state == READING_USABLE ? reading.value : -1;
+        return json_is_at("usable", reading, "state", NULL) ? number_at(reading, "value", -1) : -1;
 }
 
-/* The index of the policy's first metric whose name is @key or begins with it; -1: none. */
-static int find_metric(const struct policy *policy, const char *key) {
-        int exact = policy_metric_index(policy, key);
+/* The policy's metric @key, or else the first whose name begins with it; NULL: none. */
+static const char *find_metric(const struct top_view *view, const char *key) {
+        const json_t *metrics = json_at(view->page, "policy", "metrics", NULL), *metric;
+        const char *first = NULL;
+        size_t i;
 
-        for (size_t i = 0; exact < 0 && *key && i < policy->metric_count; i++)
-                if (strncmp(policy->metrics[i].name, key, strlen(key)) == 0)
-                        exact = (int)i;
-        return exact;
+        json_array_foreach (metrics, i, metric) {
+                const char *name = json_string_at(metric, "metric", NULL);
+                if (!name || !*key || strncmp(name, key, strlen(key)) != 0)
+                        continue;
+                if (strcmp(name, key) == 0)
+                        return name;
+                first = first ? first : name;
+        }
+        return first;
 }
 
-static int refuse_key(const struct policy *policy, const char *key, struct error *err) {
-        _cleanup_(buf_done) struct buf metrics = BUF_INIT(8192);
+static int refuse_key(const struct top_view *view, const char *key, struct error *err) {
+        _cleanup_(buf_done) struct buf names = BUF_INIT(8192);
+        const json_t *metric;
+        size_t i;
 
-        for (size_t i = 0; i < policy->metric_count; i++)
-                buf_printf(&metrics, ", %s", policy->metrics[i].name);
-        return error_set(
-                err, EINVAL,
-                "--sort-by: '%.64s': expected name, score, recent, pods, requested, expected, "
-                "age, or a metric of the policy%s%s",
-                key, metrics.len > 0 ? ": " : "",
-                metrics.len > 0 ? metrics.data + strlen(", ") : "");
+        json_array_foreach (json_at(view->page, "policy", "metrics", NULL), i, metric)
+                buf_printf(&names, ", %.128s", json_string_at(metric, "metric", NULL));
+        return error_set(err, EINVAL,
+                         "--sort-by: '%.64s': expected name, score, recent, pods, requested, "
+                         "expected, age, or a metric of the policy%s%s",
+                         key, names.len > 0 ? ": " : "",
+                         names.len > 0 ? names.data + strlen(", ") : "");
 }
 
 int top_view_sort(struct top_view *view, const char *key, struct error *err) {
         static const char *const own[] = {"name",      "score",    "recent", "pods",
                                           "requested", "expected", "age"};
-        int metric = -1;
+        const char *metric = NULL;
         size_t kind = 0;
 
         while (kind < ARRAY_LEN(own) && strcmp(own[kind], key) != 0)
                 kind++;
         if (kind == ARRAY_LEN(own))
-                metric = find_metric(view->explanation->policy, key);
-        if (kind == ARRAY_LEN(own) && metric < 0)
-                return refuse_key(view->explanation->policy, key, err);
+                metric = find_metric(view, key);
+        if (kind == ARRAY_LEN(own) && !metric)
+                return refuse_key(view, key, err);
         for (size_t i = 0; i < view->node_count; i++) {
                 struct top_node *node = &view->nodes[i];
-                node->key = metric >= 0 ? usage_key(view, node, (size_t)metric)
-                            : kind == 1 ? node->score10
-                            : kind == 2 ? node->hot
-                            : kind == 3 ? (double)node->pods
-                            : kind == 4 ? node->requested_ratio
-                            : kind == 5 ? node->expected_ratio
-                            : kind == 6 ? (double)node->age_ms
-                                        : 0;
+                const double keys[] = {0,          node->score,           node->hot,
+                                       node->pods, node->requested_ratio, node->expected_ratio,
+                                       node->age_s};
+                node->key = metric ? usage_key(node, metric) : keys[kind];
         }
-        qsort(view->nodes, view->node_count, sizeof(*view->nodes), compare_nodes);
+        if (view->node_count > 1)
+                qsort(view->nodes, view->node_count, sizeof(*view->nodes), compare_nodes);
         return 0;
 }

@@ -1,6 +1,7 @@
 /*
- * What `top` shows: the metrics, the nodes in their order, and the totals of an explanation. Pure
- * except for its output.
+ * What `top` shows: the metrics, the nodes in their order, and the totals of an extender's page
+ * /nodes. The page is not trusted: what is missing or has another type is not shown. Pure except
+ * for its output.
  */
 #pragma once
 
@@ -10,41 +11,43 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/explanation/explanation.h"
+#include "base/attributes.h"
+#include "base/error.h"
 #include "program/style.h"
 
-enum { TOP_TITLE_MAX = 96 };
+enum { TOP_TITLE_MAX = 96, TOP_COLUMNS_MAX = 64 };
 
 /* A metric of the policy. */
 struct top_column {
-        size_t metric; /* index into the policy's metrics */
+        const char *metric; /* borrowed from the page, like all texts below */
         char title[TOP_TITLE_MAX];
         double limit_ratio; /* in the title: the policy's, or the first pool's; 0: none */
 };
 
 struct top_node {
-        size_t row;            /* of the table */
-        const char *name;      /* borrowed from the table */
-        int score10;           /* -1: none, as for a rejected node */
-        const char *closed_by; /* see explanation.h */
-        int rejected_by;       /* see explanation.h */
-        int over;     /* the first predicate whose limit is exceeded, even if it passes; -1: none */
-        bool is_last; /* a limit ranks it below other nodes */
+        const json_t *row; /* of the page */
+        const char *name;
+        double score;          /* -1: none, as for a rejected node */
+        const char *closed_by; /* why it takes no pods; NULL: it does */
+        const char *over;      /* the first limit that is exceeded, even if it passes; NULL: none */
+        bool is_rejected;      /* by it */
+        bool is_last;          /* it ranks the node below other nodes */
         double hot;
-        int64_t pods;           /* see listed_nodes.h */
-        double requested_ratio; /* of CPU; see listed_nodes.h */
-        double expected_ratio;  /* expected CPU usage of base and pods; -1: unknown */
-        int64_t age_ms;         /* of the oldest usable value of its verdict and score; -1: none */
+        double pods;            /* -1: unknown, like the next two */
+        double requested_ratio; /* of CPU */
+        double expected_ratio;  /* expected CPU usage of base and pods */
+        double age_s;           /* of the oldest usable value of its verdict and score; -1: none */
         bool is_ahead;          /* a value is from the future */
         size_t used, usable;    /* metrics of limits and scores; those with a usable value */
         double key;             /* of the sort order */
 };
 
 struct top_view {
-        const struct explanation *explanation; /* borrowed */
-        const char *policy_from;               /* borrowed */
+        const json_t *page; /* borrowed */
+        const char *from;   /* the extender, borrowed */
+        bool has_estimate;
         size_t column_count;
-        struct top_column columns[POLICY_MAX_METRICS];
+        struct top_column columns[TOP_COLUMNS_MAX];
         size_t node_count;
         struct top_node *nodes;
         /* Nodes that pass; that take no pods; above a limit, even if they pass; without a usable
@@ -53,15 +56,17 @@ struct top_view {
 };
 
 /**
- * top_view_init() - make a view of @explanation
- * @listed:   has the numbers of pods, with scoring: estimate; NULL: unknown
+ * top_view_init() - make a view of @page
+ * @names:    only the nodes that this object has as keys; NULL: all
  * @has_all:  show all metrics, even those without a limit or a priority
  * @is_ascii: titles in ASCII
  */
-void top_view_init(struct top_view *view, const struct explanation *explanation,
-                   const struct listed_nodes *listed, const char *policy_from, bool has_all,
-                   bool is_ascii);
+void top_view_init(struct top_view *view, const json_t *page, const json_t *names, const char *from,
+                   bool has_all, bool is_ascii);
 void top_view_done(struct top_view *view);
+
+/** top_view_limit() - the limit of the node's pool on a metric; 0: none */
+double top_view_limit(const struct top_view *view, const struct top_node *node, const char *metric);
 
 /**
  * top_view_sort() - sort names from A to Z, or the largest first
@@ -75,5 +80,5 @@ _must_check_ int top_view_sort(struct top_view *view, const char *key, struct er
  * @no_headers: only the lines of nodes */
 void top_view_print(const struct top_view *view, const struct style *style, bool is_wide,
                     bool no_headers, FILE *out);
-/** top_view_json() - for programs; nodes are objects of explanation_json(). Owned by the caller */
+/** top_view_json() - the page, with the nodes of the view in their order. Owned by the caller */
 json_t *top_view_json(const struct top_view *view);

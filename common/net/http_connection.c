@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "net/http_host.h"
@@ -369,4 +370,14 @@ void http_reply_text(struct http_exchange *exchange, int status, const char *con
         exchange->reply_count = 1;
         exchange->release = free_text_reply;
         exchange->release_userdata = piece;
+}
+
+void http_reply_error(struct http_exchange *exchange, int status, const char *why) {
+        struct buf json = BUF_INIT(8192);
+
+        json_write_object(&json, NULL);
+        json_write_text(&json, "error", why);
+        json_write_object_end(&json);
+        buf_putc(&json, '\n');
+        http_reply_text(exchange, status, "application/json", &json);
 }

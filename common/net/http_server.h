@@ -60,6 +60,9 @@ const char *http_query(const struct http_exchange *exchange, const char *name);
 void http_reply_text(struct http_exchange *exchange, int status, const char *content_type,
                      struct buf *text);
 
+/** http_reply_error() - reply with {"error": @why} */
+void http_reply_error(struct http_exchange *exchange, int status, const char *why);
+
 typedef void http_handler_fn(void *userdata, struct http_exchange *exchange);
 
 /**

@@ -26,7 +26,7 @@ struct shared_page {
 
         pthread_mutex_t lock; /* guards all members below but `age` */
         struct text *text;    /* the newest one; NULL: none */
-        /* Suspended, for the loop. */
+        /* Suspended, for the loop or the side thread. */
         struct http_exchange *waiting[SHARED_PAGE_MAX_WAITING];
         size_t waiting_count;
         bool is_stopped;
@@ -147,7 +147,7 @@ static void answer_waiting(struct shared_page *page, struct text *text) {
         }
 }
 
-/* On the loop's thread. */
+/* On the thread that renders. */
 static void on_waiting(void *userdata) {
         struct shared_page *page = userdata;
         struct text *text = find_or_render(page);
@@ -158,7 +158,7 @@ static void on_waiting(void *userdata) {
 
 /* Suspends and queues the request under the lock, so that shared_page_stop() does not miss it.
  * Return: false after shared_page_stop(), or if too many requests wait */
-static bool wait_for_loop(struct shared_page *page, struct http_exchange *exchange) {
+static bool wait_for_text(struct shared_page *page, struct http_exchange *exchange) {
         (void)pthread_mutex_lock(&page->lock);
         bool may_wait = !page->is_stopped && page->waiting_count < SHARED_PAGE_MAX_WAITING;
         bool is_first = page->waiting_count == 0;
@@ -166,9 +166,11 @@ static bool wait_for_loop(struct shared_page *page, struct http_exchange *exchan
                 http_suspend(exchange);
                 page->waiting[page->waiting_count++] = exchange;
         }
-        (void)pthread_mutex_unlock(&page->lock);
-        if (may_wait && is_first)
+        if (may_wait && is_first && page->options.side)
+                side_thread_post(page->options.side, on_waiting, page);
+        else if (may_wait && is_first)
                 loop_post(page->options.loop, on_waiting, page);
+        (void)pthread_mutex_unlock(&page->lock);
         return may_wait;
 }
 
@@ -176,8 +178,8 @@ void shared_page_answer(struct shared_page *page, struct http_exchange *exchange
         struct text *text = find_text(page);
 
         assert(!exchange->release);
-        if (!text && page->options.is_from_loop) {
-                if (wait_for_loop(page, exchange))
+        if (!text && (page->options.is_from_loop || page->options.side)) {
+                if (wait_for_text(page, exchange))
                         return;
         } else if (!text) {
                 (void)pthread_mutex_lock(&page->render_lock);

@@ -14,6 +14,7 @@
  * - Data of the loop's thread: the server suspends requests, and the loop renders the text and
  * answers them. While SHARED_PAGE_MAX_WAITING requests wait, others get 503, so that probes find
  * free connections when the loop is busy.
+ * - Data of any thread that takes long to render: the same with a side thread in place of the loop.
  * - Data of any thread: the first worker that finds no text renders it, and other workers wait for
  * it. The page works even if the loop hangs.
  */
@@ -26,6 +27,7 @@
 #include "base/buf.h"
 #include "net/http_server.h"
 #include "net/loop.h"
+#include "net/side_thread.h"
 
 enum {
         SHARED_PAGE_KEEP_MS = 1000,
@@ -36,10 +38,11 @@ enum {
 struct shared_page_options {
         struct loop *loop;          /* borrowed; outlives the page */
         bool is_from_loop;          /* it has data of the loop's thread; else of any thread */
+        struct side_thread *side;   /* borrowed; renders it; NULL: the loop or a worker */
         size_t max_bytes;           /* of a text; a longer one gives 500 */
         const char *content_type;   /* static, like the headers */
         const char *const *headers; /* see struct http_exchange */
-        /* Renders the text, on the loop's thread or on a worker, but only on one at a time. */
+        /* Renders the text, on only one thread at a time. */
         void (*write)(void *userdata, struct buf *out);
         void *userdata;
 };
@@ -56,5 +59,5 @@ DEFINE_FREEP(struct shared_page, shared_page_free);
 void shared_page_answer(struct shared_page *page, struct http_exchange *exchange);
 
 /** shared_page_stop() - answer waiting and later requests with 503; after loop_run() has returned
- * and before http_server_stop() */
+ * and before side_thread_free() and http_server_stop() */
 void shared_page_stop(struct shared_page *page);

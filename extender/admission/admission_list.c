@@ -62,24 +62,12 @@ static void make_room(struct admission_lister *lister, size_t count) {
 
 /* INFINITY: there is no estimate, or no capacity in it. */
 static struct pod_load free_of(const struct node_snapshot *snapshot, size_t row) {
-        const struct node_columns *columns = &snapshot->nodes.columns;
+        const struct node_facts *facts = &snapshot->nodes.columns.facts[row];
         struct pod_load left = {{INFINITY, INFINITY}};
-        const struct estimator_node *node =
-                columns->has_estimate && snapshot->estimator
-                        ? estimator_node_at(snapshot->estimator, columns->estimate_number[row])
-                        : NULL;
 
-        if (!node)
-                return left;
-        const struct node_estimate *estimate = estimator_node_estimate(node);
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                if (!(estimate->capacity.of[r] > 0))
-                        continue;
-                left.of[r] = estimate->capacity.of[r];
-                for (size_t i = 0; i < estimate->pod_count; i++)
-                        if (estimate->pods[i].gone_unix_ms == NODE_POD_NEVER)
-                                left.of[r] -= (double)estimate->pods[i].request[r];
-        }
+        for (int r = 0; facts->pods >= 0 && r < ESTIMATE_RESOURCE_COUNT; r++)
+                if (facts->capacity.of[r] > 0)
+                        left.of[r] = facts->capacity.of[r] - facts->requested.of[r];
         return left;
 }
 
@@ -109,10 +97,16 @@ static size_t find_places(struct admission_lister *lister, const struct node_sna
         if (is_estimate)
                 load = estimator_expect(snapshot->estimator, "", 0, request).load;
         for (size_t row = 0; row < nodes->count; row++) {
-                bool is_open = !nodes->columns.is_closed[row] && fits(request, &lister->free[row]);
-                lister->closed_by[row] = is_open ? NULL : "no room";
+                const char *closed_by = node_names_at(snapshot->names, (uint32_t)row)->closed_by;
+                lister->closed_by[row] = closed_by || fits(request, &lister->free[row]) ? closed_by
+                                                                                        : "no room";
         }
-        judge_rows(&lister->judge, nodes, lister->closed_by, &pod, &load, now_unix_ms,
+        judge_rows(&lister->judge,
+                   &(const struct judge_rows_question){.nodes = nodes,
+                                                       .pod = &pod,
+                                                       .closed_by = lister->closed_by,
+                                                       .now_unix_ms = now_unix_ms,
+                                                       .load = load},
                    lister->rejected_by, lister->candidates);
         for (size_t row = 0; row < nodes->count; row++) {
                 size_t candidate = lister->candidates[row];

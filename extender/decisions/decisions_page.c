@@ -7,16 +7,6 @@
 #include "base/name.h"
 #include "extender/decisions/decision_json.h"
 
-static void reply_error(struct http_exchange *exchange, int status, const char *why) {
-        struct buf json = BUF_INIT(DECISION_JSON_MAX_BYTES);
-
-        json_write_object(&json, NULL);
-        json_write_text(&json, "error", why);
-        json_write_object_end(&json);
-        buf_putc(&json, '\n');
-        http_reply_text(exchange, status, "application/json", &json);
-}
-
 /* Copies one decision at a time, so no worker waits for more than one copy. */
 static void write_list(void *userdata, struct buf *json) {
         uint16_t slots[DECISIONS_MAX];
@@ -62,10 +52,11 @@ static void reply_one(struct decisions *decisions, const char *full_name,
         struct decision decision;
 
         if (!is_full_name(full_name)) {
-                reply_error(exchange, 400, "pod: expected NAMESPACE/NAME");
+                http_reply_error(exchange, 400, "pod: expected NAMESPACE/NAME");
         } else if (!decisions_get(decisions, full_name, http_query(exchange, "uid"), &decision)) {
-                reply_error(exchange, 404,
-                            "no such pod among the last ones that this extender was asked about");
+                http_reply_error(
+                        exchange, 404,
+                        "no such pod among the last ones that this extender was asked about");
         } else {
                 decision_json(&decision, &json);
                 assert(!json.overflow);

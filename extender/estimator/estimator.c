@@ -19,8 +19,6 @@ struct estimator_node {
         uint32_t number;
         void *owner; /* NULL: known only from pods */
         struct node_estimate estimate;
-        struct estimator_usage imported; /* if is_imported: in place of readings and pods */
-        bool is_imported;
 };
 
 struct estimator {
@@ -188,9 +186,8 @@ void estimator_usage(const struct estimator *estimator, const struct estimator_n
                 ret->per_capacity[r] = capacity > 0 ? 1 / capacity : 0;
                 ret->is_known[r] = capacity > 0 &&
                                    (of->readings[r].window_ms > 0 || estimator->has_list);
-                ret->ratio[r] = node->is_imported ? node->imported.ratio[r] : usage[r].ratio;
-                ret->margin_ratio[r] = node->is_imported ? node->imported.margin_ratio[r]
-                                                         : usage[r].margin_ratio;
+                ret->ratio[r] = usage[r].ratio;
+                ret->margin_ratio[r] = usage[r].margin_ratio;
         }
 }
 
@@ -272,22 +269,6 @@ void estimator_end(struct estimator *estimator, const char *node_name, size_t no
                 return;
         end_pod(estimator, node, pod, now_unix_ms);
         drop_if_unused(estimator, node);
-}
-
-void estimator_leave_out(struct estimator *estimator, const struct estimator_pod *pod,
-                         int64_t now_unix_ms) {
-        estimator_end(estimator, pod->node, pod->node_len, pod->id, now_unix_ms);
-        struct estimator_node *node = strmap_get(&estimator->by_name, pod->node, pod->node_len);
-        if (!node || !node->is_imported)
-                return;
-        const struct pod_load expected =
-                estimator_expect(estimator, pod->workload, pod->workload_len, &pod->request).load;
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                if (node->estimate.capacity.of[r] > 0)
-                        node->imported.ratio[r] = fmax(
-                                0, node->imported.ratio[r] -
-                                           expected.of[r] / node->estimate.capacity.of[r]);
-        notify_owner(estimator, node);
 }
 
 void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_unix_ms) {
@@ -503,7 +484,7 @@ void estimator_workloads_ended(struct estimator *estimator, uint32_t part) {
         estimator->has_news = true;
 }
 
-/* ---- The state, and its import. */
+/* ---- The state. */
 
 const struct estimator_node *estimator_node_at(const struct estimator *estimator, uint32_t number) {
         return number < estimator->node_count ? estimator->nodes[number] : NULL;
@@ -515,28 +496,6 @@ const struct node_estimate *estimator_node_estimate(const struct estimator_node 
 
 const struct cluster_load *estimator_cluster(const struct estimator *estimator) {
         return &estimator->cluster;
-}
-
-const struct workload_set *estimator_workloads(const struct estimator *estimator) {
-        return estimator->workloads;
-}
-
-void estimator_import_cluster(struct estimator *estimator, const struct cluster_load *cluster) {
-        estimator_lock(estimator);
-        estimator->cluster = *cluster;
-        estimator_unlock(estimator);
-        estimator->has_list = true;
-}
-
-void estimator_import_node(struct estimator *estimator, const char *name,
-                           const struct estimator_usage *usage) {
-        struct estimator_node *node = strmap_get(&estimator->by_name, name, strlen(name));
-
-        if (!node)
-                return;
-        node->imported = *usage;
-        node->is_imported = true;
-        notify_owner(estimator, node);
 }
 
 /* ---- Any thread. */

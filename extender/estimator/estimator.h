@@ -110,10 +110,6 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
 /** estimator_end() - a pod was deleted or has finished; unknown ones are ignored */
 void estimator_end(struct estimator *estimator, const char *node_name, size_t node_len, uint64_t id,
                    int64_t now_unix_ms);
-/** estimator_leave_out() - estimate as if @pod was not bound. After an import, this subtracts its
- * expected load */
-void estimator_leave_out(struct estimator *estimator, const struct estimator_pod *pod,
-                         int64_t now_unix_ms);
 /** estimator_set_back() - the wall clock was set back; see node_estimate_set_back() */
 void estimator_set_back(struct estimator *estimator, int64_t by_ms, int64_t now_unix_ms);
 
@@ -136,22 +132,12 @@ void estimator_measure_workload(struct estimator *estimator, uint32_t part, cons
 /** estimator_workloads_ended() - nodes are estimated by it from the next step on */
 void estimator_workloads_ended(struct estimator *estimator, uint32_t part);
 
-/* ---- The state, for display: the loop's thread. Borrowed until the next call that changes it. */
+/* ---- The state: the loop's thread. Borrowed until the next call that changes it. */
 
 /** estimator_node_at() - the node with this estimator_node_number(); NULL: none */
 const struct estimator_node *estimator_node_at(const struct estimator *estimator, uint32_t number);
 const struct node_estimate *estimator_node_estimate(const struct estimator_node *node);
 const struct cluster_load *estimator_cluster(const struct estimator *estimator);
-const struct workload_set *estimator_workloads(const struct estimator *estimator);
-
-/* ---- Import from another estimator, in place of pods: the loop's thread. */
-
-/** estimator_import_cluster() - import the values of the cluster; all pods count as known */
-void estimator_import_cluster(struct estimator *estimator, const struct cluster_load *cluster);
-/** estimator_import_node() - the ratio and margin_ratio of a node, in place of readings and pods;
- * ignored if the node is unknown */
-void estimator_import_node(struct estimator *estimator, const char *name,
-                           const struct estimator_usage *usage);
 
 struct estimator_stats {
         size_t pods, workloads, reservations; /* workloads: measured ones */

@@ -28,7 +28,8 @@ static void add_slot(struct node_names *names, uint32_t row) {
         names->slots[i] = (struct slot){(uint32_t)(hash >> 32), row};
 }
 
-struct node_names *node_names_new(const char *const *texts, size_t count) {
+struct node_names *node_names_new(const char *const *texts, const char *const *closed_by,
+                                  size_t count) {
         struct node_names *names = xcalloc(1, sizeof(*names));
         struct buf buf = BUF_INIT(SIZE_MAX / 4);
         size_t slot_count = 16;
@@ -44,6 +45,8 @@ struct node_names *node_names_new(const char *const *texts, size_t count) {
                 (void)buf_puts(&buf, ",\"Score\":");
                 names->rows[i].name_bytes = (uint16_t)len;
                 names->rows[i].entry_bytes = (uint16_t)(buf.len - begin - len);
+                if (closed_by && closed_by[i])
+                        (void)buf_append(&buf, closed_by[i], strlen(closed_by[i]) + 1);
         }
         names->text = buf_take(&buf);
         const char *at = names->text;
@@ -51,6 +54,10 @@ struct node_names *node_names_new(const char *const *texts, size_t count) {
                 names->rows[i].name = at;
                 names->rows[i].entry = at + names->rows[i].name_bytes;
                 at = names->rows[i].entry + names->rows[i].entry_bytes;
+                if (!closed_by || !closed_by[i])
+                        continue;
+                names->rows[i].closed_by = at;
+                at += strlen(at) + 1;
         }
         while (slot_count < count * 2)
                 slot_count *= 2;

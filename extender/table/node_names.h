@@ -1,6 +1,7 @@
 /*
- * The names of the table's rows: an index from name to row, and the text of each name in replies,
- * which is rendered once. Immutable and shared by reference count; any thread may read it.
+ * The names of the table's rows: an index from name to row, the text of each name in replies, which
+ * is rendered once, and why a node is closed, which changes as rarely. Immutable and shared by
+ * reference count; any thread may read it.
  */
 #pragma once
 
@@ -16,8 +17,9 @@ enum { NODE_NAME_MAX = 253 }; /* a DNS subdomain; a byte takes at most six when 
 #define NODE_ROW_NONE UINT32_MAX
 
 struct node_name {
-        const char *name;  /* name_bytes, without a NUL */
-        const char *entry; /* `{"Host":"name","Score":` */
+        const char *name;      /* name_bytes, without a NUL */
+        const char *entry;     /* `{"Host":"name","Score":` */
+        const char *closed_by; /* node_closed_by(); NULL: the node is open */
         uint16_t name_bytes;
         uint16_t entry_bytes;
 };
@@ -27,9 +29,11 @@ struct node_names;
 /**
  * node_names_new() - index @count names
  * @names: NUL-terminated, at most NODE_NAME_MAX bytes, all different; copied
+ * @closed_by: [row]: copied; NULL: all are open
  * Return: with one reference
  */
-struct node_names *node_names_new(const char *const *names, size_t count);
+struct node_names *node_names_new(const char *const *names, const char *const *closed_by,
+                                  size_t count);
 struct node_names *node_names_ref(struct node_names *names);
 void node_names_unref(struct node_names *names);
 

@@ -19,6 +19,7 @@ void node_row_free(struct node_row *node) {
         binding_ring_done(&node->hot.bound);
         kept_texts_done(&node->annotations);
         kept_texts_done(&node->labels);
+        free(node->closed_by);
         free(node->name);
         free(node);
 }
@@ -61,6 +62,51 @@ static void measure_pods(struct node_row *node) {
         estimator_measure_pods(node->estimate, &list);
 }
 
+static void settle_facts(const struct node_row *node, const struct estimator_usage *usage,
+                         struct node_facts *facts) {
+        const struct node_estimate *estimate = estimator_node_estimate(node->estimate);
+
+        facts->pods = (int32_t)(estimate->pod_count - estimate->gone_count);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                facts->requested.of[r] = node_estimate_requested(estimate, r);
+                facts->usage_ratio[r] = usage->ratio[r];
+                facts->is_known[r] = usage->is_known[r];
+        }
+}
+
+static double reading_of(const struct node_columns *columns, const struct estimate_terms *terms,
+                         size_t row, int resource) {
+        int metric = terms->metric[resource];
+
+        return node_columns_has_mean(columns, metric, row) ? columns->usage_ratio[metric][row] : 0;
+}
+
+/* The own reading, and what the other table knows to be in flight. Return: its number there */
+static uint32_t usage_like(const struct node_row *node, struct row_context *context,
+                           struct estimator_usage *usage) {
+        const struct estimate_terms *terms = &context->table_policy->terms[node->pool];
+        const struct judge_nodes *like = &context->like->nodes;
+        uint32_t row = like->columns.has_estimate && !context->has_no_pods
+                               ? node_names_find(context->like->names, node->name,
+                                                 strlen(node->name))
+                               : NODE_ROW_NONE;
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                double capacity = node->capacity.of[r];
+                usage->per_capacity[r] = capacity > 0 ? 1 / capacity : 0;
+                if (row == NODE_ROW_NONE || !like->columns.facts[row].is_known[r])
+                        continue;
+                double in_flight = like->columns.facts[row].usage_ratio[r] -
+                                   reading_of(&like->columns, &like->terms[like->columns.pool[row]],
+                                              row, r);
+                double ratio = reading_of(&context->columns, terms, node->row, r) + in_flight;
+                usage->ratio[r] = ratio > 0 ? ratio : 0;
+                usage->margin_ratio[r] = like->columns.margin_ratio[r][row];
+                usage->is_known[r] = true;
+        }
+        return row == NODE_ROW_NONE ? ESTIMATOR_MAX_NODES : like->columns.estimate_number[row];
+}
+
 static void settle_estimate(struct node_row *node, struct row_context *context,
                             int64_t now_unix_ms) {
         struct estimator_usage usage = {0};
@@ -70,6 +116,9 @@ static void settle_estimate(struct node_row *node, struct row_context *context,
                 measure_pods(node);
                 estimator_usage(context->estimator, node->estimate, &usage);
                 number = estimator_node_number(node->estimate);
+                settle_facts(node, &usage, &context->columns.facts[node->row]);
+        } else if (context->like) {
+                number = usage_like(node, context, &usage);
         }
         row_estimate_settle(&context->columns, node->row, context->table_policy->policy,
                             &context->table_policy->terms[node->pool], usage, now_unix_ms);
@@ -124,10 +173,20 @@ static void parse_metrics(struct node_row *node, struct row_context *context, in
 
         memset(node->readings, 0, sizeof(node->readings));
         node->skewed = 0;
+        columns->facts[node->row] = (struct node_facts){
+                .capacity = node->capacity,
+                .allocatable = node->allocatable,
+                .pods = -1,
+                .pods_max = node->pods_max,
+                .taint_level = node->taint_level,
+                .is_avoided = node->is_avoided,
+        };
         for (size_t i = 0; i < columns->metric_count; i++) {
                 node_row_reading(node, context, i, &reading);
                 columns->usage_ratio[i][node->row] = reading.value;
                 columns->expires_unix_ms[i][node->row] = reading.expires_unix_ms;
+                if (reading.state == READING_MALFORMED)
+                        columns->facts[node->row].malformed |= UINT64_C(1) << i;
                 if (reading.state != READING_MISSING ||
                     !policy_is_of_others(context->table_policy->policy, node->pool, i))
                         node->readings[reading.state]++;
@@ -140,7 +199,6 @@ void node_row_parse(struct node_row *node, struct row_context *context, int64_t 
 
         context->columns.zone[node->row] = node->zone;
         context->columns.pool[node->row] = node->pool;
-        context->columns.is_closed[node->row] = node->is_closed;
         parse_metrics(node, context, now_unix_ms);
         if (context->columns.has_estimate && node->estimate)
                 read_for_estimate(node, context, now_unix_ms);

@@ -10,6 +10,7 @@
 #include "extender/estimator/estimator.h"
 #include "extender/table/node_annotation.h"
 #include "extender/table/node_hot.h"
+#include "extender/table/node_snapshot.h"
 #include "extender/table/table_policy.h"
 #include "policy/judge/node_columns.h"
 #include "policy/kept_texts.h"
@@ -19,10 +20,13 @@ struct node_row {
         uint32_t generation; /* the last list that had the node */
         uint32_t row;
         struct estimator_node *estimate; /* NULL: no estimator, or no room in it */
-        struct pod_load capacity;
-        uint8_t zone;   /* node_zones_move() */
-        uint8_t pool;   /* policy_pool_of() */
-        bool is_closed; /* node_closed_by() */
+        struct pod_load capacity, allocatable;
+        uint32_t pods_max; /* as in struct node_facts, like the next two */
+        uint8_t taint_level;
+        bool is_avoided;
+        char *closed_by; /* node_closed_by() */
+        uint8_t zone;    /* node_zones_move() */
+        uint8_t pool;    /* policy_pool_of() */
         struct kept_texts annotations, labels;
         struct node_hot hot;
         /* The number of the policy's metrics by state, as node_row_parse() has found them. */
@@ -34,7 +38,9 @@ struct row_context {
         const struct zone *zone; /* the time zone of annotations; NULL: UTC */
         bool is_percent;         /* annotations carry percent instead of ratios */
         struct table_policy *table_policy;
-        struct estimator *estimator;         /* NULL: no policy has needed it yet */
+        struct estimator *estimator;      /* NULL: no policy has needed it yet */
+        const struct node_snapshot *like; /* in its place, see struct node_table_options */
+        bool has_no_pods;
         int64_t bindings_live_until_unix_ms; /* see node_hot_settle() */
         struct node_columns columns;
 };

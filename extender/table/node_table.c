@@ -127,7 +127,8 @@ static struct node_row *add_node(struct node_table *table, const char *name, siz
 static void publish_snapshot(struct node_table *table, int64_t now_unix_ms) {
         const struct node_snapshot_source source = {
                 .table_policy = table->context.table_policy,
-                .estimator = table->context.estimator,
+                .estimator = table->options.like ? table->options.like->estimator
+                                                 : table->context.estimator,
                 .names = table->names,
                 .columns = &table->context.columns,
                 .count = table->count,
@@ -150,8 +151,10 @@ struct node_table *node_table_new(const struct node_table_options *options, stru
         table->options = *options;
         table->context.zone = options->zone;
         table->context.is_percent = options->is_percent;
+        table->context.like = options->like;
+        table->context.has_no_pods = options->has_no_pods;
         table->context.bindings_live_until_unix_ms = INT64_MIN;
-        table->names = node_names_new(NULL, 0);
+        table->names = node_names_new(NULL, NULL, 0);
         (void)pthread_mutex_init(&table->current_lock, NULL);
         node_table_set_policy(table, policy, now_unix_ms);
         node_table_publish(table, now_unix_ms);
@@ -185,15 +188,18 @@ void node_table_set_policy(struct node_table *table, struct policy *policy, int6
         struct table_policy *before = context->table_policy;
         uint64_t generation = before ? before->generation + 1 : 1;
 
+        context->table_policy = policy ? table_policy_new(policy, generation,
+                                                          table->options.metrics)
+                                       : table_policy_ref(context->like->table_policy);
+        policy = context->table_policy->policy;
+        if (before)
+                table_policy_unref(before);
         for (size_t row = 0; row < table->count; row++) {
                 struct node_row *node = table->rows[row];
                 node->pool = (uint8_t)policy_pool_of(policy, &node->labels);
         }
-        if (before)
-                table_policy_unref(before);
-        context->table_policy = table_policy_new(policy, generation, table->options.metrics);
         bool has_estimate = policy->scoring == POLICY_SCORING_ESTIMATE;
-        if (has_estimate && !context->estimator)
+        if (has_estimate && !context->estimator && !context->like)
                 context->estimator = estimator_new(on_estimate_changed, table);
         const struct node_columns like = {.metric_count = policy->metric_count,
                                           .has_estimate = has_estimate};
@@ -209,11 +215,52 @@ const struct policy *node_table_policy(const struct node_table *table) {
         return table->context.table_policy->policy;
 }
 
-static bool set_capacity(struct node_row *node, const json_t *capacity) {
-        node->capacity = (struct pod_load){
-                .of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
-                       [ESTIMATE_MEM] = quantity_at(capacity, "memory")}};
-        return node->estimate && estimator_set_capacity(node->estimate, &node->capacity);
+static bool set_load(struct pod_load *load, const json_t *resources) {
+        static const char *const names[] = {[ESTIMATE_CPU] = "cpu", [ESTIMATE_MEM] = "memory"};
+        bool has_changed = false;
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                double of = quantity_at(resources, names[r]);
+                has_changed |= of < load->of[r] || of > load->of[r];
+                load->of[r] = of;
+        }
+        return has_changed;
+}
+
+static bool set_room(struct node_row *node, const struct node_update *update) {
+        double pods_max = quantity_at(update->allocatable, "pods");
+        uint32_t before = node->pods_max;
+
+        node->pods_max = pods_max > 0 && pods_max < UINT32_MAX ? (uint32_t)pods_max : 0;
+        bool has_changed = set_load(&node->allocatable, update->allocatable);
+        has_changed |= set_load(&node->capacity, update->capacity);
+        if (node->estimate)
+                (void)estimator_set_capacity(node->estimate, &node->capacity);
+        return has_changed || before != node->pods_max;
+}
+
+static bool set_taints(struct node_table *table, struct node_row *node,
+                       const struct node_update *update) {
+        uint8_t level = 0,
+                zone = node_zones_move(&table->zones, node->zone, update->labels, update->taints);
+        const json_t *taint;
+        size_t i;
+
+        json_array_foreach (update->taints, i, taint)
+                level += policy_taint_level(taint) > 0;
+        bool is_avoided = json_array_size(update->taints) > 0;
+        bool has_changed = zone != node->zone || level != node->taint_level ||
+                           is_avoided != node->is_avoided;
+        node->zone = zone;
+        node->taint_level = level;
+        node->is_avoided = is_avoided;
+        if (update->closed_by ? node->closed_by && strcmp(update->closed_by, node->closed_by) == 0
+                              : !node->closed_by)
+                return has_changed;
+        free(node->closed_by);
+        node->closed_by = update->closed_by ? xstrdup(update->closed_by) : NULL;
+        table->has_new_names = table->is_dirty = true;
+        return true;
 }
 
 void node_table_put(struct node_table *table, const struct node_update *update,
@@ -230,14 +277,11 @@ void node_table_put(struct node_table *table, const struct node_update *update,
                 node->pool = (uint8_t)policy_pool_of(node_table_policy(table), &node->labels);
                 has_changed = true;
         }
-        uint8_t zone = node_zones_move(&table->zones, node->zone, update->labels, update->taints);
-        has_changed |= zone != node->zone || update->is_closed != node->is_closed;
+        has_changed |= set_taints(table, node, update);
         has_changed |= kept_texts_set_annotations(&node->annotations, update->annotations,
                                                   table->options.annotation_prefix);
-        has_changed |= set_capacity(node, update->capacity);
+        has_changed |= set_room(node, update);
         node->generation = table->generation;
-        node->zone = zone;
-        node->is_closed = update->is_closed;
         if (has_changed)
                 parse_row(table, node->row, now_unix_ms);
 }
@@ -251,7 +295,8 @@ bool node_table_put_object(struct node_table *table, const json_t *node, int64_t
                 .labels = json_object_get(metadata, "labels"),
                 .taints = json_at(node, "spec", "taints", NULL),
                 .capacity = json_at(node, "status", "capacity", NULL),
-                .is_closed = closed_by != NULL,
+                .allocatable = json_at(node, "status", "allocatable", NULL),
+                .closed_by = closed_by,
         };
 
         if (update.name)
@@ -328,12 +373,15 @@ int64_t node_table_next_change_unix_ms(const struct node_table *table) {
 }
 
 static void renew_names(struct node_table *table) {
-        _cleanup_(freep) const char **names = xcalloc(table->count, sizeof(*names));
+        _cleanup_(freep) const char **names = xcalloc(table->count + 1, sizeof(*names));
+        _cleanup_(freep) const char **closed_by = xcalloc(table->count + 1, sizeof(*closed_by));
 
-        for (size_t row = 0; row < table->count; row++)
+        for (size_t row = 0; row < table->count; row++) {
                 names[row] = table->rows[row]->name;
+                closed_by[row] = table->rows[row]->closed_by;
+        }
         node_names_unref(table->names);
-        table->names = node_names_new(names, table->count);
+        table->names = node_names_new(names, closed_by, table->count);
         table->has_new_names = false;
 }
 

@@ -38,12 +38,16 @@ struct node_table_options {
         const struct zone *zone;       /* borrowed; the time zone of annotations; NULL: UTC */
         bool is_percent;               /* annotations carry percent instead of ratios */
         struct metrics *metrics;       /* borrowed; counts verdicts; may be NULL */
+        /* Of another table, borrowed: this one has no estimator, but uses what that one knows about
+         * nodes with the same names, and its policy unless it has one of its own. NULL: none. */
+        const struct node_snapshot *like;
+        bool has_no_pods; /* not even those that are in flight in `like` */
 };
 
 struct node_table;
 
 /** node_table_new() - an empty table, published
- * @policy: consumed */
+ * @policy: consumed; NULL: the one of options->like */
 struct node_table *node_table_new(const struct node_table_options *options, struct policy *policy,
                                   int64_t now_unix_ms);
 /** node_table_free() - snapshots stay valid until workers release them */
@@ -60,10 +64,9 @@ struct node_update {
         const char *name;
         const json_t *annotations, *labels; /* of metadata */
         const json_t *taints;               /* of spec; see node_zones_move() */
-        /* Of status, not status.allocatable, since readings are shares of the whole machine.
-         * Ignored without an estimator. */
-        const json_t *capacity;
-        bool is_closed; /* node_closed_by() */
+        const json_t *capacity;             /* of status; readings are shares of it */
+        const json_t *allocatable;          /* of status: what pods may request */
+        const char *closed_by;              /* node_closed_by() */
 };
 
 /**

@@ -21,10 +21,10 @@ struct mean_reading row_estimate_reading(const struct reading *mean, int64_t win
         return reading;
 }
 
-/* Without a capacity, a reading cannot be converted to cores: it is used unchanged. */
+/* Without a capacity or an estimator, a reading is used unchanged. */
 static void take_plain_reading(const struct node_columns *columns, size_t row, int metric,
                                int resource, int64_t now_unix_ms, struct estimator_usage *usage) {
-        if (usage->per_capacity[resource] > 0 || !node_columns_has_mean(columns, metric, row) ||
+        if (usage->is_known[resource] || !node_columns_has_mean(columns, metric, row) ||
             columns->expires_unix_ms[metric][row] <= now_unix_ms)
                 return;
         usage->ratio[resource] = columns->usage_ratio[metric][row];

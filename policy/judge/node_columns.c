@@ -26,6 +26,7 @@ static size_t list_columns(struct node_columns *columns, struct column ret[stati
         ret[n++] = COLUMN(columns->hot);
         ret[n++] = COLUMN(columns->hot_expires_unix_ms);
         ret[n++] = COLUMN(columns->settled_until_unix_ms);
+        ret[n++] = COLUMN(columns->facts);
         if (columns->has_estimate) {
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                         ret[n++] = COLUMN(columns->used[r]);
@@ -43,7 +44,6 @@ static size_t list_columns(struct node_columns *columns, struct column ret[stati
         ret[n++] = COLUMN(columns->score100);
         ret[n++] = COLUMN(columns->zone);
         ret[n++] = COLUMN(columns->pool);
-        ret[n++] = COLUMN(columns->is_closed);
         return n;
 }
 

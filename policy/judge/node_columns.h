@@ -15,6 +15,21 @@
 
 enum { NODE_COLUMNS_MEDIAN_OF = 128 };
 
+/* What the pages about nodes show, and no answer needs. */
+struct node_facts {
+        uint64_t malformed;                    /* one bit for each metric of the policy */
+        struct pod_load capacity, allocatable; /* 0: unknown */
+        /* With an estimate: what its pods request, and how much of it they are expected to use by
+         * now, without the margin. */
+        struct pod_load requested;
+        double usage_ratio[ESTIMATE_RESOURCE_COUNT];
+        int32_t pods;                           /* -1: unknown */
+        uint32_t pods_max;                      /* that fit on the node; 0: unknown */
+        uint8_t taint_level;                    /* the number of taints by spec.taints */
+        bool is_avoided;                        /* node_is_avoided() */
+        bool is_known[ESTIMATE_RESOURCE_COUNT]; /* usage_ratio; see struct estimator_usage */
+};
+
 struct node_columns {
         size_t metric_count;
         bool has_estimate; /* scoring: estimate; otherwise its columns are NULL */
@@ -26,9 +41,9 @@ struct node_columns {
         struct verdict_limits *limits; /* verdict_filter() */
         uint8_t *score100;             /* as in struct node_verdict */
         int64_t *settled_until_unix_ms;
-        uint8_t *zone;      /* node_zones.h */
-        uint8_t *pool;      /* policy_pool_of() */
-        uint8_t *is_closed; /* node_closed_by() */
+        uint8_t *zone; /* node_zones.h */
+        uint8_t *pool; /* policy_pool_of() */
+        struct node_facts *facts;
 
         /* For policy/estimate/score.h. */
         double *used[ESTIMATE_RESOURCE_COUNT], *own[ESTIMATE_RESOURCE_COUNT], *other;

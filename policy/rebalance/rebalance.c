@@ -2,11 +2,8 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "policy/judge/estimate_usage.h"
-#include "policy/judge/judge_score.h"
 
 enum { BOUND_STEP_MS = 1000 }; /* times of bindings have whole seconds */
 
@@ -14,29 +11,13 @@ enum { BOUND_STEP_MS = 1000 }; /* times of bindings have whole seconds */
 struct planner {
         const struct rebalance_input *input;
         struct rebalance_plan *plan;
-        struct pod_load *free;      /* [row]: less what the plan has moved there */
+        double *headroom;           /* [row]: for the pod that the judge was asked about */
         size_t *first_pod;          /* [row]: a pod on the node, or SIZE_MAX */
         size_t *next_pod;           /* [pod]: another pod on its node, or SIZE_MAX */
         enum rebalance_keep *tried; /* [pod]: why it cannot move; REBALANCE_MAY_MOVE: not tried */
         double too_many_cores;      /* of the node's turn: a pod that uses so much has no target */
-        struct judge judge;
         size_t move_max;
 };
-
-static const struct pod_load no_load;
-
-static bool usage_get(const struct planner *planner, uint32_t row, const struct pod_load *pod,
-                      struct estimate_usage *ret) {
-        return estimate_usage_get(planner->input->nodes, row, ESTIMATE_CPU, pod, ret) &&
-               ret->capacity > 0;
-}
-
-static struct rebalance_line line_of(const struct planner *planner, uint32_t row) {
-        const struct judge_nodes *nodes = planner->input->nodes;
-        size_t pool = nodes->columns.pool[row];
-
-        return rebalance_line(nodes->policy, &nodes->terms[pool], pool);
-}
 
 /* ---- Hot nodes. */
 
@@ -52,20 +33,15 @@ static void find_hot(const struct planner *planner) {
         const struct rebalance_input *input = planner->input;
         struct rebalance_plan *plan = planner->plan;
 
-        for (uint32_t row = 0; row < input->nodes->count; row++) {
-                struct estimate_usage usage;
-                if (!usage_get(planner, row, &no_load, &usage))
-                        continue;
-                double usage_ratio = usage.reading_ratio + usage.in_flight_ratio;
-                double line_ratio = line_of(planner, row).hot_ratio;
-                if (usage_ratio <= line_ratio)
+        for (uint32_t row = 0; row < input->row_count; row++) {
+                const struct rebalance_row *node = &input->rows[row];
+                if (!(node->cores > 0 && node->usage_ratio > node->line.hot_ratio))
                         continue;
                 plan->nodes[plan->node_count++] = (struct rebalance_node){
                         .row = row,
-                        .usage_ratio = usage_ratio,
-                        .line_ratio = line_ratio,
-                        .stay = input->nodes->columns.is_estimate_old[row] ? REBALANCE_UNREAD
-                                                                           : REBALANCE_NO_POD,
+                        .usage_ratio = node->usage_ratio,
+                        .line_ratio = node->line.hot_ratio,
+                        .stay = node->is_expired ? REBALANCE_UNREAD : REBALANCE_NO_POD,
                 };
         }
         if (plan->node_count > 1)
@@ -91,7 +67,7 @@ static bool workload_is_moving(const struct planner *planner,
 static bool has_returned(const struct planner *planner, const struct rebalance_eviction *eviction) {
         const struct rebalance_input *input = planner->input;
 
-        if (eviction->row >= input->nodes->count)
+        if (eviction->row >= input->row_count)
                 return false;
         for (size_t i = planner->first_pod[eviction->row]; i != SIZE_MAX; i = planner->next_pod[i])
                 if (input->pods[i].workload == eviction->workload &&
@@ -137,7 +113,7 @@ static enum rebalance_keep pod_keep(const struct planner *planner, size_t i, dou
 static size_t choose_pod(const struct planner *planner, const struct rebalance_node *node,
                          double capacity) {
         const struct rebalance_input *input = planner->input;
-        double needed = node->usage_ratio - line_of(planner, node->row).cooled_ratio;
+        double needed = node->usage_ratio - input->rows[node->row].line.cooled_ratio;
         double best_ratio = 0;
         size_t best = input->pod_count;
 
@@ -163,82 +139,47 @@ static void count_kept(const struct planner *planner, struct rebalance_node *nod
 
 static bool is_target(const struct planner *planner, const struct rebalance_pod *pod,
                       uint32_t row) {
-        const struct rebalance_input *input = planner->input;
-        bool has_room = true;
+        const struct rebalance_row *node = &planner->input->rows[row];
+        const struct rebalance_plan *plan = planner->plan;
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                has_room &= pod->request.of[r] <= planner->free[row].of[r];
-        return row != pod->row && !input->is_closed[row] && has_room;
-}
-
-/* What the plan has moved counts on its new node as the judge counts reservations. */
-static void add_planned(const struct planner *planner, struct judge_question *question) {
-        const struct rebalance_plan *plan = planner->plan;
-
-        for (size_t i = 0; i < plan->node_count && question->reservation_count < RESERVATIONS_MAX;
-             i++)
-                if (plan->nodes[i].stay == REBALANCE_MOVES)
-                        question->reservations[question->reservation_count++] =
-                                (struct reservation){
-                                        .node_number =
-                                                question->nodes->columns
-                                                        .estimate_number[plan->nodes[i].target_row],
-                                        .load = planner->input->pods[plan->nodes[i].pod].used,
-                                };
-}
-
-static double planned_ratio(const struct planner *planner, uint32_t row, double capacity) {
-        const struct rebalance_plan *plan = planner->plan;
-        double cores = 0;
-
+                if (pod->request.of[r] > node->free.of[r])
+                        return false;
         for (size_t i = 0; i < plan->node_count; i++)
                 if (plan->nodes[i].stay == REBALANCE_MOVES && plan->nodes[i].target_row == row)
-                        cores += planner->input->pods[plan->nodes[i].pod].used.of[ESTIMATE_CPU];
-        return cores / capacity;
-}
-
-static void ask(struct planner *planner, const struct rebalance_pod *pod,
-                const struct pod_facts *facts) {
-        const struct rebalance_input *input = planner->input;
-        struct judge *judge = &planner->judge;
-        size_t count = 0;
-
-        for (uint32_t row = 0; row < input->nodes->count; row++)
-                count += is_target(planner, pod, row);
-        judge_begin(judge, input->nodes, facts, count, input->now_unix_ms);
-        count = 0;
-        for (uint32_t row = 0; row < input->nodes->count; row++)
-                if (is_target(planner, pod, row))
-                        judge->question.rows[count++] = row;
-        judge->question.load = pod->used;
-        add_planned(planner, &judge->question);
-        judge_filter(judge);
-        judge_score(judge);
+                        return false;
+        return row != pod->row && !node->is_closed;
 }
 
 /* Return: REBALANCE_MAY_MOVE: @node has a target now */
-static enum rebalance_keep choose_target(struct planner *planner, const struct rebalance_pod *pod,
-                                         const struct pod_facts *facts,
+static enum rebalance_keep choose_target(struct planner *planner, size_t chosen,
                                          struct rebalance_node *node) {
-        const struct judge *judge = &planner->judge;
-        struct estimate_usage usage;
+        const struct rebalance_input *input = planner->input;
+        const struct rebalance_pod *pod = &input->pods[chosen];
+        uint32_t best = REBALANCE_UNKNOWN;
+        bool has_room = false;
 
-        ask(planner, pod, facts);
-        if (judge->question.count == 0)
+        input->ask(input->userdata, chosen, planner->headroom);
+        for (uint32_t row = 0; row < input->row_count; row++) {
+                if (!is_target(planner, pod, row))
+                        continue;
+                has_room = true;
+                if (!isnan(planner->headroom[row]) &&
+                    (best == REBALANCE_UNKNOWN || planner->headroom[row] > planner->headroom[best]))
+                        best = row;
+        }
+        if (!has_room)
                 return REBALANCE_KEEP_NO_ROOM;
-        if (judge->filtered.is_all_over || judge->scored.best >= judge->question.count)
+        if (best == REBALANCE_UNKNOWN)
                 return REBALANCE_KEEP_NO_TARGET;
-        uint32_t row = judge->question.rows[judge->scored.best];
-        if (!usage_get(planner, row, &pod->used, &usage) ||
-            planner->input->nodes->columns.is_estimate_old[row])
+        const struct rebalance_row *target = &input->rows[best];
+        if (!(target->cores > 0) || isnan(target->usage_ratio) || target->is_expired)
                 return REBALANCE_KEEP_NO_TARGET;
-        node->target_row = row;
-        node->target_ratio = usage.reading_ratio + usage.in_flight_ratio + usage.margin_ratio +
-                             planned_ratio(planner, row, usage.capacity);
-        node->target_after_ratio = node->target_ratio + pod->used.of[ESTIMATE_CPU] / usage.capacity;
-        return node->target_after_ratio <= line_of(planner, row).target_ratio
-                       ? REBALANCE_MAY_MOVE
-                       : REBALANCE_KEEP_NO_TARGET;
+        node->target_row = best;
+        node->target_ratio = target->usage_ratio + target->margin_ratio;
+        node->target_after_ratio = node->target_ratio + pod->used.of[ESTIMATE_CPU] / target->cores;
+        return node->target_after_ratio <= target->line.target_ratio ? REBALANCE_MAY_MOVE
+                                                                     : REBALANCE_KEEP_NO_TARGET;
 }
 
 /* ---- */
@@ -247,11 +188,9 @@ static enum rebalance_keep choose_target(struct planner *planner, const struct r
 static enum rebalance_keep try_pod(struct planner *planner, size_t chosen,
                                    struct rebalance_node *node) {
         const struct rebalance_input *input = planner->input;
-        struct pod_facts facts = {0};
 
-        if (!input->read_pod(input->userdata, chosen, &facts))
-                return REBALANCE_KEEP_REFUSED;
-        return choose_target(planner, &input->pods[chosen], &facts, node);
+        return input->read_pod(input->userdata, chosen) ? choose_target(planner, chosen, node)
+                                                        : REBALANCE_KEEP_REFUSED;
 }
 
 /* Return: the pod to move; the number of pods: none */
@@ -276,34 +215,30 @@ static size_t find_move(struct planner *planner, struct rebalance_node *node, do
 
 static void plan_node(struct planner *planner, struct rebalance_node *node) {
         const struct rebalance_input *input = planner->input;
-        struct estimate_usage usage;
+        double cores = input->rows[node->row].cores;
 
-        if (!usage_get(planner, node->row, &no_load, &usage))
-                return;
-        size_t chosen = find_move(planner, node, usage.capacity);
+        size_t chosen = find_move(planner, node, cores);
         if (chosen == input->pod_count) {
-                count_kept(planner, node, usage.capacity);
+                count_kept(planner, node, cores);
                 if (node->kept[REBALANCE_KEEP_NO_ROOM] + node->kept[REBALANCE_KEEP_NO_TARGET] > 0)
                         node->stay = REBALANCE_NO_TARGET;
                 return;
         }
         node->stay = REBALANCE_MOVES;
         node->pod = chosen;
-        node->after_ratio = fmax(0, node->usage_ratio - input->pods[chosen].used.of[ESTIMATE_CPU] /
-                                                                usage.capacity);
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                planner->free[node->target_row].of[r] -= input->pods[chosen].request.of[r];
+        node->after_ratio = fmax(0, node->usage_ratio -
+                                            input->pods[chosen].used.of[ESTIMATE_CPU] / cores);
         planner->plan->move_count++;
 }
 
 static void sort_pods(const struct planner *planner) {
         const struct rebalance_input *input = planner->input;
 
-        for (size_t row = 0; row < input->nodes->count; row++)
+        for (size_t row = 0; row < input->row_count; row++)
                 planner->first_pod[row] = SIZE_MAX;
         for (size_t i = 0; i < input->pod_count; i++) {
                 uint32_t row = input->pods[i].row;
-                if (row >= input->nodes->count)
+                if (row >= input->row_count)
                         continue;
                 planner->next_pod[i] = planner->first_pod[row];
                 planner->first_pod[row] = i;
@@ -311,29 +246,27 @@ static void sort_pods(const struct planner *planner) {
 }
 
 static size_t move_max(const struct rebalance_input *input) {
-        size_t share = (size_t)(REBALANCE_NODE_SHARE * (double)input->nodes->count);
+        size_t share = (size_t)(REBALANCE_NODE_SHARE * (double)input->row_count);
         size_t max = share > 1 ? share : 1;
 
         return max < input->move_max ? max : input->move_max;
 }
 
 void rebalance_plan(const struct rebalance_input *input, struct rebalance_plan *ret) {
-        size_t rows = input->nodes->count;
-        _cleanup_(freep) struct pod_load *free_loads = xcalloc(rows + 1, sizeof(*free_loads));
+        size_t rows = input->row_count;
+        _cleanup_(freep) double *headroom = xcalloc(rows + 1, sizeof(*headroom));
         _cleanup_(freep) size_t *first_pod = xcalloc(rows + 1, sizeof(*first_pod));
         _cleanup_(freep) size_t *next_pod = xcalloc(input->pod_count + 1, sizeof(*next_pod));
         _cleanup_(freep) enum rebalance_keep *tried = xcalloc(input->pod_count + 1, sizeof(*tried));
         struct planner planner = {.input = input,
                                   .plan = ret,
-                                  .free = free_loads,
+                                  .headroom = headroom,
                                   .first_pod = first_pod,
                                   .next_pod = next_pod,
                                   .tried = tried,
                                   .move_max = move_max(input)};
 
         *ret = (struct rebalance_plan){.nodes = xcalloc(rows + 1, sizeof(*ret->nodes))};
-        if (input->pod_count > 0)
-                memcpy(free_loads, input->free, rows * sizeof(*free_loads));
         sort_pods(&planner);
         find_hot(&planner);
         for (size_t i = 0; i < ret->node_count; i++) {
@@ -345,7 +278,6 @@ void rebalance_plan(const struct rebalance_input *input, struct rebalance_plan *
                 else
                         node->stay = REBALANCE_PLAN_IS_FULL;
         }
-        judge_done(&planner.judge);
 }
 
 void rebalance_plan_done(struct rebalance_plan *plan) {

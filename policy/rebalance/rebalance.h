@@ -3,14 +3,13 @@
  *
  *     hottest node first     its estimate is above its line (rebalance_line.h)
  *     one pod of it          the smallest that cools the node down, else the largest
- *     the judge's best node  moves the pod only if that node stays below its own line with the pod,
- *                            its margin and what this plan has moved there already; otherwise the
- *                            next pod is tried
+ *     the judge's best node  moves the pod only if that node stays below its own line with the pod
+ *                            and its margin; otherwise the next pod is tried
  *
- * A plan moves at most one pod of each node, one pod of each workload, and REBALANCE_NODE_SHARE of
- * the number of nodes. A workload with a pod that does not run yet is left alone, so an eviction
- * that is under way needs no memory: it shows. So does one that was for nothing: a pod of the same
- * workload was bound to the node since. Pure.
+ * A plan moves at most one pod off each node and one onto each node, one pod of each workload, and
+ * REBALANCE_NODE_SHARE of the number of nodes. The caller asks the judge. A workload with a pod
+ * that does not run yet is left alone, so an eviction that is under way needs no memory: it shows.
+ * So does one that was for nothing: a pod of the same workload was bound to the node since. Pure.
  */
 #pragma once
 
@@ -18,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/judge/judge.h"
+#include "policy/estimate/pod_load.h"
 #include "policy/rebalance/rebalance_line.h"
 #include "policy/rebalance/rebalance_scheduler.h"
 
@@ -31,6 +30,18 @@ enum {
         REBALANCE_READ_MAX = 8,
 };
 
+#define REBALANCE_UNKNOWN UINT32_MAX /* a row: not among the nodes */
+
+struct rebalance_row {
+        double usage_ratio;  /* of its CPUs, as it is estimated; NAN: unknown */
+        double margin_ratio; /* for what its pods may use beyond that */
+        double cores;        /* 0: unknown */
+        bool is_expired;     /* its readings are */
+        struct rebalance_line line;
+        bool is_closed;       /* it is no target */
+        struct pod_load free; /* allocatable less what its pods request */
+};
+
 /* A workload that runs. */
 struct rebalance_workload {
         size_t running_count, pending_count; /* pods that run, and pods that do not run yet */
@@ -38,7 +49,7 @@ struct rebalance_workload {
 
 /* A pod that is bound. */
 struct rebalance_pod {
-        uint32_t row; /* its node; JUDGE_UNKNOWN: not among the nodes */
+        uint32_t row; /* its node; REBALANCE_UNKNOWN: not among the nodes */
         const struct rebalance_workload *workload; /* NULL: it has no owner that replaces it */
         struct rebalance_scheduler *scheduler;     /* set if it has a workload */
         struct pod_load used;                      /* what it uses */
@@ -51,7 +62,7 @@ struct rebalance_pod {
 /* A pod of a workload was evicted from a node. */
 struct rebalance_eviction {
         const struct rebalance_workload *workload; /* NULL: no pod of it is bound now */
-        uint32_t row;                              /* JUDGE_UNKNOWN: not among the nodes */
+        uint32_t row;                              /* REBALANCE_UNKNOWN: not among the nodes */
         int64_t at_unix_ms;
 };
 
@@ -97,9 +108,8 @@ struct rebalance_node {
 };
 
 struct rebalance_input {
-        const struct judge_nodes *nodes; /* of a policy with scoring: estimate */
-        const struct pod_load *free;     /* [row]: allocatable less what its pods request */
-        const bool *is_closed;           /* [row]: it is no target */
+        const struct rebalance_row *rows;
+        size_t row_count;
         const struct rebalance_pod *pods;
         size_t pod_count;
         const struct rebalance_eviction *evictions; /* of the last day */
@@ -108,10 +118,14 @@ struct rebalance_input {
         size_t move_max; /* by this plan; 0: none */
         /**
          * Read the pod closely, before the plan moves it; at most REBALANCE_READ_MAX times a node
-         * @ret: what the judge is asked about
          * Return: false: it must not be moved after all
          */
-        bool (*read_pod)(void *userdata, size_t pod, struct pod_facts *ret);
+        bool (*read_pod)(void *userdata, size_t pod);
+        /**
+         * Ask the judge about the pod that was read
+         * @ret_headroom: [row]: the larger, the sooner the node gets the pod; NAN: it would not
+         */
+        void (*ask)(void *userdata, size_t pod, double *ret_headroom);
         void *userdata;
 };
 

@@ -11,10 +11,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
-#include "policy/estimate/estimate_terms.h"
-
 /* Shares of a node's CPUs. */
 struct rebalance_line {
         double hot_ratio;    /* above it, the node loses a pod ... */
@@ -22,6 +18,7 @@ struct rebalance_line {
         double target_ratio; /* a node that gets a pod stays at or below this */
 };
 
-/** rebalance_line() - the line of the nodes of @pool (policy_pool_of()); @terms: of the pool */
-struct rebalance_line rebalance_line(const struct policy *policy,
-                                     const struct estimate_terms *terms, size_t pool);
+/** rebalance_line() - the line of the nodes of a pool
+ * @limit_ratio:  the lowest limit on CPU; 1: there is none
+ * @target_ratio: of the priority of CPU; 0: none */
+struct rebalance_line rebalance_line(double limit_ratio, double target_ratio);

@@ -118,6 +118,19 @@ class Extender(Pages):
         """Ready, and bindings are counted, if the policy asks for them."""
         self.wait_ready(r"bindings: (counted from the pod watch|not needed)")
 
+    def register(self, standin):
+        """As a pod, whose pages the stand-in forwards to."""
+        path = "/api/v1/namespaces/kube-system/pods"
+        labels = {"app.kubernetes.io/name": AGENT, "app.kubernetes.io/part-of": "plimsoll"}
+        container = {"name": "extender", "image": "a", "ports": [{"containerPort": self.port}]}
+        pod = {
+            "metadata": {"name": f"{AGENT}-0", "labels": labels},
+            "spec": {"containers": [container]},
+        }
+        assert standin.call("POST", path, pod).status == 201
+        status = {"status": {"phase": "Running"}}
+        assert standin.patch(f"{path}/{AGENT}-0/status", status).status == 200
+
     def reload(self):
         os.kill(self.process.pid, signal.SIGHUP)
 

@@ -566,6 +566,9 @@ class Pages:
     def page(self, path):
         return fetch(f"{self.url}{path}")
 
+    def call(self, method, path, body=None):
+        return fetch(f"{self.url}{path}", method, body)
+
     def page_of_now(self, path):
         return page_of_now(f"{self.url}{path}", lambda: self.page(path))
 

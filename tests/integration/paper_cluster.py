@@ -71,6 +71,16 @@ def pod(name, deployment):
     }
 
 
+def nodes_page():
+    """What an extender says of these nodes, on /nodes and on /explain."""
+    metrics = {name: {"state": "usable", "value": 0.25, "ageSeconds": 30} for name in METRICS}
+    verdict = {"closedBy": None, "over": None, "rejectedBy": None, "score": 8, "score100": 75}
+    rows = [{"node": f"node-{i}", **verdict, "pool": 0, "metrics": metrics} for i in range(4)]
+    listed = [{"metric": name, "used": True, "periodSeconds": 180} for name in METRICS]
+    policy = {"generation": 1, "scoring": "absolute", "metrics": listed, "pools": [{"limits": {}}]}
+    return {"at": ago(0), "version": 1, "policy": policy, "nodes": rows}
+
+
 CONTROLLER_PAGE = """\
 plimsoll_api_refused{verb="PATCH",resource="nodes"} 0
 plimsoll_build_info{program="plimsoll-controller",version="VERSION"} 1
@@ -161,6 +171,8 @@ def healthy(version):
         page = page.replace("LAST_CALL", f"{time.time() - 10:.3f}")
         found[f"{SYSTEM}/pods/{name}:8010/proxy/metrics"] = page
         found[f"{SYSTEM}/pods/{name}:8010/proxy/flagz"] = EXTENDER_FLAGS
+        for what in ("nodes", "explain"):
+            found[f"{SYSTEM}/pods/{name}:8010/proxy/{what}"] = nodes_page()
     return copy.deepcopy(found)
 
 
@@ -174,7 +186,23 @@ class Answering(Handler):
     def fail(self, status):
         self.answer(status, {"kind": "Status", "code": status, "message": f"{self.path}: {status}"})
 
+    def asks_extender(self):
+        """Whether the path is a page of a pod that is running, behind the API server's proxy."""
+        found = re.fullmatch(f"{SYSTEM}/pods/([^/:]+):8010/proxy(/.*)", self.path)
+        extender = found and self.server.extenders.get(found[1])
+        if not extender:
+            return False
+        answer = extender.call(self.command, found[2], self.body() or None)
+        self.reply(answer.status, answer.text, Content_Type=answer.headers["Content-Type"])
+        return True
+
     def do_GET(self):  # pylint: disable=invalid-name
+        if self.path not in self.server.objects and self.asks_extender():
+            return
+        self.show()
+
+    def show(self):
+        """What a test has put there."""
         objects = self.server.objects
         found = objects.get(self.path, objects.get(urlsplit(self.path).path))
         if callable(found):
@@ -189,6 +217,13 @@ class Answering(Handler):
             self.answer(200, found)
 
     def do_POST(self):  # pylint: disable=invalid-name
+        if "/proxy/" in self.path:
+            if self.path in self.server.objects:
+                self.body()
+                self.show()
+            elif not self.asks_extender():
+                self.show()
+            return
         if self.path.endswith("/eviction"):
             self.evict(json.loads(self.body()))
             return
@@ -235,11 +270,16 @@ class Answering(Handler):
             self.fail(409 if pod else 404)
 
 
+def as_it_is(answer):
+    return answer.status, json.loads(answer.text)
+
+
 class PaperCluster:
     """`objects` is what healthy() returns, to be changed as the test likes;
     `budgets` has the paths of pods that may not be evicted, `evicted` those of pods that were. A
     Lease can be written; `refused` has {its path: status and content} of writes that fail, and
-    before_write() is called first."""
+    before_write() is called first. `extenders` has {name of a pod: extender_kit.Extender} of those
+    that run: what `objects` has not of their pages is theirs."""
 
     def __init__(self, version="0"):
         self.server = LocalServer(Answering)
@@ -247,11 +287,28 @@ class PaperCluster:
         self.server.budgets = self.budgets = set()
         self.server.evicted = self.evicted = []
         self.server.refused = self.refused = {}
+        self.server.extenders = self.extenders = {}
         self.server.before_write = lambda: None
         self.url, self.close = self.server.url, self.server.close
 
     def nodes(self):
         return self.objects["/api/v1/nodes"]
+
+    def ask(self, extender):
+        """Have this extender, and no other."""
+        self.extenders[EXTENDERS[0]] = extender
+        for page in ("nodes", "explain"):
+            self.objects.pop(f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/{page}", None)
+        self.objects[f"{SYSTEM}/pods"] = [
+            item
+            for item in self.objects[f"{SYSTEM}/pods"]
+            if item["metadata"]["name"] != EXTENDERS[1]
+        ]
+
+    def follow(self, standin, extender):
+        """And the nodes of the stand-in that it watches."""
+        self.ask(extender)
+        self.objects["/api/v1/nodes"] = lambda path: as_it_is(standin.call("GET", path))
 
     def spec(self):
         """Of the policy."""

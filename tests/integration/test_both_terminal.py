@@ -83,12 +83,15 @@ def test_dry_run_of_the_controller(terminal, binary, exporters, tmp_path):
     plain.close()
 
 
-def test_top_watches_until_the_terminal_is_gone(terminal, binary, start_standin):
+def test_top_watches_until_the_terminal_is_gone(terminal, binary, start_standin, start_extender):
     standin = start_standin("--nodes", 2)
+    extender = start_extender(standin)
+    extender.wait_ready(r"(?m)pods: ")
+    extender.register(standin)
     argv = [binary("kubectl-plimsoll"), "top", "--watch", "--interval=1s"]
     shown = terminal(argv, {"KUBECONFIG": standin.kubeconfig})
     shown.shows(CLEAR, "node-0001")
-    rule = standin.fault("status", verb="list", resource="nodes", status=403, message="not now")
+    rule = standin.fault("status", verb="list", resource="pods", status=403, message="not now")
     wait_until(lambda: not standin.faults()[rule]["left"], what="a refusal")
     shown.text = ""
     shown.shows(CLEAR, "node-0001")

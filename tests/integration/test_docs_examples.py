@@ -23,11 +23,14 @@ def test_every_flag_has_a_purpose():
     assert set(re.findall(r"`(--[\w-]+)", page)) == there - {"--help", "--version"}
 
 
-def test_explained_node():
+def test_explained_node(cluster, plimsoll, start_standin, start_extender):
     """What a page shows of explain is what it prints of the annotations that another page shows."""
     node = json.dumps(yaml.safe_load(block("docs/annotations.md", "annotations")))
     flags = ("--now=2026-07-23T11:26:30Z", "-f", f"{TOP}/policy/crane.yaml")
-    shown = complete("kubectl-plimsoll", "explain", "-", *flags, input=node).stdout
+    extender = start_extender(start_standin())
+    extender.wait_ready()
+    cluster.ask(extender)
+    shown = plimsoll("explain", "-", *flags, input=node).partition("\n\n")[2]
     assert shown == block("docs/kubectl/explain.md", "explained")
     assert flags[0] in (TOP / "docs/kubectl/explain.md").read_text("utf-8")
 

@@ -69,7 +69,7 @@ def test_parallel_clients(start_standin, start_extender, build):
             timeout_s=100,
             what="the policy to be read again",
         )
-        assert extender.page("/estimate").status == 200
+        assert extender.page("/nodes").status == 200
         standin.admin("delete", {"resource": "nodes", "prefix": f"late-{i}-"})
         standin.admin("delete", {"resource": "pods", "prefix": f"burst-{i}-1"})
     row = standin.wait_job(job, 120)

@@ -61,38 +61,17 @@ def test_request_timeout(cluster, plimsoll):
 def test_files_that_are_pipes(cluster, plimsoll, binary, tmp_path):
     policy = json.dumps(cluster.objects[POLICY_PATH])
     server = ("-s", cluster.url)
-    shown = plimsoll("top", "-f", "-", *server, input=policy)
-    assert "by standard input" in shown
     shown = plimsoll("simulate", "-f", "-", *server, input=policy)
     assert shown.startswith("standard input in place of ")
     (tmp_path / "policy").write_text(policy)
     config = scheduler_config()
     plimsoll("doctor", "--scheduler-config=-", *server, "--fail-on=error", input=config)
-    commands = '"$0" top -f <(cat policy) -s "$1" && "$0" simulate -f <(cat policy) -s "$1"'
+    commands = '"$0" simulate -f <(cat policy) -s "$1"'
     argv = ["/bin/bash", "-c", commands, binary("kubectl-plimsoll"), cluster.url]
     shown = complete(*argv, env=NO_CONFIG, cwd=tmp_path).stdout
-    assert "by /dev/fd/" in shown and "/dev/fd/" in shown.partition("nodes:")[2]
-    said = plimsoll("top", "-f", "-", *server, input="kind: Pod", status=2)
-    assert "top: standard input: " in said
+    assert shown.startswith("/dev/fd/")
     for argv in (("explain", "-", "-f", "-"), ("simulate", "-f", "-", "--nodes", "-")):
         assert "standard input" in plimsoll(*argv, input=policy, status=2)
-
-
-def test_a_policy_of_a_pipe_is_kept(cluster, binary, run, tmp_path):
-    """For as long as --watch goes on."""
-    pipe = tmp_path / "policy"
-    os.mkfifo(pipe)
-    flags = ("--watch", "--interval=1s", "-f", pipe, "-s", cluster.url)
-    process = run(
-        piped([binary("kubectl-plimsoll"), "top", *flags]),
-        env=NO_CONFIG,
-        clean_exit=False,
-    )
-    policy = json.dumps(cluster.objects[POLICY_PATH])
-    Thread(target=pipe.write_text, args=(policy, "utf-8"), daemon=True).start()
-    process.wait_log(r"(?s)4 nodes.*4 nodes.*4 nodes")
-    assert "plimsoll top: " not in process.text()
-    stop_reading(process)
 
 
 class Recording(Answering):

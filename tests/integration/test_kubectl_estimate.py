@@ -1,4 +1,4 @@
-"""What an extender's estimate knows, its page /estimate, and the tools that use it."""
+"""What an extender says on /nodes and /explain, and the verbs that ask it."""
 
 import copy
 import json
@@ -9,7 +9,7 @@ import uuid
 import pytest
 import yaml
 
-from extender_kit import POD, annotate, policy
+from extender_kit import POD, Connection, annotate, policy
 from harness import wait_until
 from pages import TOP, block, run_commands
 from paper_cluster import DEPLOYMENTS, EXTENDERS, POLICY_PATH, SYSTEM
@@ -23,12 +23,8 @@ ABSOLUTE = policy(limits={CPU: 0.8}, weights={CPU: 1})
 WEB = "/api/v1/namespaces/shop/pods/web-0"
 
 
-def proxy(name, scheme=""):
-    return f"{PODS}/{scheme}{name}:8010/proxy/estimate"
-
-
-def in_force(content):
-    return {**content, "metadata": {"name": "default"}}
+def proxy(page, name=EXTENDERS[0], scheme=""):
+    return f"{PODS}/{scheme}{name}:8010/proxy/{page}"
 
 
 @pytest.fixture
@@ -55,20 +51,11 @@ def extender(start_extender, source):
 
 
 @pytest.fixture
-def tell(cluster, extender, source):
-    """Puts the nodes as they are, and what the extender knows of them, into the cluster on paper."""
-
-    def call(content=ESTIMATE):
-        answer = extender.page_of_now("/estimate")
-        assert answer.status == 200, answer.text
-        cluster.objects["/api/v1/nodes"] = source.get("/api/v1/nodes")["items"]
-        cluster.objects["/api/v1/pods"] = source.get("/api/v1/pods")["items"]
-        cluster.objects[POLICY_PATH] = in_force(content)
-        cluster.objects[proxy(EXTENDERS[0])] = json.loads(answer.text)
-        return cluster.objects[proxy(EXTENDERS[0])]
-
+def cluster(cluster, source, extender):
+    cluster.follow(source, extender)
+    cluster.objects[POLICY_PATH] = {**ESTIMATE, "metadata": {"name": "default"}}
     cluster.objects[WEB] = web()
-    return call
+    return cluster
 
 
 def web():
@@ -98,36 +85,36 @@ def without_uid(pod):
     return pod
 
 
-def scores(rows):
-    return {row["node"]: row["score"] for row in rows}
+def scores(shown):
+    return {row["node"]: row["score"] for row in shown["nodes"]}
 
 
-def estimate(extender):
-    return json.loads(extender.page_of_now("/estimate").text)
+def told(extender):
+    return json.loads(extender.page_of_now("/nodes").text)
 
 
 def between_steps(extender, look):
     """What `look()` finds while the factors of the cluster stay: they move every 15 s."""
 
     def check():
-        before = estimate(extender)["cluster"]
+        before = told(extender)["expected"]
         found = look()
-        assert before == estimate(extender)["cluster"]
+        assert before == told(extender)["expected"]
         return found
 
     return wait_until(check, 120, "an estimate that stays")
 
 
-def test_scores_are_the_extenders_next_answers(extender, source, tell, plimsoll, tmp_path):
+def test_scores_are_the_extenders_next_answers(extender, source, cluster, plimsoll, tmp_path):
     path = str(tmp_path / "other.yaml")
     other = policy(limits={CPU: 0.6}, weights={CPU: 0.4, MEM: 1}, scoring="estimate")
     write_policy(path, other)
     seen = set()
 
-    def simulate(path):
-        return json.loads(plimsoll("simulate", "-f", path, "-ojson", status=None).stdout)
+    def ask(*words):
+        return json.loads(plimsoll(*words, "-ojson", status=None).stdout)
 
-    for number in range(4):
+    for number in range(3):
         source.add_pods(10, prefix=f"round-{number}-", nodes=NODES[number::3], phase="Running")
         wait_until(
             lambda: extender.metric("plimsoll_extender_pods") == 10 * number + 10, what="the pods"
@@ -136,35 +123,30 @@ def test_scores_are_the_extenders_next_answers(extender, source, tell, plimsoll,
         readings = source.get(f"/api/v1/nodes/{NODES[-1]}")["metadata"]["annotations"][CPU]
 
         def is_read():
-            told = json.loads(extender.page_of_now("/estimate").text)["nodes"][-1]
-            return f"{told['cpu']['reading']:.5f}" == readings.split(",")[0]
+            last = {row["node"]: row for row in told(extender)["nodes"]}[NODES[-1]]
+            return f"{last['metrics'][CPU]['value']:.5f}" == readings.split(",")[0]
 
         wait_until(is_read, what="the last reading")
 
         def look():
-            tell()
-            top = json.loads(plimsoll("top", "-ojson"))
-            explained = json.loads(plimsoll("explain", "nodes", "-ojson"))
-            return top, explained, simulate(path), answers(extender, without_uid(anything()))
+            told(extender)
+            found = ask("top"), ask("explain", "nodes"), ask("simulate", "-f", path)
+            return *found, answers(extender, without_uid(anything()))
 
         def look_for_pod():
-            tell()
-            of_pod = json.loads(plimsoll("explain", "pod", "shop/web-0", "-ojson"))
-            return of_pod, answers(extender, without_uid(web()))
+            return ask("explain", "pod", "shop/web-0"), answers(extender, without_uid(web()))
 
         top, explained, simulated, wanted = between_steps(extender, look)
-        assert scores(top["nodes"]) == wanted == scores(explained)
+        assert scores(top) == wanted == scores(explained)
         assert {row["node"]: row["before"]["score"] for row in simulated["nodes"]} == wanted
         of_pod, wanted = between_steps(extender, look_for_pod)
-        assert scores(of_pod["nodes"]) == wanted
-        assert of_pod["estimate"]["from"].startswith(EXTENDERS[0])
+        assert scores(of_pod["explanation"]) == wanted
         seen |= set(wanted.values())
     assert None in seen and len(seen) >= 5, "scores that differ"
 
     def follow():
         put_in_force(extender, ESTIMATE)
-        tell()
-        simulated = simulate(path)
+        simulated = ask("simulate", "-f", path)
         put_in_force(extender, other)
         return simulated, answers(extender, without_uid(anything()))
 
@@ -174,28 +156,10 @@ def test_scores_are_the_extenders_next_answers(extender, source, tell, plimsoll,
 
 def put_in_force(extender, content):
     """And wait until answers are by it."""
-    before = estimate(extender)["policyGeneration"]
+    before = told(extender)["policy"]["generation"]
     write_policy(extender.policy_path, content)
     extender.reload()
-    wait_until(lambda: estimate(extender)["policyGeneration"] > before, what="the policy")
-
-
-def test_a_policy_that_begins_to_estimate(
-    extender, source, tell, plimsoll, tmp_path, start_extender
-):
-    """Nobody has estimated yet: an extender begins with a look at all pods, and so does simulate."""
-    begins = start_extender(source, content=ABSOLUTE)
-    begins.wait_ready()
-    source.add_pods(20, nodes=NODES[:7], phase="Running")
-    tell(ABSOLUTE)
-    write_policy(str(tmp_path / "new.yaml"), ESTIMATE)
-    shown = json.loads(plimsoll("simulate", "-f", "new.yaml", "-ojson", status=None).stdout)
-    assert shown["estimate"] == {"before": None, "after": {"from": None, "whyNot": None}}
-    write_policy(begins.policy_path, ESTIMATE)
-    begins.reload()
-    begins.wait_ready(r"(?m)pods: 20 pods$")
-    after = {row["node"]: row["after"]["score"] for row in shown["nodes"]}
-    assert after == answers(begins, anything())
+    wait_until(lambda: told(extender)["policy"]["generation"] > before, what="the policy")
 
 
 def mutual_tls(cluster):
@@ -205,20 +169,14 @@ def mutual_tls(cluster):
             item["spec"] = copy.deepcopy(spec)
             probe = {"tcpSocket": {"port": "extender"}}
             item["spec"]["containers"][0]["readinessProbe"] = probe
-    for name in EXTENDERS:
-        cluster.objects[proxy(name, "https:")] = 403
+    for page in ("nodes", "explain"):
+        cluster.objects[proxy(page, scheme="https:")] = 403
 
 
 def every_page(content):
-    return lambda cluster: cluster.objects.update({proxy(name): content for name in EXTENDERS})
-
-
-def cut(cluster):
-    every_page(json.dumps(cluster.objects[proxy(EXTENDERS[0])])[:-200])(cluster)
-
-
-def odd(cluster):
-    cluster.objects[proxy(EXTENDERS[0])]["nodes"][3]["cpu"]["usage"] = "much"
+    return lambda cluster: cluster.objects.update(
+        {proxy(page): content for page in ("nodes", "explain")}
+    )
 
 
 @pytest.mark.parametrize(
@@ -227,39 +185,20 @@ def odd(cluster):
         (every_page(404), "404 "),
         (every_page(403), "403 "),
         (every_page("[1]"), "the answer is not a JSON object"),
-        (every_page({}), "scoring: expected a string"),
-        (every_page({"scoring": "spread"}), "the policy of the extender has scoring: spread"),
-        (cut, "GET "),
-        (odd, "nodes[3].cpu.usage: expected a number from 0 to 1e+09"),
+        (every_page({}), "answers in version 0, and this plugin knows version 1: install "),
+        (every_page({"version": 2}), "answers in version 2, "),
+        (every_page({"version": 1}), "the answer has no nodes or no policy"),
         (mutual_tls, "it answers only clients with a certificate"),
         (lambda cluster: cluster.objects.update({PODS: []}), "no pod of plimsoll-extender runs"),
         (lambda cluster: cluster.objects.update({PODS: 403}), f"GET {PODS}"),
     ],
 )
-def test_no_extender_tells(cluster, tell, plimsoll, tmp_path, fault, why):
-    """No score, and why; verdicts stand."""
-    tell()
+def test_no_extender_tells(cluster, plimsoll, tmp_path, fault, why):
     fault(cluster)
     write_policy(str(tmp_path / "new.yaml"), ABSOLUTE)
-    lines = plimsoll("top").splitlines()
-    rows = [line.split() for line in lines if line.startswith("node-")]
-    assert len(rows) == len(NODES) and all(row[1] == "-" for row in rows)
-    assert [line for line in lines if line.startswith("no scores: ") and why in line], lines
-    shown = json.loads(plimsoll("top", "-ojson"))
-    assert shown["estimate"]["from"] is None and why in shown["estimate"]["whyNot"]
-    assert all(row["score"] is None and row["estimate"] is None for row in shown["nodes"])
-    assert 0 < shown["summary"]["aboveLimit"] < len(NODES)
-    explained = plimsoll("explain", "nodes")
-    assert explained.startswith("no scores: ") and ": passes; no score\n" in explained
-    assert "of 10" not in explained and f": rejected: {CPU} above 0.8\n" in explained
-    simulated = plimsoll("simulate", "-f", "new.yaml", status=None).stdout
-    assert "in force: no scores: " in simulated and why in simulated
-    assert f"scores: 0 of {len(NODES)} nodes change, 0 change rank\n" in simulated
-    simulated = json.loads(plimsoll("simulate", "-f", "new.yaml", "-ojson", status=None).stdout)
-    assert all(
-        row["before"]["score"] is row["before"]["rank"] is None for row in simulated["nodes"]
-    )
-    assert any(row["after"]["score"] for row in simulated["nodes"])
+    for words in ("top", "explain nodes", "simulate -f new.yaml", "rebalance"):
+        said = plimsoll(*words.split(), status=2)
+        assert why in said and said.count("\n") == 1, said
 
 
 def test_the_page_of_top(cluster, start_standin, start_extender, plimsoll, tmp_path, binary):
@@ -272,13 +211,10 @@ def test_the_page_of_top(cluster, start_standin, start_extender, plimsoll, tmp_p
     content = yaml.safe_load((TOP / "policy" / "policy.yaml").read_text())
     extender = start_extender(standin, content=content)
     extender.wait_ready(r"(?m)pods: 0 pods$")
-    cluster.objects["/api/v1/nodes"] = standin.get("/api/v1/nodes")["items"]
-    cluster.objects["/api/v1/pods"] = []
-    cluster.objects[proxy(EXTENDERS[0])] = json.loads(extender.page("/estimate").text)
-    write_policy(tmp_path / "policy.yaml", content)
+    cluster.follow(standin, extender)
     commands = block("docs/kubectl/top.md", "top")
     run_commands(commands, f"-s {cluster.url}", cwd=tmp_path)
-    argv = [binary("kubectl-plimsoll"), "top", "-f", "policy.yaml", "-s", cluster.url]
+    argv = [binary("kubectl-plimsoll"), "top", "-s", cluster.url]
     env = {"NO_COLOR": "1", "KUBECONFIG": "/none"}
     shown = on_terminal(argv, 111, env=env, cwd=tmp_path).replace("\r\n", "\n")
     picture = block("docs/kubectl/top.md", "top-picture")
@@ -289,66 +225,111 @@ def test_the_page_of_top(cluster, start_standin, start_extender, plimsoll, tmp_p
     assert timeless(shown) == timeless(picture)
 
 
-# ---- The page.
+# ---- The pages.
 
 
 def test_the_page(extender, source):
     source.add_pods(3, nodes=NODES[:1], phase="Running")
     wait_until(lambda: extender.metric("plimsoll_extender_pods") == 3, what="the pods")
-    first = extender.page_of_now("/estimate")
+    first = extender.page_of_now("/nodes")
     assert first.headers["Content-Type"] == "application/json"
-    assert extender.page("/estimate").text == first.text, "it is rendered once a second"
-    told = json.loads(first.text)
-    assert told["scoring"] == "estimate" and told["policyGeneration"] == 1
-    node = told["nodes"][0]
+    assert extender.page("/nodes").text == first.text, "it is rendered once a second"
+    page = json.loads(first.text)
+    assert page["version"] == 1 and page["policy"]["scoring"] == "estimate"
+    node = page["nodes"][0]
     assert node["node"] == NODES[0] and node["pods"] == 3
-    assert node["cpu"]["capacity"] == 10 and node["cpu"]["metric"] == CPU
-    assert node["cpu"]["requested"] == pytest.approx(0.03, abs=1e-6)
-    assert node["cpu"]["inFlight"] == pytest.approx(
-        node["cpu"]["usage"] - node["cpu"]["reading"], abs=1e-6
-    )
-    assert told["workloads"] == [], "none is measured"
-    before = [row["cpu"]["reserved"] for row in told["nodes"]]
+    assert node["capacity"]["cpu"] == 10
+    assert node["requested"]["cpu"] == pytest.approx(0.3, abs=1e-6)
+    before = [row["estimate"]["cpu"]["reserved"] for row in page["nodes"]]
     answers(extender, web())
-    after = json.loads(extender.page_of_now("/estimate").text)
-    assert sum(row["cpu"]["reserved"] for row in after["nodes"]) > sum(before) == 0
+    after = told(extender)
+    assert sum(row["estimate"]["cpu"]["reserved"] for row in after["nodes"]) > sum(before) == 0
+    assert extender.call("POST", "/nodes").status == extender.call("GET", "/explain").status == 405
 
 
-def test_without_the_page(start_extender, source):
+def test_without_the_pages(start_extender, source):
     hidden = start_extender(source, "--status-page=false", content=ESTIMATE)
     hidden.wait_ready()
-    assert hidden.page("/estimate").status == 404
+    assert hidden.page("/nodes").status == hidden.call("POST", "/explain", {}).status == 404
     shown = start_extender(source, content=ABSOLUTE)
     shown.wait_ready()
-    told = json.loads(shown.page("/estimate").text)
-    assert (told["scoring"], told["nodes"], told["workloads"]) == ("absolute", [], [])
+    page = told(shown)
+    assert page["policy"]["scoring"] == "absolute" and page["nodes"][0]["pods"] is None
 
 
 def keys(value):
     """What a document is made of, except for lists' lengths and what is null."""
     if isinstance(value, dict):
         return {key: keys(item) for key, item in value.items()}
-    return keys(value[0]) if isinstance(value, list) else None
+    return keys(value[0]) if isinstance(value, list) and value else None
 
 
-def test_the_page_in_the_docs(extender, source, cluster, plimsoll):
-    """Its keys are the page's, and it is read as one."""
-    source.add_pods(3, nodes=NODES[:1], phase="Running")
-    wait_until(lambda: extender.metric("plimsoll_extender_pods") == 3, what="the pods")
-    shown = json.loads(block("docs/http-api.md", "estimate"))
-    told = json.loads(extender.page_of_now("/estimate").text)
-    assert keys(shown) == keys({**told, "workloads": shown["workloads"]})
-    cpu = shown["nodes"][0]["cpu"]
-    used = cpu["usage"] + cpu["margin"] + cpu["reserved"]
-    assert shown["nodes"][0]["headroom"] == pytest.approx(100 * (1 - used), abs=0.01)
-    cluster.objects[proxy(EXTENDERS[0])] = shown
-    cluster.objects[POLICY_PATH] = in_force(policy(weights={CPU: 1}, scoring="estimate"))
-    cluster.objects["/api/v1/nodes"] = [
-        {
-            "metadata": {"name": "node-a", "annotations": {CPU: f"0.10000,{ago(2)}"}},
-            "status": {"capacity": {"cpu": "10", "memory": "50Gi"}},
-        }
+def test_the_pages_in_the_docs(extender, source):
+    """Their keys are the pages'."""
+    assert keys(json.loads(block("docs/http-api.md", "nodes"))) == keys(told(extender))
+    asked = json.loads(block("docs/http-api.md", "explain-request"))
+    asked["nodes"][0]["metadata"]["annotations"] = {CPU: f"0.10000,{ago(2)}"}
+    answer = extender.call("POST", "/explain", asked)
+    assert answer.status == 200, answer.text
+    shown = json.loads(block("docs/http-api.md", "explain"))
+    assert keys(shown) == keys(json.loads(answer.text))
+
+
+# ---- POST /explain.
+
+
+def explain(extender, body, status=200):
+    answer = extender.call("POST", "/explain", body)
+    assert answer.status == status, answer.text
+    return json.loads(answer.text)
+
+
+def test_nodes_of_the_request(extender, source):
+    """Their readings count, by another policy, at another time; and only some are told of."""
+    text = json.dumps(policy(limits={CPU: 0.5}, weights={CPU: 1}))
+    at = "2026-07-23T12:00:00Z"
+    nodes = [
+        {"metadata": {"name": name, "annotations": {CPU: f"{cpu},{at}"}}}
+        for name, cpu in (("a", 0.25), ("b", 0.75), ("c", "much"))
     ]
-    (row,) = json.loads(plimsoll("top", "-ojson"))["nodes"]
-    pod = 2 * 0.1 * shown["cluster"]["cpu"]["usageToRequest"] / 10
-    assert row["estimate"]["headroom"] == pytest.approx(100 * (1 - used - pod), abs=0.01)
+    nodes[0]["spec"] = {"unschedulable": True}
+    body = {"nodes": nodes, "policy": text, "at": at}
+    rows = {row["node"]: row for row in explain(extender, body)["nodes"]}
+    assert (rows["a"]["closedBy"], rows["a"]["score"]) == ("cordoned", None)
+    assert rows["b"]["rejectedBy"] == CPU and rows["b"]["predicates"][0]["value"] == 0.75
+    assert rows["c"]["score"] == 0 and rows["c"]["predicates"][0]["state"] == "malformed"
+    pod = explain(extender, {**body, "pod": web(), "select": ["a"], "terms": False})
+    (row,) = pod["nodes"]
+    assert (row["closedBy"], row["score"]) == (None, 8), "the pod may tolerate it"
+    assert "predicates" not in row
+    assert told(extender)["policy"]["generation"] == 1 and len(told(extender)["nodes"]) == 12
+
+
+@pytest.mark.parametrize(
+    "body, status, why",
+    [
+        ([], 400, "expected an object in JSON"),
+        ({"nodes": [{}]}, 400, "nodes[0]: no metadata.name: not a Node"),
+        ({"nodes": [{"metadata": {"name": "a"}}] * 2}, 400, "nodes[1]: metadata.name 'a' is a dup"),
+        ({"nodes": [], "policy": "kind: Pod"}, 400, "policy: "),
+        ({"select": ["nobody"]}, 404, "there is no node 'nobody'"),
+        ({"select": [3]}, 400, "select[0]: expected a name"),
+    ],
+)
+def test_refused_requests(extender, body, status, why):
+    assert explain(extender, body, status)["error"].startswith(why)
+    assert len(explain(extender, {})["nodes"]) == len(NODES), "the next one is answered"
+
+
+def test_bounds(extender):
+    """A body that is too large; and one request at a time."""
+    assert extender.call("POST", "/explain", b" " * (64 << 20) + b"{}").status == 413
+    many = [{"metadata": {"name": f"n{number}"}} for number in range(20000)]
+    body = json.dumps({"nodes": many, "terms": False}).encode()
+    with Connection(extender.port) as slow, Connection(extender.port) as other:
+        slow.send(slow.head("/explain", len(body)) + body)
+        answer = other.call("/explain", b"{}")
+        assert answer.status in (200, 429)
+        if answer.status == 429:
+            assert answer.headers["retry-after"] == "1"
+        assert slow.receive().status == 200

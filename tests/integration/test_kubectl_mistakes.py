@@ -91,7 +91,7 @@ class Installation:
     def show(self, pod, url):
         """Its pages, which are at that URL."""
         port = 8090 if pod in CONTROLLERS else 8010
-        for page in ("metrics", "flagz", "status.json", "estimate"):
+        for page in ("metrics", "flagz", "status.json", "nodes"):
             path = f"{SYSTEM}/pods/{pod}:{port}/proxy/{page}"
             self.cluster.objects[path] = lambda _, page=page: relay(f"{url}/{page}")
 
@@ -159,7 +159,7 @@ class Installation:
 QUIETLY = {
     "doctor": lambda text: re.search(r"^\d+ checks: \d+ ok, 0 unknown, 0 warnings, 0 err", text),
     "get_dsp": re.compile(r"True \d policy is valid$").match,
-    "top": lambda text: re.search(r"(?m)^4 nodes: 4 pass, 0 above a limit; by Dyn", text)
+    "top": lambda text: re.search(r"(?m)^4 nodes: 4 pass, 0 above a limit; by plimsoll-extender-0 ", text)
     and len(re.findall(r"(?m)^\S+ +\d+ .*  ok$", text)) == len(NODES),
     "status_page": lambda text: '"ready": true' in text
     and all(f'"{key}": []' in text for key in ("failures", "warnings"))

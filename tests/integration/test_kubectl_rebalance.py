@@ -18,8 +18,7 @@ LOADS = (0.75, 0.4, 0.2, 0.5)
 POLICY = policy(limits={CPU: 0.8}, weights={CPU: 1, MEM: 0.5}, scoring="estimate")
 ROOT = "/api/v1/namespaces/shop/pods"
 SETS = "/apis/apps/v1/namespaces/shop/replicasets"
-ESTIMATE = f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/estimate"
-
+PAGE = f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/nodes"
 DECISIONS = [f"{SYSTEM}/pods/{name}:8010/proxy/decisions" for name in EXTENDERS]
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-rebalance"
 BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
@@ -73,12 +72,12 @@ def shop(cluster, start_standin, start_extender):
         annotate(standin, name, load, **{MEM: "0.20000"})
     extender = start_extender(standin, content=POLICY)
     extender.wait_ready(r"(?m)pods: 0 pods$")
-    nodes = standin.get("/api/v1/nodes")["items"]
-    for node in nodes:
-        node["status"]["allocatable"] = node["status"]["capacity"]
-    cluster.objects["/api/v1/nodes"] = nodes
-    cluster.objects[POLICY_PATH] = {**POLICY, "metadata": {"name": "default"}}
-    cluster.objects[ESTIMATE] = json.loads(extender.page_of_now("/estimate").text)
+    for name in EXTENDERS:
+        for page in ("nodes", "explain"):
+            cluster.objects[f"{SYSTEM}/pods/{name}:8010/proxy/{page}"] = 404
+    cluster.objects[PAGE] = json.loads(extender.page_of_now("/nodes").text)
+    del cluster.objects[f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/explain"]
+    cluster.extenders[EXTENDERS[0]] = extender
     cluster.objects[f"{SETS}/web-7d9"] = replica_set()
 
     def put(*pods):
@@ -121,7 +120,7 @@ def test_the_page(cluster, shop, plimsoll, tmp_path):
 
 
 def test_no_hot_node(cluster, shop, plimsoll):
-    cluster.objects["/api/v1/nodes"] = cluster.objects["/api/v1/nodes"][1:]
+    cluster.objects[PAGE]["nodes"] = cluster.objects[PAGE]["nodes"][1:]
     del cluster.objects["/api/v1/pods"]  # they are not needed
     assert plimsoll("rebalance") == "No node is hot.\n"
     assert json.loads(plimsoll("rebalance", "-ojson")) == {"nodes": []}
@@ -257,7 +256,7 @@ def test_a_stateful_set(cluster, shop, plimsoll):
 
 
 def test_expired_readings(cluster, shop, plimsoll):
-    cluster.objects["/api/v1/nodes"][0]["metadata"]["annotations"][CPU] = f"0.75000,{ago(7200)}"
+    cluster.objects[PAGE]["nodes"][0]["estimate"]["expired"] = True
     assert plan(plimsoll)["why"] == "its readings have expired"
 
 
@@ -281,43 +280,31 @@ def test_no_room(shop, plimsoll):
     assert row.split(maxsplit=9) == [HOT, "75%", "65%", *"------", why]
 
 
-@pytest.mark.parametrize(
-    "spec, status",
-    [
-        ({"taints": [{"key": "DeletionCandidateOfClusterAutoscaler", "effect": "PreferNoSchedule"}]}, {}),
-        ({}, {"pods": "1"}),
-    ],
-)  # fmt: skip
-def test_nodes_that_are_no_targets(cluster, shop, plimsoll, spec, status):
+@pytest.mark.parametrize("fact", [{"tainted": True}, {"podsMax": 1}, {"closedBy": "cordoned"}])
+def test_nodes_that_are_no_targets(cluster, shop, plimsoll, fact):
     """The coolest node is going away, or has as many pods as it takes."""
-    (cool,) = (
-        node for node in cluster.objects["/api/v1/nodes"] if node["metadata"]["name"] == COOL
-    )
-    cool["spec"] = spec
-    cool["status"]["allocatable"] |= status
+    (cool,) = (node for node in cluster.objects[PAGE]["nodes"] if node["node"] == COOL)
+    cool |= fact
     shop(pod_of("web-0"), pod_of("web-1", NODES[1]), pod_of("web-2", NODES[2]))
     assert plan(plimsoll)["move"]["target"] == NODES[1]
 
 
-def test_a_pool_that_is_filled(cluster, shop, plimsoll, tmp_path):
+def test_a_pool_that_is_filled(cluster, shop, plimsoll):
     """Its nodes may be as full as its policy wants."""
-    filled = copy.deepcopy(POLICY)
-    limit = {"name": CPU, "maxLimitPercent": 0.95}
-    pool = {"nodeSelector": {"kubernetes.io/hostname": HOT}, "predicate": [limit]}
-    filled["spec"]["pools"] = [pool]
-    write_policy(str(tmp_path / "new.yaml"), filled)
-    assert plimsoll("rebalance", "-f", "new.yaml") == "No node is hot.\n"
+    cluster.objects[PAGE]["policy"]["pools"].append({"limits": {CPU: 0.95}, "cpuTarget": None})
+    cluster.objects[PAGE]["nodes"][0]["pool"] = 1
+    assert plimsoll("rebalance") == "No node is hot.\n"
 
 
-def test_another_scoring(cluster, shop, plimsoll, tmp_path):
-    write_policy(str(tmp_path / "new.yaml"), policy(weights={CPU: 1}))
-    said = plimsoll("rebalance", "-f", "new.yaml", status=2)
-    assert said.endswith("expected extender.scoring: estimate\n")
+def test_another_scoring(cluster, shop, plimsoll):
+    cluster.objects[PAGE]["policy"]["scoring"] = "absolute"
+    said = plimsoll("rebalance", status=2)
+    assert said.endswith("the policy in force: expected extender.scoring: estimate\n")
 
 
 def test_no_extender(cluster, shop, plimsoll):
-    cluster.objects[ESTIMATE] = 404
-    assert "no estimate: " in plimsoll("rebalance", status=2)
+    cluster.objects[PAGE] = 404
+    assert "no extender answers: " in plimsoll("rebalance", status=2)
 
 
 # -- usage as it is measured -----------------------------------------------------------------------
@@ -567,15 +554,15 @@ def fixture_watch(cluster, apply, run, binary):
 
 def wait_cycles(cluster, count=2):
     """So many plans are made from here on."""
-    nodes, seen = cluster.objects["/api/v1/nodes"], []
+    page, seen = cluster.objects[PAGE], []
 
     def give(_):
         seen.append(1)
-        return (200, {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": nodes})
+        return page
 
-    cluster.objects["/api/v1/nodes"] = give
+    cluster.objects[PAGE] = give
     wait_until(lambda: len(seen) > count, what="plans")
-    cluster.objects["/api/v1/nodes"] = nodes
+    cluster.objects[PAGE] = page
 
 
 def test_it_goes_on(cluster, watch):
@@ -585,10 +572,10 @@ def test_it_goes_on(cluster, watch):
     wait_cycles(cluster)
     assert process.text().count("1 protected (shop/web-0: 429 ") == 1 and not process.stderr()
 
-    nodes = cluster.objects["/api/v1/nodes"]
-    cluster.objects["/api/v1/nodes"] = 403
+    page = cluster.objects[PAGE]
+    cluster.objects[PAGE] = 403
     wait_until(lambda: "403" in process.stderr(), what="the error")
-    cluster.objects["/api/v1/nodes"] = nodes
+    cluster.objects[PAGE] = page
     wait_cycles(cluster)
     assert len(process.stderr().splitlines()) == 1
 
@@ -620,6 +607,6 @@ def test_a_plan_again_and_again(cluster, watch):
     process = watch()
     wait_cycles(cluster)
     assert process.text().count("This is a plan.") == 1
-    cluster.objects["/api/v1/nodes"] = cluster.objects["/api/v1/nodes"][1:]
+    cluster.objects[PAGE]["nodes"] = cluster.objects[PAGE]["nodes"][1:]
     wait_until(lambda: "No node is hot." in process.text(), what="another plan")
     assert not cluster.evicted and LEASE not in cluster.objects

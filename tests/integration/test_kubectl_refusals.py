@@ -1,12 +1,11 @@
 """What kubectl plimsoll says where the API server refuses a call, or sends what no server should."""
 
 import copy
-import json
 
 import yaml
 
 from extender_kit import policy
-from paper_cluster import CONTROLLERS, EXTENDERS, POLICY_PATH, SYSTEM, node
+from paper_cluster import EXTENDERS, SYSTEM
 from policies import CPU, ago
 
 NODES = "/api/v1/nodes"
@@ -26,63 +25,21 @@ def pod(number):
     }
 
 
-def test_only_the_policy_in_force_estimates(cluster, plimsoll, tmp_path):
-    """Nobody tells by what; the other one needs nobody."""
-    content = policy(limits={CPU: 0.9}, weights={CPU: 1}, scoring="estimate")
-    cluster.objects[POLICY_PATH] = {**content, "metadata": {"name": "default"}}
-    path = written(tmp_path, policy(limits={CPU: 0.9}, weights={CPU: 1}))
-    shown = json.loads(plimsoll("simulate", "-f", path, "-ojson"))
-    assert [row["before"]["rank"] for row in shown["nodes"]] == [None] * 4
-    assert [row["after"]["rank"] for row in shown["nodes"]] == [1, 1, 1, 1]
-    assert "404" in shown["estimate"]["before"]["whyNot"] and shown["estimate"]["after"] is None
-
-
-def test_explanations_that_lack_something(cluster, plimsoll):
-    """What can be told without it is told."""
-    told = plimsoll("explain", "nodes", status=None)
-    assert told.stdout.startswith("no scores: GET ") and not told.stderr
-    assert all(f"node-{number}: passes; no score\n" in told.stdout for number in range(4))
-    told = plimsoll("explain", "nodes", "-ojson", status=None)
-    assert told.stderr.startswith("kubectl plimsoll explain: no scores: GET ")
-    assert [row["score"] for row in json.loads(told.stdout)] == [None] * 4
+def test_a_policy_that_is_refused(cluster, plimsoll, tmp_path, start_standin, start_extender):
+    """The file and the line are told."""
+    standin = start_standin("--nodes", 1)
+    extender = start_extender(standin)
+    extender.wait_ready()
+    cluster.follow(standin, extender)
+    bad = policy({CPU: 0.5}, {CPU: 1})
+    bad["spec"]["predicate"][0]["name"] = "cpu_usage_max_1h"
+    path = written(tmp_path, bad)
+    why = "spec.predicate[0].name: expected a name of spec.syncPolicy"
+    for words in (("simulate",), ("explain", "-")):
+        said = plimsoll(*words, "-f", path, status=2, input='{"items": []}')
+        assert "policy: line " in said and why in said
     cluster.objects[NODES] = 403
-    assert ": GET /api/v1/nodes" in plimsoll("explain", "nodes", status=2)
-    for _ in range(40):
-        cluster.spec()["priority"] = [cluster.spec()["priority"]]
-    deep = plimsoll("explain", "nodes", status=2)
-    assert (
-        "because DynamicSchedulerPolicy default is invalid: nested deeper than 32 levels\n" in deep
-    )
-    cluster.objects[POLICY_PATH] = 403
-    assert f": GET {POLICY_PATH}: 403 " in plimsoll("explain", "nodes", status=2)
-
-
-def test_nodes_of_the_input_by_the_policy_of_the_cluster(cluster, plimsoll):
-    content = policy(limits={CPU: 0.2}, weights={CPU: 1})
-    cluster.objects[POLICY_PATH] = {**content, "metadata": {"name": "default"}}
-    listed = json.dumps({"items": [{"kind": "Node", **node("here")}]})
-    shown = plimsoll("explain", "-", input=listed)
-    assert shown.startswith(f"here: rejected: {CPU} above 0.2\n") and "node-0" not in shown
-
-
-def test_a_policy_that_is_refused(cluster, plimsoll, tmp_path):
-    """What the controllers keep is in force, and each verb that judges says why."""
-    why = "is invalid: spec.predicate[0].name: expected a name of spec.syncPolicy"
-    cluster.objects[POLICY_PATH] = {**policy({CPU: 0.5}, {CPU: 1}), "metadata": {"name": "default"}}
-    cluster.spec()["predicate"][0]["name"] = "cpu_usage_max_1h"
-    kept = yaml.safe_dump(policy({CPU: 0.2}, {CPU: 1}))
-    for name in CONTROLLERS:
-        page = f"{SYSTEM}/pods/{name}:8090/proxy/status.json"
-        cluster.objects[page] = {"policy": {"yaml": kept}}
-    source = f"the policy of {CONTROLLERS[0]}, because DynamicSchedulerPolicy default {why}"
-    assert json.loads(plimsoll("top", "-ojson"))["policy"]["from"].startswith(source)
-    listed = json.dumps({"items": [{"kind": "Node", **node("here")}]})
-    explained = plimsoll("explain", "-", input=listed, status=None)
-    assert explained.stdout.startswith(f"here: rejected: {CPU} above 0.2\n")
-    assert explained.stderr.startswith(f"kubectl plimsoll explain: using {source}")
-    path = written(tmp_path, policy({CPU: 0.9}, {CPU: 1}))
-    simulated = json.loads(plimsoll("simulate", "-f", path, "-ojson"))
-    assert simulated["policy"]["inForce"].startswith(source)
+    assert "GET /api/v1/nodes: 403 " in plimsoll("simulate", "-f", path, status=2)
 
 
 def test_a_pods_nodes(cluster, plimsoll):
@@ -112,8 +69,10 @@ def test_pods_that_are_no_extender(cluster, plimsoll):
     odd.append(copy.deepcopy(odd[1]))
     del odd[-1]["metadata"]["name"]
     cluster.objects[f"{SYSTEM}/pods"] = odd
-    shown = plimsoll("explain", "pod", "shop/web-0")
-    assert "no decision: no pod of plimsoll-extender runs in namespace kube-system\n" in shown
+    shown = plimsoll("explain", "pod", "shop/web-0", status=2)
+    assert (
+        "no extender answers: no pod of plimsoll-extender runs in namespace kube-system\n" in shown
+    )
 
 
 def test_watching_onto_a_full_disk(plimsoll):

@@ -5,9 +5,8 @@ import json
 
 import pytest
 import yaml
-from extender_kit import annotate, policy
+from extender_kit import policy
 from pages import block, run_commands
-from paper_cluster import POLICY_PATH
 from policies import CPU, HOT, MEM, ago
 
 PEAK = "cpu_usage_max_avg_1h"
@@ -17,33 +16,12 @@ IN_FORCE = policy(limits={CPU: 0.8}, weights={CPU: 1})
 STRICT = policy(limits={CPU: 0.6}, weights={MEM: 1})
 
 
-def bound(name, node):
-    requests = {"cpu": "2", "memory": "1Gi"}
-    return {
-        "metadata": {
-            "name": name,
-            "namespace": "shop",
-            "uid": f"uid-{name}",
-            "creationTimestamp": ago(600),
-            "annotations": {"secret": "hunter2"},
-        },
-        "spec": {
-            "nodeName": node,
-            "containers": [
-                {
-                    "name": "a",
-                    "env": [{"name": "PASSWORD", "value": "hunter2"}],
-                    "resources": {"requests": requests},
-                }
-            ],
-        },
-        "status": {"phase": "Running"},
-    }
-
-
 @pytest.fixture
-def cluster(cluster):
+def cluster(cluster, start_standin, start_extender):
     paper = cluster
+    extender = start_extender(start_standin(), content=IN_FORCE)
+    extender.wait_ready()
+    paper.ask(extender)
     nodes = [copy.deepcopy(paper.nodes()[0]) for _ in LOADS]
     for number, (item, (cpu, mem)) in enumerate(zip(nodes, LOADS)):
         item["metadata"]["name"] = f"node-{number}"
@@ -52,8 +30,6 @@ def cluster(cluster):
         )
         item["status"]["capacity"] = {"cpu": "8", "memory": "32Gi", "hugepages-2Mi": "0"}
     paper.objects["/api/v1/nodes"] = nodes
-    paper.objects["/api/v1/pods"] = [bound("web-0", "node-1"), bound("web-1", "node-2")]
-    paper.objects[POLICY_PATH] = {**IN_FORCE, "metadata": {"name": "default"}}
     return paper
 
 
@@ -74,13 +50,15 @@ def test_simulate(plimsoll, tmp_path):
         "closed": 0,
         "passBefore": 4,
         "passAfter": 3,
+        "aboveLimitBefore": 1,
+        "aboveLimitAfter": 2,
         "newlyRejected": 1,
         "newlyPassing": 0,
         "scoresChanged": 3,
         "ranksChanged": 3,
     }
     nodes = by_node(shown)
-    assert nodes["node-3"]["before"] == {"rejectedBy": "", "score": 3, "rank": 4}
+    assert nodes["node-3"]["before"] == {"rejectedBy": None, "score": 3, "rank": 4}
     assert nodes["node-3"]["after"] == {
         "rejectedBy": CPU,
         "score": None,
@@ -90,7 +68,7 @@ def test_simulate(plimsoll, tmp_path):
     }
     assert nodes["node-1"]["before"]["rank"] == 3 and nodes["node-1"]["after"]["rank"] == 2
     assert [row["rank"] for row in (nodes["node-2"]["before"], nodes["node-2"]["after"])] == [1, 1]
-    assert shown["policy"]["inForce"] == "DynamicSchedulerPolicy default"
+    assert shown["policy"]["inForce"] == "the policy in force"
     assert shown["policy"]["simulated"] == path
     assert [(m["metric"], m["usable"], m["new"]) for m in shown["metrics"]] == [
         (CPU, 5, False),
@@ -114,13 +92,13 @@ def test_what_a_metric_lacks(cluster, plimsoll, tmp_path):
 
 
 def test_saved_nodes(cluster, plimsoll, tmp_path):
-    """No cluster is needed, and the time is that of the files."""
+    """The time is that of the files."""
     path = write(tmp_path / "policy.yaml", STRICT)
     live = json.loads(plimsoll("simulate", "-f", path, "-ojson", status=1))
     write(tmp_path / "nodes.json", json.dumps({"items": cluster.nodes()}))
     write(tmp_path / "old.yaml", IN_FORCE)
     files = ("simulate", "-f", path, "--nodes=nodes.json", "--in-force=old.yaml", "-ojson")
-    cluster.close()
+    del cluster.objects["/api/v1/nodes"]
     saved = json.loads(plimsoll(*files, status=1))
     assert saved["nodes"] == live["nodes"] and saved["policy"]["inForce"] == "old.yaml"
     later = json.loads(plimsoll(*files, "--now=2100-01-01T00:00:00Z"))
@@ -128,11 +106,12 @@ def test_saved_nodes(cluster, plimsoll, tmp_path):
     nodes = (tmp_path / "nodes.json").read_text()
     by_pipe = json.loads(plimsoll(*files, "--nodes=-", input=nodes, status=1))
     assert by_pipe["nodes"] == live["nodes"]
-    for cut in (nodes[:-3], "", "[]"):
+    for cut in (nodes[:-3], ""):
         write(tmp_path / "nodes.json", cut)
         assert "nodes.json: " in plimsoll(*files, status=2)
+    write(tmp_path / "nodes.json", "[]")
+    assert "nodes[0]: no metadata.name" in plimsoll(*files, status=2)
     for flags, said in (
-        (("--estimate=x",), "--estimate: expected with --nodes"),
         (("--now=2100-01-01T00:00:00Z",), "--now: expected with --nodes"),
         (("--nodes=-", "--in-force=-"), "only one of the files can be standard input"),
         (("--nodes=nodes.json", "--now=noon"), "--now: 'noon': expected "),
@@ -141,35 +120,13 @@ def test_saved_nodes(cluster, plimsoll, tmp_path):
         assert said in plimsoll("simulate", "-f", path, *flags, status=2)
 
 
-def test_a_saved_estimate(cluster, plimsoll, start_standin, start_extender, tmp_path):
-    """What an extender knew then decides, not what one knows now."""
-    content = policy(limits={CPU: 0.8}, weights={CPU: 1}, scoring="estimate")
-    standin = start_standin()
-    names = [f"node-{number}" for number in range(3)]
-    standin.admin("nodes", {"names": names, "cpus": 8, "memory_gib": 32})
-    for name, cpu in zip(names, (0.3, 0.5, 0.7)):
-        annotate(standin, name, cpu)
-    standin.add_pods(6, nodes=names[:1], phase="Running")
-    extender = start_extender(standin, content=content)
-    extender.wait_ready(r"(?m)pods: 6 pods$")
-    write(tmp_path / "estimate.json", extender.page_of_now("/estimate").text)
-    write(tmp_path / "nodes.json", json.dumps(standin.get("/api/v1/nodes")))
-    write(tmp_path / "policy.yaml", content)
-    files = ("--nodes=nodes.json", "--in-force=policy.yaml", "--estimate=estimate.json", "-ojson")
-    shown = json.loads(plimsoll("simulate", "-f", "policy.yaml", *files))
-    assert shown["estimate"]["after"] == {"from": "estimate.json", "whyNot": None}
-    page = json.loads((tmp_path / "estimate.json").read_text())
-    room = {row["node"]: row["headroom"] for row in page["nodes"]}
-    ranked = sorted(shown["nodes"], key=lambda row: row["after"]["rank"])
-    assert [row["node"] for row in ranked] == sorted(room, key=room.get, reverse=True)
-
-
 def test_bad_policies(cluster, plimsoll, tmp_path):
     assert "none.yaml" in plimsoll("simulate", "-f", "none.yaml", status=2)
     bad = copy.deepcopy(STRICT)
     bad["spec"]["priority"][0]["weight"] = -1
     said = plimsoll("simulate", "-f", write(tmp_path / "bad", bad), status=2)
-    assert "bad: line " in said and "spec.priority[0].weight: expected" in said
+    assert "bad: no extender answers: " in said
+    assert "policy: line " in said and "spec.priority[0].weight: expected" in said
     odd = copy.deepcopy(STRICT)
     odd["spec"]["predicat"] = []
     path = write(tmp_path / "odd", odd)

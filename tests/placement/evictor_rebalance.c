@@ -1,9 +1,12 @@
+#include <math.h>
 #include <stdlib.h>
 
 #include "algorithm_estimate.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "evictor.h"
+#include "policy/judge/estimate_usage.h"
+#include "policy/judge/judge_rows.h"
 #include "policy/rebalance/rebalance.h"
 #include "present.h"
 
@@ -22,7 +25,8 @@ struct view {
         bool is_measured;
         struct rebalance_workload *workloads; /* [workload] */
         struct rebalance_pod *pods;           /* [present] */
-        struct pod_load *free;                /* [row] */
+        struct rebalance_row *rows;
+        struct judge judge;
         struct rebalance_scheduler scheduler; /* asks */
 };
 
@@ -59,26 +63,72 @@ static void add_pods(struct view *view) {
                 view->pods[i] = pod_of(view, present->pods[i]);
 }
 
-static bool read_pod(void *userdata, size_t pod, struct pod_facts *ret) {
-        const struct view *view = userdata;
-
-        *ret = estimate_facts(view->self, view->present.pods[pod]);
+static bool read_pod(void *userdata, size_t pod) {
+        (void)userdata, (void)pod;
         return true;
+}
+
+/* As the extender answers on /explain. */
+static void ask(void *userdata, size_t pod, double *ret_headroom) {
+        struct view *view = userdata;
+        const struct judge_nodes *nodes = extender_nodes(view->extender);
+        const struct pod_facts facts = estimate_facts(view->self, view->present.pods[pod]);
+        _cleanup_(freep) const char **closed_by = xcalloc(nodes->count + 1, sizeof(*closed_by));
+        _cleanup_(freep) int *rejected_by = xcalloc(nodes->count + 1, sizeof(*rejected_by));
+        _cleanup_(freep) size_t *candidates = xcalloc(nodes->count + 1, sizeof(*candidates));
+        const struct judge_rows_question question = {
+                .nodes = nodes,
+                .pod = &facts,
+                .closed_by = closed_by,
+                .now_unix_ms = view->situation->world->now_s * MS_PER_S,
+                .load = estimator_expect(extender_estimator(view->extender), facts.workload,
+                                         facts.workload_len, &facts.request)
+                                .load,
+        };
+
+        judge_rows(&view->judge, &question, rejected_by, candidates);
+        for (size_t row = 0; row < nodes->count; row++)
+                ret_headroom[row] = candidates[row] == SIZE_MAX ||
+                                                    verdict_over(nodes->columns.limits[row]) >= 0
+                                            ? NAN
+                                            : view->judge.scored.headrooms[candidates[row]];
+}
+
+static struct rebalance_line line_of(const struct judge_nodes *nodes, size_t pool) {
+        double limit_ratio = 1;
+
+        for (size_t i = 0; i < nodes->policy->metric_count; i++) {
+                const struct policy_metric *metric = &nodes->policy->metrics[i];
+                double limit = policy_limit_ratio(nodes->policy, pool, i);
+                if (limit > 0 && metric->is_query && metric->query.resource == METRIC_CPU)
+                        limit_ratio = fmin(limit_ratio, limit);
+        }
+        return rebalance_line(limit_ratio, nodes->terms[pool].target_ratio[ESTIMATE_CPU]);
 }
 
 static void add_nodes(const struct view *view) {
         const struct world *world = view->situation->world;
+        const struct judge_nodes *nodes = extender_nodes(view->extender);
+        const struct pod_load no_load = {0};
 
         for (size_t n = 0; n < world->node_count; n++) {
                 const struct node *node = &world->nodes[n];
                 uint32_t row = extender_row(view->extender, n);
-                if (row == JUDGE_UNKNOWN)
+                struct estimate_usage usage;
+                if (row == JUDGE_UNKNOWN ||
+                    !estimate_usage_get(nodes, row, ESTIMATE_CPU, &no_load, &usage))
                         continue;
-                view->free[row].of[ESTIMATE_CPU] = (double)(node->allocatable.milli_cores -
-                                                            node->requested.milli_cores) /
-                                                   1000;
-                view->free[row].of[ESTIMATE_MEM] = (double)(node->allocatable.bytes -
-                                                            node->requested.bytes);
+                view->rows[row] = (struct rebalance_row){
+                        .usage_ratio = usage.reading_ratio + usage.in_flight_ratio,
+                        .margin_ratio = usage.margin_ratio,
+                        .cores = usage.capacity,
+                        .is_expired = nodes->columns.is_estimate_old[row],
+                        .line = line_of(nodes, nodes->columns.pool[row]),
+                        .free = {{(double)(node->allocatable.milli_cores -
+                                           node->requested.milli_cores) /
+                                          1000,
+                                  (double)(node->allocatable.bytes - node->requested.bytes)}},
+                };
         }
 }
 
@@ -100,24 +150,29 @@ static size_t choose_by(const struct situation *situation, void *self, bool is_m
         _cleanup_(freep) struct rebalance_workload *workloads = xcalloc(world->workload_count,
                                                                         sizeof(*workloads));
         _cleanup_(freep) struct rebalance_pod *pods = xcalloc(present.count + 1, sizeof(*pods));
-        _cleanup_(freep) struct pod_load *free_loads = xcalloc(world->node_count,
-                                                               sizeof(*free_loads));
-        _cleanup_(freep) bool *is_closed = xcalloc(world->node_count, sizeof(*is_closed));
-        struct view view = {situation, self,        estimate_extender(self),
-                            present,   is_measured, workloads,
-                            pods,      free_loads,  {.asked_unix_ms = 1}};
+        const struct judge_nodes *nodes = extender_nodes(estimate_extender(self));
+        _cleanup_(freep) struct rebalance_row *rows = xcalloc(nodes->count + 1, sizeof(*rows));
+        struct view view = {.situation = situation,
+                            .self = self,
+                            .extender = estimate_extender(self),
+                            .present = present,
+                            .is_measured = is_measured,
+                            .workloads = workloads,
+                            .pods = pods,
+                            .rows = rows,
+                            .scheduler = {.asked_unix_ms = 1}};
         struct rebalance_plan plan;
         size_t count = 0;
 
         struct rebalance_input input = {
-                .nodes = extender_nodes(view.extender),
-                .free = free_loads,
-                .is_closed = is_closed,
+                .rows = rows,
+                .row_count = nodes->count,
                 .pods = pods,
                 .pod_count = present.count,
                 .now_unix_ms = world->now_s * MS_PER_S,
                 .move_max = most_now(world),
                 .read_pod = read_pod,
+                .ask = ask,
                 .userdata = &view,
         };
         add_nodes(&view);
@@ -127,6 +182,7 @@ static size_t choose_by(const struct situation *situation, void *self, bool is_m
                 if (plan.nodes[i].stay == REBALANCE_MOVES)
                         ret[count++] = present.pods[plan.nodes[i].pod];
         rebalance_plan_done(&plan);
+        judge_done(&view.judge);
         return count;
 }
 

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import binascii
+import http.client
 import json
 import random
 import re
@@ -128,6 +129,9 @@ class Api(Writes):
         if route.group == METRICS_GROUP:
             self._node_metrics(request, route)
             return
+        if route.plural == "pods" and route.subresource.startswith("proxy/"):
+            self._forward(request, route)
+            return
         resource = self.registry.find(route.group, route.version, route.plural)
         if resource is None or (resource.namespaced and not route.namespace and route.name):
             if not (route.plural == "bindings" and route.verb == "create"):
@@ -145,6 +149,16 @@ class Api(Writes):
         if handler is None:
             raise no_such_method()
         handler(request, route, resource, self.store.of(resource))
+
+    def _forward(self, request, route):
+        """To a port of a pod, which is one of this machine here."""
+        port = int(route.name.partition(":")[2])
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        target = request.target.partition("/proxy")[2]
+        connection.request(request.method, target, request.body)
+        answer = connection.getresponse()
+        request.reply(answer.status, answer.read(), answer.headers["Content-Type"])
+        connection.close()
 
     def _unknown(self, route):
         """What answers for a path below a group's version that is not there."""

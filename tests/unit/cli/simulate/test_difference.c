@@ -3,6 +3,7 @@
 
 #include "cli/simulate/difference.h"
 #include "codec/json.h"
+#include "tests/unit/fixture/explained.h"
 
 #define NOW_TEXT "2026-07-23T12:00:00Z"
 #define NOW_UNIX_MS INT64_C(1784808000000)
@@ -32,7 +33,7 @@ static const struct {
 
 struct side {
         struct node_table *table;
-        struct explanation explanation;
+        json_t *answer;
 };
 
 static void put(struct side *side, size_t i, const json_t *labels) {
@@ -47,16 +48,15 @@ static void put(struct side *side, size_t i, const json_t *labels) {
 
 static void judge(struct side *side, const char *text) {
         const struct node_table_options options = {.annotation_prefix = ""};
-        const struct explained_pod nobody = {0};
 
         side->table = node_table_new(&options, policy_of(text), NOW_UNIX_MS);
         for (size_t i = 0; i < NODES; i++)
                 put(side, i, NULL);
-        explanation_init(&side->explanation, side->table, NULL, &nobody, NOW_UNIX_MS);
+        side->answer = explained_terms(side->table, NOW_UNIX_MS);
 }
 
 static void done(struct side *side) {
-        explanation_done(&side->explanation);
+        json_decref(side->answer);
         node_table_free(side->table);
 }
 
@@ -93,7 +93,7 @@ TEST(cases) {
                 struct difference difference;
                 judge(&before, cases[i].before);
                 judge(&after, cases[i].after);
-                difference_init(&difference, &before.explanation, &after.explanation);
+                difference_init(&difference, before.answer, after.answer);
                 assert_int_equal(difference.count, NODES);
                 for (size_t row = 0; row < NODES; row++) {
                         assert_int_equal(difference.before.ranks[row], cases[i].ranks_before[row]);
@@ -113,18 +113,18 @@ TEST(cases) {
 TEST(predicate_and_metrics) {
         struct side before, after;
         struct difference difference;
-        double value_ratio;
 
         judge(&before, POLICY("", CPU, ""));
         judge(&after, POLICY(CPU_LIMIT("0.5"), "{name: disk_usage_avg_1h, weight: 1}", ""));
-        difference_init(&difference, &before.explanation, &after.explanation);
+        difference_init(&difference, before.answer, after.answer);
         assert_int_equal(difference_flip(&difference, HOT), DIFFERENCE_REJECTED);
         assert_int_equal(difference_flip(&difference, CALM), DIFFERENCE_NONE);
-        const struct policy_predicate *by = difference_predicate(&difference.after, HOT,
-                                                                 &value_ratio);
-        assert_string_equal(by->reason, "cpu_usage_avg_5m above 0.5");
-        assert_true(value_ratio == 0.9);
-        assert_null(difference_predicate(&difference.before, HOT, &value_ratio));
+        const json_t *limit = difference_limit(&difference.after, HOT);
+        assert_string_equal(json_string_at(limit, "metric", NULL), "cpu_usage_avg_5m");
+        assert_true(json_number_value(json_at(limit, "value", NULL)) == 0.9);
+        assert_null(difference_limit(&difference.before, HOT));
+        assert_int_equal(difference.before.over, 0);
+        assert_int_equal(difference.after.over, 1);
         assert_int_equal(difference.metric_count, 2);
         assert_int_equal(difference.metrics[0].usable, 3);
         assert_int_equal(difference.metrics[1].unknown, difference.count);
@@ -146,7 +146,9 @@ TEST(metric_of_no_pool) {
         judge(&before, text);
         judge(&after, text);
         put(&after, BARE, labels);
-        difference_init(&difference, &before.explanation, &after.explanation);
+        json_decref(after.answer);
+        after.answer = explained_terms(after.table, NOW_UNIX_MS);
+        difference_init(&difference, before.answer, after.answer);
         assert_int_equal(difference.metric_count, 1);
         assert_int_equal(difference.metrics[0].usable, 3);
         assert_int_equal(difference.metrics[0].unknown, 0);
@@ -176,9 +178,9 @@ TEST(new_metrics) {
                                      "{name: disk_usage_avg_1h, weight: 1}, {name: "
                                      "cpu_usage_avg_5m, weight: 0}",
                                      ""));
-                difference_init(&difference, &before.explanation, &after.explanation);
+                difference_init(&difference, before.answer, after.answer);
                 assert_int_equal(difference.metric_count, 1);
-                assert_int_equal(difference.metrics[0].metric, 2);
+                assert_string_equal(difference.metrics[0].name, "disk_usage_avg_1h");
                 assert_int_equal(difference.metrics[0].is_new, rows[i].is_new);
                 difference_done(&difference);
                 done(&before);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "cli/simulate/simulation.h"
 #include "codec/json.h"
+#include "tests/unit/fixture/explained.h"
 
 #define AT "2026-07-23T12:00:00Z"
 #define AT_UNIX_MS INT64_C(1784808000000)
@@ -24,8 +25,7 @@ enum { MANY = 12 };
 /* The same nodes by two policies. */
 struct simulated {
         struct node_table *before, *after;
-        struct listed_nodes listed;
-        struct explanation explained_before, explained_after;
+        json_t *answer_before, *answer_after;
         struct difference difference;
         struct simulation simulation;
 };
@@ -46,25 +46,26 @@ static json_t *nodes_of(size_t count, const char *cpu) {
 /* @nodes: consumed */
 static void simulate(struct simulated *ret, json_t *nodes, const char *before, const char *after) {
         const struct node_table_options options = {.annotation_prefix = ""};
-        json_auto_t *root = json_pack("{s:o}", "items", nodes);
-        struct error err = ERROR_NULL;
+        const json_t *node;
+        size_t i;
 
         ret->before = node_table_new(&options, policy_of(before), AT_UNIX_MS);
         ret->after = node_table_new(&options, policy_of(after), AT_UNIX_MS);
-        if (explain_put(ret->before, &ret->listed, root, NULL, AT_UNIX_MS, NULL, &err) < 0 ||
-            explain_put(ret->after, &ret->listed, root, NULL, AT_UNIX_MS, NULL, &err) < 0)
-                fail_msg("%s", err.msg);
-        explanation_init(&ret->explained_before, ret->before, &ret->listed, NULL, AT_UNIX_MS);
-        explanation_init(&ret->explained_after, ret->after, &ret->listed, NULL, AT_UNIX_MS);
-        difference_init(&ret->difference, &ret->explained_before, &ret->explained_after);
+        json_array_foreach (nodes, i, node) {
+                assert_true(node_table_put_object(ret->before, node, AT_UNIX_MS));
+                assert_true(node_table_put_object(ret->after, node, AT_UNIX_MS));
+        }
+        json_decref(nodes);
+        ret->answer_before = explained_terms(ret->before, AT_UNIX_MS);
+        ret->answer_after = explained_terms(ret->after, AT_UNIX_MS);
+        difference_init(&ret->difference, ret->answer_before, ret->answer_after);
         ret->simulation = (struct simulation){"in force", "a file", &ret->difference};
 }
 
 static void simulated_done(struct simulated *simulated) {
         difference_done(&simulated->difference);
-        explanation_done(&simulated->explained_before);
-        explanation_done(&simulated->explained_after);
-        listed_nodes_done(&simulated->listed);
+        json_decref(simulated->answer_before);
+        json_decref(simulated->answer_after);
         node_table_free(simulated->before);
         node_table_free(simulated->after);
 }
@@ -190,28 +191,23 @@ TEST(many_warnings) {
                          POLICY_MAX_WARNINGS);
 }
 
-/* Why there are no scores stands there once if both sides have the same reason. */
-TEST(sources) {
-        static const char estimate[] = POLICY("", CPU) "  extender: {scoring: estimate}\n";
+/* A limit that every node is above decides nothing, or everything. */
+TEST(all_above) {
         static const struct {
-                const char *before, *after, *shown; /* why not; NULL: there are scores */
+                const char *after, *shown; /* NULL: nothing */
         } rows[] = {
-                {NULL, NULL, "change rank\nscores by the estimate of a\n  RANK"},
-                {"x", "x", "change rank\nno scores: x\n  RANK"},
-                {"x", "y", "change rank\nin force: no scores: x\nsimulated: no scores: y\n  RANK"},
-                {"x", NULL,
-                 "change rank\nin force: no scores: x\nscores by the estimate of a\n  RANK"},
-                {NULL, "y", "change rank\nsimulated: no scores: y\n  RANK"},
+                {STRICT, "  simulated: every node is above a limit, so no pod can be placed\n"},
+                {STRICT "  extender: {whenAllOver: pass}\n",
+                 "  simulated: every node is above a limit, so all pass\n"},
+                {LAX, NULL},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(simulated_done) struct simulated simulated = {0};
-                simulate(&simulated, nodes_of(1, "0.1"), estimate, estimate);
-                simulated.explained_before.why_unscored = rows[i].before;
-                simulated.explained_after.why_unscored = rows[i].after;
-                simulated.explained_after.estimate_from = "a";
+                simulate(&simulated, nodes_of(2, "0.7"), LAX, rows[i].after);
                 _cleanup_(freep) char *text = print(&simulated, false);
-                if (!strstr(text, rows[i].shown))
+                if (rows[i].shown ? !strstr(text, rows[i].shown)
+                                  : strstr(text, "every node is above") != NULL)
                         fail_msg("row %zu: %s", i, text);
         }
 }

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "cli/top/top_view.h"
 #include "codec/json.h"
+#include "tests/unit/fixture/explained.h"
 
 #define NOW_TEXT "2026-07-23T12:00:00Z"
 #define NOW_UNIX_MS INT64_C(1784808000000)
@@ -28,8 +29,6 @@ static const struct style plain = {"", "", "", "", "", "", false, SIZE_MAX};
 static char *print_styled(const struct style *style, const char *policy_text,
                           const char *annotations, const char *other, const char *labels) {
         const struct node_table_options options = {.annotation_prefix = ""};
-        const struct explained_pod nobody = {0};
-        _cleanup_(explanation_done) struct explanation explanation;
         _cleanup_(top_view_done) struct top_view view;
         json_auto_t *known = json_loads(annotations, 0, NULL);
         json_auto_t *labelled = json_loads(labels ? labels : "{}", 0, NULL);
@@ -48,8 +47,8 @@ static char *print_styled(const struct style *style, const char *policy_text,
                 node_table_put(table, &(struct node_update){.name = "other", .annotations = others},
                                NOW_UNIX_MS);
         }
-        explanation_init(&explanation, table, NULL, &nobody, NOW_UNIX_MS);
-        top_view_init(&view, &explanation, NULL, "a file", false, true);
+        json_auto_t *page = explained_nodes(table, NOW_UNIX_MS);
+        top_view_init(&view, page, NULL, "a file", false, true);
         FILE *out = open_memstream(&text, &len);
         assert_non_null(out);
         top_view_print(&view, style, style->width == SIZE_MAX, false, out);
@@ -166,22 +165,16 @@ TEST(closed) {
                 const char *name, *spec, *cpu, *line;
         } rows[] = {
                 {"cordoned", "{\"unschedulable\": true}", "0.01," NOW_TEXT,
-                 "cordoned      -      1%     50%     2          -        1%     0s  cordoned\n"},
+                 "cordoned      -      1%     50%     0         0%        1%     0s  cordoned\n"},
                 {"free", "{}", "0.2," NOW_TEXT,
-                 "free         10     20%     50%     -          -       20%     0s  ok\n"},
+                 "free         10     20%     50%     0         0%       20%     0s  ok\n"},
                 {"tainted", "{\"taints\": [{\"key\": \"a/b\", \"effect\": \"NoSchedule\"}]}",
                  "0.9," NOW_TEXT,
-                 "tainted       -     90%     50%    17        62%       90%     0s  taint a/b\n"},
+                 "tainted       -     90%     50%     1        62%       90%     0s  taint a/b\n"},
         };
         const struct node_table_options options = {.annotation_prefix = ""};
         _cleanup_(node_table_freep) struct node_table *table = node_table_new(
                 &options, policy_of(policy_text), NOW_UNIX_MS);
-        _cleanup_(listed_nodes_done) struct listed_nodes listed = {0};
-        json_auto_t *page = json_pack(
-                "{s:[{s:s, s:i}, {s:s, s:i, s:{s:f}}, {s:s, s:{s:s}}, {s:s, s:i}]}", "nodes",
-                "node", "cordoned", "pods", 2, "node", "tainted", "pods", 17, "cpu", "requested",
-                0.625, "node", "free", "cpu", "requested", "much", "node", "unknown", "pods", 1);
-        _cleanup_(explanation_done) struct explanation explanation;
         _cleanup_(top_view_done) struct top_view view;
         _cleanup_(freep) char *text = NULL;
         size_t len = 0;
@@ -192,11 +185,16 @@ TEST(closed) {
                         rows[i].name, "annotations", "cpu_usage_avg_5m", rows[i].cpu,
                         "mem_usage_avg_5m", "0.5," NOW_TEXT, "status", "capacity", "cpu", "4",
                         "memory", "8Gi", "spec", json_loads(rows[i].spec, 0, NULL));
-                assert_true(listed_nodes_put(&listed, table, node, NOW_UNIX_MS));
+                assert_true(node_table_put_object(table, node, NOW_UNIX_MS));
         }
-        listed_nodes_count_pods(&listed, page);
-        explanation_init(&explanation, table, &listed, NULL, NOW_UNIX_MS);
-        top_view_init(&view, &explanation, &listed, "a file", false, true);
+        estimator_bind(node_table_estimator(table),
+                       &(struct estimator_pod){.id = 1,
+                                               .node = "tainted",
+                                               .node_len = strlen("tainted"),
+                                               .request = {{2.5, 1e9}},
+                                               .runs_unix_ms = NOW_UNIX_MS - 7200000});
+        json_auto_t *page = explained_nodes(table, NOW_UNIX_MS);
+        top_view_init(&view, page, NULL, "a file", false, true);
         FILE *out = open_memstream(&text, &len);
         assert_non_null(out);
         top_view_print(&view, &plain, true, false, out);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cli/top/top_view.h"
 #include "codec/json.h"
+#include "tests/unit/fixture/explained.h"
 
 #define NOW_TEXT "2026-07-23T12:00:00Z"
 #define NOW_UNIX_MS INT64_C(1784808000000)
@@ -35,13 +36,12 @@ static const struct {
 
 static struct {
         struct node_table *table;
-        struct explanation explanation;
+        json_t *page;
         struct top_view view;
 } here;
 
 static int set_up(void **state) {
         const struct node_table_options options = {.annotation_prefix = ""};
-        const struct explained_pod nobody = {0};
 
         here.table = node_table_new(&options, policy_of(policy_text), NOW_UNIX_MS);
         for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
@@ -54,14 +54,14 @@ static int set_up(void **state) {
                         &(struct node_update){.name = nodes[i].name, .annotations = annotations},
                         NOW_UNIX_MS);
         }
-        explanation_init(&here.explanation, here.table, NULL, &nobody, NOW_UNIX_MS);
-        top_view_init(&here.view, &here.explanation, NULL, "a file", false, true);
+        here.page = explained_nodes(here.table, NOW_UNIX_MS);
+        top_view_init(&here.view, here.page, NULL, "a file", false, true);
         return 0;
 }
 
 static int tear_down(void **state) {
         top_view_done(&here.view);
-        explanation_done(&here.explanation);
+        json_decref(here.page);
         node_table_free(here.table);
         return 0;
 }
@@ -74,7 +74,7 @@ TEST_BETWEEN(columns, set_up, tear_down) {
         for (size_t i = 0; i < ARRAY_LEN(titles); i++) {
                 assert_string_equal(here.view.columns[i].title, titles[i]);
         }
-        top_view_init(&all, &here.explanation, NULL, "a file", true, false);
+        top_view_init(&all, here.page, NULL, "a file", true, false);
         assert_int_equal(all.column_count, 4);
         assert_string_equal(all.columns[0].title, "CPU 5m ≤65%");
         assert_string_equal(all.columns[1].title, "CPU 1h max");
@@ -138,8 +138,35 @@ TEST_BETWEEN(json, set_up, tear_down) {
 
         assert_int_equal(top_view_sort(&here.view, "cpu", &err), 0);
         root = top_view_json(&here.view);
-        assert_int_equal(json_int_at(-1, root, "summary", "aboveLimit", NULL), 1);
         const json_t *first = json_array_get(json_at(root, "nodes", NULL), 0);
         assert_string_equal(json_string_at(first, "node", NULL), "hot");
-        assert_string_equal(json_string_at(first, "reason", NULL), "cpu_usage_avg_5m above 0.65");
+        assert_string_equal(json_string_at(first, "over", NULL), "cpu_usage_avg_5m above 0.65");
+}
+
+/* Of some nodes. A page may be anything. */
+TEST_BETWEEN(odd_pages, set_up, tear_down) {
+        static const char *const pages[] = {
+                "{}",
+                "{\"nodes\": [], \"policy\": {\"metrics\": 3, \"pools\": {}}}",
+                "{\"nodes\": [3, {}, {\"node\": 1}, {\"node\": \"a\", \"metrics\": {\"m\": 1}, "
+                "\"pool\": -1, \"score\": \"x\"}], \"policy\": {\"metrics\": [{\"metric\": "
+                "\"m\", \"used\": true}, 1]}}",
+        };
+        json_auto_t *names = json_pack("{s:b}", "calm", true);
+        struct top_view some;
+
+        top_view_init(&some, here.page, names, "a file", false, true);
+        assert_int_equal(some.node_count, 1);
+        top_view_done(&some);
+        for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
+                json_auto_t *page = json_loads(pages[i], 0, NULL);
+                struct error err = ERROR_NULL;
+                top_view_init(&some, page, NULL, "a file", true, true);
+                assert_int_equal(some.node_count, i == 2);
+                assert_int_equal(top_view_sort(&some, "age", &err), 0);
+                top_view_print(&some, &(struct style){"", "", "", "", "", "", false, SIZE_MAX},
+                               true, false, stderr);
+                json_decref(top_view_json(&some));
+                top_view_done(&some);
+        }
 }

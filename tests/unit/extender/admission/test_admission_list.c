@@ -140,7 +140,7 @@ TEST(requested) {
 TEST(closed) {
         _cleanup_(node_table_freep) struct node_table *table = table_of(SPEC WEIGHT ESTIMATE);
 
-        node_table_put(table, &(struct node_update){.name = "a", .is_closed = true}, NOW);
+        node_table_put(table, &(struct node_update){.name = "a", .closed_by = "cordoned"}, NOW);
         node_table_put(table, &(struct node_update){.name = "b"}, NOW);
         json_auto_t *lists = lists_of(table);
         _cleanup_(freep) char *words = words_of(nodes_of(lists, CLASS_LARGER));

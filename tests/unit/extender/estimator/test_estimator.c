@@ -161,29 +161,7 @@ TEST_BETWEEN(free_numbers, set_up, tear_down) {
         end(1, "a", NOW + 3000);
         estimator_set_back(estimator, 2000, NOW);
         assert_int_equal(estimator_node_estimate(node)->pods[0].gone_unix_ms, NOW + 1000);
-        estimator_import_node(estimator, "gone", &(struct estimator_usage){0});
         assert_null(estimator_node_at(estimator, FREE));
-}
-
-/* A pod that looks for a node counts nowhere, whether the estimate knows it or an import holds it.
- */
-TEST_BETWEEN(leave_out, set_up, tear_down) {
-        const struct estimator_pod bound = pod(1, "a", "d/w", 2, NOW - WINDOW_MS),
-                                   elsewhere = pod(2, "b", "d/w", 2, NOW - WINDOW_MS);
-
-        estimator_bind(estimator, &bound);
-        assert_near(cpu(), 0.2);
-        estimator_leave_out(estimator, &elsewhere, NOW);
-        estimator_leave_out(estimator, &bound, NOW);
-        assert_near(cpu(), 0);
-
-        measure(0, "d/w", 2, 1.5, 1);
-        estimator_import_node(estimator, "a", &(struct estimator_usage){.ratio = {0.25}});
-        assert_near(cpu(), 0.25);
-        estimator_leave_out(estimator, &bound, NOW);
-        assert_near(cpu(), 0.1);
-        estimator_leave_out(estimator, &bound, NOW);
-        assert_near(cpu(), 0);
 }
 
 /* Of more nodes than there may be nothing is known, as if they were not there. */

@@ -34,8 +34,12 @@ TEST(those_that_pass_are_scored) {
         for (size_t i = 0; nodes[i].name; i++)
                 judged_put(&judged, &nodes[i]);
         judged_ask(&judged, nodes, 1, 1); /* publishes them, too */
-        judge_rows(&judge, &judged.snapshot->nodes, closed_by, NULL, &load, JUDGED_NOW, rejected_by,
-                   candidates);
+        judge_rows(&judge,
+                   &(struct judge_rows_question){.nodes = &judged.snapshot->nodes,
+                                                 .closed_by = closed_by,
+                                                 .load = load,
+                                                 .now_unix_ms = JUDGED_NOW},
+                   rejected_by, candidates);
         assert_memory_equal(rejected_by, rejected, sizeof(rejected));
         assert_memory_equal(candidates, wanted, sizeof(wanted));
         assert_int_equal(judge.question.count, 2);
@@ -55,7 +59,9 @@ TEST(no_rows) {
 
         judged_init(&judged, policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"));
         judged_ask(&judged, &(struct judged_node){0}, 1, 1);
-        judge_rows(&judge, &judged.snapshot->nodes, NULL, NULL, &(struct pod_load){0}, JUDGED_NOW,
+        judge_rows(&judge,
+                   &(struct judge_rows_question){.nodes = &judged.snapshot->nodes,
+                                                 .now_unix_ms = JUDGED_NOW},
                    rejected_by, candidates);
         assert_int_equal(judge.question.count, 0);
         judge_done(&judge);

@@ -1,78 +1,71 @@
 /* Which pods a plan moves, and where to. */
-#include "tests/unit/fixture/answer_fixture.h"
+#include "tests/unit/fixture/test.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "base/timestamp.h"
+#include "base/attributes.h"
+#include "base/mem.h"
 #include "policy/rebalance/rebalance.h"
 
 enum { NODES = 4, MANY = 100, PODS = 8 };
 
-#define CORES 10.0        /* of each node; 100 GiB of memory */
-#define EXPIRES_MS 480000 /* the period of 3 minutes, and 5 more */
+#define NOW INT64_C(1784800000000)
+#define CORES 10.0 /* of each node */
 #define OLD (NOW - REBALANCE_AGE_MS)
 
-#define POLICY                                                                                     \
-        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"                                   \
-        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}]\n"                           \
-        "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"                                      \
-        "  extender: {scoring: estimate}\n"
-
 struct world {
-        struct fixture *fixture;
+        struct rebalance_row rows[MANY];
         struct rebalance_workload workloads[PODS]; /* one per pod, of three replicas */
         struct rebalance_pod pods[PODS];
-        struct pod_load free[MANY];
-        bool is_closed[MANY];
         struct rebalance_scheduler scheduler, another; /* the first one asks */
         struct rebalance_eviction evictions[2];        /* the plan sees eviction_count */
         size_t refused; /* a pod that must not move once it is read; PODS: none */
+        size_t nowhere; /* a pod that the judge would place nowhere; PODS: none */
         struct rebalance_input input;
         struct rebalance_plan plan;
 };
 
-static void put_sized(struct world *world, size_t node, double cpu, int64_t at_unix_ms,
-                      const char *cores) {
-        char name[8], text[64], at[TIMESTAMP_MAX];
-
-        timestamp_format_s(at_unix_ms, at, sizeof(at));
-        (void)snprintf(name, sizeof(name), "n%zu", node);
-        (void)snprintf(text, sizeof(text), "%.5f,%s", cpu, at);
-        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", text);
-        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", cores, "memory", "100Gi");
-        node_table_put(world->fixture->table,
-                       &(struct node_update){
-                               .name = name, .annotations = annotations, .capacity = capacity},
-                       NOW);
-        publish(world->fixture);
-        world->input.nodes = &world->fixture->snapshot->nodes;
+static void put_sized(struct world *world, size_t node, double cpu, double cores) {
+        world->rows[node] = (struct rebalance_row){
+                .usage_ratio = cpu,
+                .cores = cores,
+                .line = rebalance_line(0.8, 0),
+                .free = {{CORES, 1e12}},
+        };
+        if (world->input.row_count <= node)
+                world->input.row_count = node + 1;
 }
 
-static void put(struct world *world, size_t node, double cpu, int64_t at_unix_ms) {
-        put_sized(world, node, cpu, at_unix_ms, "10");
+static void put(struct world *world, size_t node, double cpu) {
+        put_sized(world, node, cpu, CORES);
 }
 
-static bool read_pod(void *userdata, size_t pod, struct pod_facts *ret) {
+static bool read_pod(void *userdata, size_t pod) {
         const struct world *world = userdata;
 
-        *ret = (struct pod_facts){.id = pod + 1};
         return pod != world->refused;
 }
 
-/* n0 to n3 are so busy. The pods of n0 use 0.02, 0.08 and 0.15 of it. The first reading of a node
- * is believed whole, so its estimate is the same. */
+/* Nodes above the limit are rejected. */
+static void ask(void *userdata, size_t pod, double *ret_headroom) {
+        const struct world *world = userdata;
+
+        for (size_t row = 0; row < world->input.row_count; row++)
+                ret_headroom[row] = pod == world->nowhere || world->rows[row].usage_ratio > 0.8
+                                            ? NAN
+                                            : 100 * (1 - world->rows[row].usage_ratio);
+}
+
+/* n0 to n3 are so busy. The pods of n0 use 0.02, 0.08 and 0.15 of it. */
 static struct world *world_with(const double usage[static NODES]) {
         static const double used_ratio[] = {0.02, 0.08, 0.15};
         struct world *world = xcalloc(1, sizeof(*world));
 
-        world->fixture = fixture_new(POLICY);
-        world->refused = PODS;
         rebalance_scheduler_add(&world->scheduler, OLD, true);
-        for (size_t i = 0; i < NODES; i++) {
-                put(world, i, usage[i], NOW);
-                world->free[i] = (struct pod_load){{CORES, 1e12}};
-        }
+        for (size_t i = 0; i < NODES; i++)
+                put(world, i, usage[i]);
         for (size_t i = 0; i < PODS; i++) {
                 world->workloads[i].running_count = 3;
                 world->pods[i] = (struct rebalance_pod){
@@ -84,15 +77,15 @@ static struct world *world_with(const double usage[static NODES]) {
                 };
         }
         world->input = (struct rebalance_input){
-                .nodes = world->input.nodes,
-                .free = world->free,
-                .is_closed = world->is_closed,
+                .rows = world->rows,
+                .row_count = world->input.row_count,
                 .pods = world->pods,
                 .pod_count = ARRAY_LEN(used_ratio),
                 .evictions = world->evictions,
                 .now_unix_ms = NOW,
                 .move_max = PODS,
                 .read_pod = read_pod,
+                .ask = ask,
                 .userdata = world,
         };
         return world;
@@ -104,7 +97,6 @@ static struct world *world_new(void) {
 
 static void world_free(struct world *world) {
         rebalance_plan_done(&world->plan);
-        fixture_free(world->fixture);
         free(world);
 }
 
@@ -162,7 +154,7 @@ TEST(largest_if_none_is_enough) {
 TEST(pod_that_uses_more_than_its_node) {
         struct world *world = world_new();
 
-        put_sized(world, 2, 0.10, NOW, "100");
+        put_sized(world, 2, 0.10, 100);
         world->pods[1].is_kept = true;
         world->pods[2].used.of[ESTIMATE_CPU] = 0.8 * CORES;
         expect_move(world, "2>2");
@@ -225,8 +217,8 @@ TEST(workload_that_came_back) {
         assert_int_equal(world->plan.nodes[0].kept[REBALANCE_KEEP_RETURNED], 1);
         world->pods[3].row = 2; /* it went elsewhere */
         expect_move(world, "1>2");
-        world->evictions[1].row = JUDGE_UNKNOWN; /* the node is gone */
-        world->pods[3].row = JUDGE_UNKNOWN;
+        world->evictions[1].row = REBALANCE_UNKNOWN; /* the node is gone */
+        world->pods[3].row = REBALANCE_UNKNOWN;
         expect_move(world, "1>2");
         world_free(world);
 }
@@ -266,20 +258,17 @@ TEST(reasons) {
         world_free(world);
 }
 
-/* A pod that no mean shows yet makes a node hot. An expired reading says nothing. */
+/* An expired reading says nothing, of a hot node and of a target. */
 TEST(readings) {
-        struct world *world = world_with((const double[]){0.64, 0.30, 0.20, 0.40});
-        struct estimator *estimator = node_table_estimator(world->fixture->table);
+        struct world *world = world_new();
 
-        estimator_bind(estimator, &(struct estimator_pod){.id = 7,
-                                                          .node = "n0",
-                                                          .node_len = 2,
-                                                          .request = {{1, 1e9}},
-                                                          .runs_unix_ms = NOW});
-        put(world, 0, 0.64, NOW);
-        expect_move(world, "2>2");
-        put(world, 0, 0.64, NOW - EXPIRES_MS);
+        world->rows[2].is_expired = true;
+        expect_stay(world, REBALANCE_NO_TARGET); /* the judge wants that node */
+        world->rows[0].is_expired = true;
         expect_stay(world, REBALANCE_UNREAD);
+        world->rows[0].usage_ratio = NAN;
+        (void)plan(world);
+        assert_int_equal(world->plan.node_count, 0);
         world_free(world);
 }
 
@@ -287,18 +276,17 @@ TEST(readings) {
 TEST(targets) {
         struct world *world = world_new();
 
-        world->is_closed[2] = true;
+        world->rows[2].is_closed = true;
         expect_move(world, "1>1");
         world->pods[1].request = (struct pod_load){{2, 0}};
-        world->free[1].of[ESTIMATE_CPU] = 1.9;
+        world->rows[1].free.of[ESTIMATE_CPU] = 1.9;
         expect_move(world, "1>3");
         world->pods[1].request = (struct pod_load){{0}};
-        world->is_closed[1] = true;
-        put_sized(world, 3, 0.4, NOW, "0");
+        world->rows[1].is_closed = true;
+        put_sized(world, 3, 0.4, 0);
         expect_stay(world, REBALANCE_NO_TARGET);
-        put(world, 3, 0.4, NOW - EXPIRES_MS);
-        expect_stay(world, REBALANCE_NO_TARGET);
-        put(world, 3, 0.9, NOW);
+        put(world, 3, 0.4);
+        put(world, 3, 0.9);
         assert_int_equal(plan(world)[1].stay, REBALANCE_NO_TARGET);
         world_free(world);
 }
@@ -329,7 +317,7 @@ TEST(next_pod_if_there_is_no_room) {
         world_free(world);
 }
 
-/* The pod's 0.08 and the node's margin, which is 0 here, must fit below the line. */
+/* The pod's 0.08 and the margin must fit below the line. */
 TEST(full_targets) {
         struct world *world = world_with((const double[]){0.70, 0.61, 0.61, 0.521});
 
@@ -360,44 +348,34 @@ TEST(several) {
         world_free(world);
 }
 
-/* A workload loses one pod, and what has moved to a node counts there. */
+TEST(margin_of_a_target) {
+        struct world *world = world_with((const double[]){0.70, 0.61, 0.61, 0.45});
+
+        world->rows[3].margin_ratio = 0.05;
+        expect_move(world, "1>3");
+        assert_true(fabs(world->plan.nodes->target_ratio - 0.50) < 1e-9);
+        world->rows[3].margin_ratio = 0.08;
+        expect_stay(world, REBALANCE_NO_TARGET);
+        world_free(world);
+}
+
+/* A workload loses one pod, and a node gets one. */
 TEST(two_moves) {
-        struct world *world = world_with((const double[]){0.75, 0.75, 0.20, 0.50});
+        struct world *world = world_with((const double[]){0.75, 0.75, 0.20, 0.30});
 
         for (size_t i = NODES; i < MANY; i++)
-                put(world, i, 0.62, NOW);
+                put(world, i, 0.62);
         for (size_t i = 3; i < 6; i++)
                 world->pods[i].row = 1;
         world->pods[3].used = world->pods[5].used;
         world->pods[2].workload = world->pods[5].workload;
         world->input.pod_count = 6;
-        for (size_t i = NODES; i < MANY; i++)
-                world->free[i] = world->free[0];
         const struct rebalance_node *nodes = plan(world);
         assert_int_equal(world->plan.move_count, 2);
         assert_int_equal(nodes[0].row, 0);
         assert_int_equal(nodes[0].pod, 2);
-        assert_int_equal(nodes[1].pod, 3);
-        assert_int_equal(nodes[1].target_row, 2);
-        assert_true(fabs(nodes[1].target_ratio - 0.35) < 1e-9);
-        world_free(world);
-}
-
-/* There is room for one of two pods on the best node. */
-TEST(requests_of_two_moves) {
-        struct world *world = world_with((const double[]){0.75, 0.75, 0.20, 0.30});
-
-        for (size_t i = NODES; i < MANY; i++)
-                put(world, i, 0.62, NOW);
-        for (size_t i = 3; i < 6; i++)
-                world->pods[i].row = 1;
-        for (size_t i = 0; i < 6; i++)
-                world->pods[i].request.of[ESTIMATE_CPU] = 1;
-        world->input.pod_count = 6;
-        world->free[2].of[ESTIMATE_CPU] = 1.9;
-        const struct rebalance_node *nodes = plan(world);
-        assert_int_equal(world->plan.move_count, 2);
         assert_int_equal(nodes[0].target_row, 2);
+        assert_int_equal(nodes[1].pod, 3);
         assert_int_equal(nodes[1].target_row, 3);
         world_free(world);
 }

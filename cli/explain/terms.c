@@ -1,4 +1,4 @@
-#include "cli/explanation/terms.h"
+#include "cli/explain/terms.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -42,12 +42,15 @@ static const char *cpus_word(struct terms_text count) {
         return strcmp(count.text, "1") == 0 ? "CPU" : "CPUs";
 }
 
-/* A number times @factor in two or three digits: CPUs, MiB. */
+/* A number times @factor in two or three digits: CPUs, MiB. Less is nothing. */
 static struct terms_text terms_amount(const json_t *object, const char *key, double factor) {
         const json_t *number = json_at(object, key, NULL);
-        double value = json_number_value(number) * factor, size = fabs(value);
+        double value = json_number_value(number) * factor;
         struct terms_text ret = {"?"};
 
+        if (fabs(value) < 0.005)
+                value = 0;
+        double size = fabs(value);
         if (json_is_number(number))
                 (void)snprintf(ret.text, sizeof(ret.text),
                                size < 1                     ? "%.2g"
@@ -122,8 +125,7 @@ static void print_unusable(const json_t *reading, const char *unit, double facto
         if (has_state(reading, "missing")) {
                 (void)fputs("missing: no such annotation", out);
         } else if (has_state(reading, "malformed")) {
-                (void)fprintf(out, "malformed: '%.64s': %s", terms_text(reading, "annotation").text,
-                              terms_text(reading, "why").text);
+                (void)fputs("malformed: the annotation is not VALUE,TIME", out);
         } else if (has_state(reading, "expired")) {
                 print_ago(reading, "expiredSeconds", "expired ", "ago", "", out);
                 (void)fprintf(out, " (%s%s", terms_scaled(reading, "value", factor).text, unit);
@@ -192,15 +194,22 @@ static void print_term(const json_t *term, double weights, const struct style *s
         (void)fputc('\n', out);
 }
 
-/* " (3.2 of 10 CPUs)", if the capacity is known. */
-static void print_load(const json_t *usage, bool is_memory, FILE *out) {
-        double unit = is_memory ? 1 << 30 : 1;
-        struct terms_text capacity = terms_amount(usage, "capacity", 1 / unit);
+/* What pods have added or left since the reading: ", +3.2 since then (0.32 of 10 CPUs)", if the
+ * capacity is known. */
+static void print_since(const json_t *usage, bool is_memory, FILE *out) {
+        double unit = is_memory ? 1 << 30 : 1, capacity = number_of(usage, "capacity");
+        double ratio = number_of(usage, "inFlight");
+        struct terms_text of = terms_amount(usage, "capacity", 1 / unit);
+        bool is_read = json_is_number(json_at(usage, "reading", NULL));
 
-        if (number_of(usage, "capacity") > 0)
+        if (fabs(ratio) < 0.0005)
+                return;
+        (void)fprintf(out, ", %s%s %s", ratio > 0 ? "+" : "", terms_percent(usage, "inFlight").text,
+                      is_read ? "since then" : "of its pods");
+        if (capacity > 0)
                 (void)fprintf(out, " (%s of %s %s)",
-                              terms_amount(usage, "inFlightLoad", 1 / unit).text, capacity.text,
-                              is_memory ? "GiB" : cpus_word(capacity));
+                              terms_amount(usage, "inFlight", capacity / unit).text, of.text,
+                              is_memory ? "GiB" : cpus_word(of));
 }
 
 static void print_usage(const json_t *estimate, const char *resource, const struct style *style,
@@ -217,12 +226,11 @@ static void print_usage(const json_t *estimate, const char *resource, const stru
         else
                 (void)fprintf(out, "%s read", terms_percent(usage, "reading").text);
         print_age(usage, " (", ")", out);
-        (void)fprintf(out, ", %s in flight", terms_percent(usage, "inFlight").text);
-        print_load(usage, strcmp(resource, "mem") == 0, out);
+        print_since(usage, strcmp(resource, "mem") == 0, out);
         if (json_at(usage, "margin", NULL))
                 (void)fprintf(out, ", %s margin", terms_percent(usage, "margin").text);
         (void)fprintf(out, ", %s for the pod (counted twice)", terms_percent(usage, "pod").text);
-        if (json_at(usage, "reserved", NULL))
+        if (number_of(usage, "reserved") > 0)
                 (void)fprintf(out, ", %s reserved", terms_percent(usage, "reserved").text);
         (void)fprintf(out, ", weight %s\n", terms_number(usage, "weight").text);
 }

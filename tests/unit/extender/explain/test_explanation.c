@@ -1,7 +1,8 @@
 /*
- * Whatever the policy, the pod and the nodes: what is explained is what the extender answers. One
- * table is explained; of another, with the same nodes and pods, the extender is asked as the
- * scheduler asks it: filter with all nodes, prioritize with those that pass.
+ * Whatever the policy, the pod and the nodes: what is explained is what the extender answers, and
+ * so is what is explained of the same nodes in a request. One table is explained; of another, with
+ * the same nodes and pods, the extender is asked as the scheduler asks it: filter with all nodes,
+ * prioritize with those that pass.
  */
 #include "tests/unit/fixture/test.h"
 
@@ -10,9 +11,10 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "cli/explanation/explanation.h"
 #include "codec/json.h"
 #include "extender/answer/answer.h"
+#include "extender/explain/explanation.h"
+#include "extender/table/node_table.h"
 #include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/full_size.h"
 
@@ -186,28 +188,42 @@ static void cluster_done(struct cluster *cluster) {
         free(cluster->policy);
 }
 
-/* @ret_pod: the pod that looks for a node, if it is not NULL */
-static struct node_table *table_of(const struct cluster *cluster, struct explained_pod *ret_pod) {
+static void bind(struct node_table *table, const json_t *pod) {
+        struct estimator *estimator = node_table_estimator(table);
+        _cleanup_(freep) char *text = json_dumps(pod, JSON_COMPACT);
+        struct pod_facts facts;
+
+        assert_true(pod_facts_skim(&facts, text, strlen(text)));
+        if (estimator)
+                estimator_bind(estimator, &(struct estimator_pod){
+                                                  .id = facts.id,
+                                                  .node = facts.node.text,
+                                                  .node_len = facts.node.len,
+                                                  .workload = facts.workload,
+                                                  .workload_len = facts.workload_len,
+                                                  .request = facts.request,
+                                                  .runs_unix_ms = facts.runs_unix_ms,
+                                          });
+}
+
+/* @like: has the policy and the pods; NULL: none */
+static struct node_table *table_of(const struct cluster *cluster,
+                                   const struct node_snapshot *like) {
         struct policy *policy = NULL;
         struct error err = ERROR_NULL;
 
-        if (policy_parse(cluster->policy, strlen(cluster->policy), true, &policy, &err) < 0)
+        if (!like &&
+            policy_parse(cluster->policy, strlen(cluster->policy), true, &policy, &err) < 0)
                 fail_msg("%s\n%s", err.msg, cluster->policy);
         struct node_table *table = node_table_new(
-                &(struct node_table_options){.annotation_prefix = ""}, policy, NOW);
-        for (size_t i = 0; i < cluster->pod_count; i++)
-                explain_pod_add(table, cluster->pods[i], NULL, NULL);
-        for (size_t i = 0; i < cluster->node_count; i++) {
+                &(struct node_table_options){.annotation_prefix = "", .like = like}, policy, NOW);
+        for (size_t i = 0; !like && i < cluster->pod_count; i++)
+                bind(table, cluster->pods[i]);
+        for (size_t i = 0; i < cluster->node_count; i++)
                 assert_true(node_table_put_object(table, cluster->nodes[i], NOW));
-        }
         if (node_table_estimator(table))
                 estimator_list_ended(node_table_estimator(table), NOW, NOW);
-        if (ret_pod) {
-                const char *space = json_string_at(cluster->pod, "metadata", "namespace", NULL);
-                _cleanup_(freep) char *name = xasprintf("%s/looking", space);
-                explain_pod_add(table, cluster->pod, name, ret_pod);
-                assert_non_null(ret_pod->text);
-        }
+        node_table_publish(table, NOW);
         return table;
 }
 
@@ -282,23 +298,41 @@ static void check(const struct cluster *cluster, const struct explanation *expla
 /* A node that is rejected has a limit that rejects it, and no other node has one: also where the
  * limit is the rule's, where none applies to the pod, and where all nodes are over one. */
 static void check_limits(const struct cluster *cluster, const struct explanation *explanation) {
-        json_auto_t *nodes = explanation_json(explanation);
-
         for (size_t i = 0; i < cluster->node_count; i++) {
-                const json_t *node = json_array_get(nodes, i);
+                struct buf text = BUF_INIT(TEXT_MAX_BYTES);
+                explanation_json_node(explanation, i, true, &text);
+                json_auto_t *node = json_loadb(text.data, text.len, 0, NULL);
+                const char *by = json_string_at(node, "rejectedBy", NULL);
                 const json_t *limits = json_at(node, "predicates", NULL);
                 bool has_its = false, has_any = false;
                 for (size_t k = 0; k < json_array_size(limits); k++) {
                         const json_t *limit = json_array_get(limits, k);
                         bool rejects = json_is_true(json_at(limit, "rejects", NULL));
                         has_any |= rejects;
-                        has_its |= rejects && strcmp(json_string_at(limit, "metric", NULL),
-                                                     json_string_at(node, "rejectedBy", NULL)) == 0;
+                        has_its |= rejects && by && json_is_at(by, limit, "metric", NULL);
                 }
                 if (has_any != (explanation->rejected_by[i] >= 0) || has_its != has_any)
                         fail_msg("n%zu: rejected by %d\n%s", i, explanation->rejected_by[i],
                                  cluster->policy);
+                buf_done(&text);
         }
+}
+
+/* The same nodes as they come with a request. */
+static void check_copy(const struct cluster *cluster, const struct explanation *explanation) {
+        struct node_table *table = table_of(cluster, explanation->snapshot);
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        struct explanation copy;
+
+        explanation_init(&copy, snapshot, explanation->pod, NOW, 0);
+        for (size_t i = 0; i < cluster->node_count; i++)
+                if (copy.rejected_by[i] != explanation->rejected_by[i] ||
+                    explanation_score(&copy, i) != explanation_score(explanation, i))
+                        fail_msg("n%zu: %d is not %d\n%s", i, explanation_score(&copy, i),
+                                 explanation_score(explanation, i), cluster->policy);
+        explanation_done(&copy);
+        node_snapshot_unref(snapshot);
+        node_table_free(table);
 }
 
 TEST(as_answered) {
@@ -308,20 +342,24 @@ TEST(as_answered) {
         for (int i = 0; i < count; i++) {
                 draw_seed = (uint64_t)i + 1;
                 struct cluster cluster = any_cluster();
-                struct explained_pod pod = {0};
+                _cleanup_(freep) char *text = json_dumps(cluster.pod, JSON_COMPACT);
                 struct explanation explanation;
+                struct pod_facts pod;
                 struct asked asked;
-                struct node_table *table = table_of(&cluster, &pod);
-                explanation_init(&explanation, table, NULL, &pod, NOW);
+                struct node_table *table = table_of(&cluster, NULL);
+                struct node_snapshot *snapshot = node_table_acquire(table);
+                assert_true(pod_facts_skim(&pod, text, strlen(text)));
+                explanation_init(&explanation, snapshot, &pod, NOW, 0);
                 asked_init(&asked, &cluster);
                 check(&cluster, &explanation, &asked);
                 check_limits(&cluster, &explanation);
+                check_copy(&cluster, &explanation);
                 rejected += explanation.rejected_by[0] >= 0;
                 last += explanation.judge.scored.has_last;
                 ruled += explanation.judge.question.rule != NULL;
                 asked_done(&asked);
                 explanation_done(&explanation);
-                explain_pod_done(&pod);
+                node_snapshot_unref(snapshot);
                 node_table_free(table);
                 cluster_done(&cluster);
         }

@@ -1,4 +1,4 @@
-#include "cli/nodes/pod_list.h"
+#include "cli/rebalance/pod_list.h"
 
 #include "base/mem.h"
 #include "kube/kube_path.h"

@@ -1,6 +1,6 @@
 /*
  * Prints the verdict and the score of a node and their reasons, for people. The node is an object
- * of explanation_json() or of an extender's /decisions, which have the same keys. The JSON is not
+ * of an extender's /explain or /decisions, which have the same keys. The JSON is not
  * trusted: a member that is missing or has another type is printed as "?", or not at all.
  */
 #pragma once

@@ -1,0 +1,105 @@
+#include "extender/explain/explanation.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "policy/judge/judge_rows.h"
+
+/* Without an estimator, nothing is measured. */
+static struct estimator_expectation expect(const struct explanation *explanation) {
+        static const struct pod_facts any_pod;
+        const struct pod_facts *pod = explanation->pod ? explanation->pod : &any_pod;
+        struct estimator_expectation expectation = {.load = pod_load_counted(&pod->request)};
+
+        if (explanation->snapshot->estimator)
+                return estimator_expect(explanation->snapshot->estimator, pod->workload,
+                                        pod->workload_len, &pod->request);
+        pod_load_factor_init(&expectation.factor);
+        return expectation;
+}
+
+static void read_reservations(struct explanation *explanation, int64_t now_mono_ms) {
+        const struct pod_facts *pod = explanation->pod;
+        const struct reservation_pod of = {.id = pod ? pod->id : 0};
+
+        explanation->expectation = expect(explanation);
+        if (explanation->snapshot->estimator)
+                explanation->reservation_count = estimator_reservations(
+                        explanation->snapshot->estimator, &of, explanation->snapshot->publication,
+                        now_mono_ms, explanation->reservations);
+}
+
+void explanation_init(struct explanation *explanation, const struct node_snapshot *snapshot,
+                      const struct pod_facts *pod, int64_t now_unix_ms, int64_t now_mono_ms) {
+        const struct judge_nodes *nodes = &snapshot->nodes;
+
+        *explanation = (struct explanation){
+                .snapshot = snapshot,
+                .nodes = nodes,
+                .policy = nodes->policy,
+                .pod = pod,
+                .now_unix_ms = now_unix_ms,
+                .has_estimate = nodes->policy->scoring == POLICY_SCORING_ESTIMATE,
+                .closed_by = xcalloc(nodes->count + 1, sizeof(*explanation->closed_by)),
+                .rejected_by = xcalloc(nodes->count + 1, sizeof(*explanation->rejected_by)),
+                .candidates = xcalloc(nodes->count + 1, sizeof(*explanation->candidates)),
+        };
+        if (explanation->has_estimate)
+                read_reservations(explanation, now_mono_ms);
+        for (size_t row = 0; row < nodes->count && !pod; row++)
+                explanation->closed_by[row] =
+                        node_names_at(snapshot->names, (uint32_t)row)->closed_by;
+        const struct judge_rows_question question = {
+                .nodes = nodes,
+                .pod = pod,
+                .closed_by = explanation->closed_by,
+                .now_unix_ms = now_unix_ms,
+                .load = explanation->expectation.load,
+                .reservations = explanation->reservations,
+                .reservation_count = explanation->reservation_count,
+        };
+        judge_rows(&explanation->judge, &question, explanation->rejected_by,
+                   explanation->candidates);
+        if (explanation->has_estimate) /* for display: the estimate needs none */
+                judge_find_largest(&explanation->judge);
+}
+
+void explanation_done(struct explanation *explanation) {
+        judge_done(&explanation->judge);
+        free(explanation->closed_by);
+        free(explanation->rejected_by);
+        free(explanation->candidates);
+}
+
+int explanation_score(const struct explanation *explanation, size_t row) {
+        size_t candidate = explanation->candidates[row];
+
+        return candidate == SIZE_MAX ? -1 : explanation->judge.scored.points[candidate];
+}
+
+int explanation_last_by(const struct explanation *explanation, size_t row) {
+        size_t candidate = explanation->candidates[row];
+
+        return candidate == SIZE_MAX ? -1 : judge_last_by(&explanation->judge, candidate);
+}
+
+enum reading_state explanation_reading(const struct explanation *explanation, size_t row,
+                                       size_t metric) {
+        const struct node_columns *columns = &explanation->nodes->columns;
+        int64_t expires_unix_ms = columns->expires_unix_ms[metric][row];
+
+        if (expires_unix_ms != READING_NEVER)
+                return explanation->now_unix_ms < expires_unix_ms ? READING_USABLE
+                                                                  : READING_EXPIRED;
+        return columns->facts[row].malformed >> metric & 1 ? READING_MALFORMED : READING_MISSING;
+}
+
+double explanation_reserved(const struct explanation *explanation, size_t row, int resource) {
+        const struct node_columns *columns = &explanation->nodes->columns;
+        double capacity = columns->facts[row].capacity.of[resource], load = 0;
+
+        for (size_t i = 0; i < explanation->reservation_count; i++)
+                if (explanation->reservations[i].node_number == columns->estimate_number[row])
+                        load += explanation->reservations[i].load.of[resource];
+        return capacity > 0 ? load / capacity : 0;
+}

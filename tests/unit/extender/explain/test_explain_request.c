@@ -1,0 +1,82 @@
+/* The body of POST /explain: what is read, and what is refused and where. */
+#include "tests/unit/fixture/test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/timestamp.h"
+#include "extender/explain/explain_request.h"
+
+TEST(whole) {
+        static const char body[] =
+                " {\"pod\": {\"metadata\": {\"namespace\": \"shop\", \"name\": \"web-0\"}},\n"
+                "  \"policy\": \"a: \\\"b\\\"\\n\", \"nodes\": [{}, {}], \"select\": [\"a\"],\n"
+                "  \"terms\": false, \"at\": \"2026-07-23T11:25:54Z\"} ";
+        struct explain_request request;
+        int64_t at_unix_ms;
+
+        assert_int_equal(explain_request_parse(body, strlen(body), &request, NULL), 0);
+        assert_true(request.has_pod && request.has_no_terms);
+        assert_memory_equal(request.pod.name.text, "web-0", 5);
+        assert_string_equal(request.policy, "a: \"b\"\n");
+        assert_memory_equal(request.nodes.text, "[{}, {}]", request.nodes.len);
+        assert_memory_equal(request.select.text, "[\"a\"]", request.select.len);
+        assert_true(timestamp_parse("2026-07-23T11:25:54Z", 20, &at_unix_ms));
+        assert_int_equal(request.at_unix_ms, at_unix_ms);
+        explain_request_done(&request);
+}
+
+TEST(nothing) {
+        struct explain_request request;
+
+        assert_int_equal(explain_request_parse("{}", 2, &request, NULL), 0);
+        assert_false(request.has_pod || request.has_no_terms);
+        assert_null(request.policy);
+        assert_null(request.nodes.text);
+        assert_null(request.select.text);
+        assert_int_equal(request.at_unix_ms, 0);
+        explain_request_done(&request);
+}
+
+TEST(workload) {
+        static const char body[] = "{\"workload\": \"shop/ReplicaSet/web\"}";
+        struct explain_request request;
+
+        assert_int_equal(explain_request_parse(body, strlen(body), &request, NULL), 0);
+        assert_true(request.has_pod);
+        assert_memory_equal(request.pod.workload, "shop/ReplicaSet/web", request.pod.workload_len);
+        assert_int_equal(request.pod.namespace.len, 4);
+        explain_request_done(&request);
+}
+
+TEST(refused) {
+        static const struct {
+                const char *body, *why;
+        } rows[] = {
+                {"", "expected an object in JSON"},
+                {"[]", "expected an object in JSON"},
+                {"{} {}", "expected an object in JSON"},
+                {"{\"nodes\": [}", "expected an object in JSON"},
+                {"{\"pods\": []}", "pods: unknown; expected pod,"},
+                {"{\"pod\": \"web-0\"}", "pod: expected a Pod"},
+                {"{\"policy\": {}, \"nodes\": []}", "policy: expected the text of a policy"},
+                {"{\"policy\": \"\\ud800\", \"nodes\": []}", "policy: expected the text"},
+                {"{\"policy\": \"a\"}", "policy: expected with nodes"},
+                {"{\"workload\": \"web\"}", "workload: expected NAMESPACE/KIND/NAME"},
+                {"{\"nodes\": {}}", "nodes: expected an array"},
+                {"{\"select\": \"a\"}", "select: expected an array"},
+                {"{\"terms\": 0}", "terms: expected true or false"},
+                {"{\"at\": \"now\"}", "at: expected a time such as"},
+                {"{\"at\": 3}", "at: expected a time such as"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct explain_request request;
+                struct error err = ERROR_NULL;
+                if (explain_request_parse(rows[i].body, strlen(rows[i].body), &request, &err) !=
+                    -EINVAL)
+                        fail_msg("row %zu", i);
+                if (!strstr(err.msg, rows[i].why))
+                        fail_msg("row %zu: %s", i, err.msg);
+        }
+}
