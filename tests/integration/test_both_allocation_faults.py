@@ -97,13 +97,6 @@ def test_check_config(binary, tmp_path, program):
     each_allocation(tmp_path, argv)
 
 
-def test_explain(binary, tmp_path):
-    path = write_policy(tmp_path / "policy.yaml", policy({"cpu_usage_avg_5m": 0.65}))
-    nodes = '{"kind":"NodeList","items":[{"metadata":{"name":"a","annotations":{}}}]}'
-    argv = [binary("kubectl-plimsoll", "release"), "explain", "-", "-f", path]
-    each_allocation(tmp_path, [*argv, "--now=2026-07-23T12:00:00Z"], nodes)
-
-
 @pytest.mark.timeout(3600 if NIGHTLY else 300)
 def test_dry_run(binary, standin, exporters, tmp_path):
     standin.add_nodes(3)
@@ -168,36 +161,50 @@ def serving(run, binary, standin, allocations, tmp_path):
 NAMES = ["node-0000", "node-0001", "node-0002"]
 
 
-def filtered(serving):
+def posted(serving, path, body):
     """What a request is answered; None: the connection broke, or the answer is no 200."""
-    body = '{"Pod":{"metadata":{"name":"p"}},"NodeNames":["node-0000","node-0001","node-0002"]}'
     try:
-        answer = fetch(f"{serving.extender.url}/v1/filter", "POST", body.encode())
+        answer = fetch(f"{serving.extender.url}{path}", "POST", body.encode())
     except OSError:
         return None
-    return answer.json()["NodeNames"] if answer.status == 200 else None
+    return answer.json() if answer.status == 200 else None
 
 
-def answer(serving):
+def filtered(serving):
+    """The names that pass, or None."""
+    body = '{"Pod":{"metadata":{"name":"p"}},"NodeNames":["node-0000","node-0001","node-0002"]}'
+    said = posted(serving, "/v1/filter", body)
+    return said and said["NodeNames"]
+
+
+def explained(serving):
+    said = posted(serving, "/explain", "{}")
+    return said and [row["node"] for row in said["nodes"] if row["rejectedBy"] is None]
+
+
+def answer(serving, ask=filtered):
     """The same, once it has been started again where it had ended."""
     serving.settle()
-    return filtered(serving)
+    return ask(serving)
 
 
-def test_filter(serving):
+@pytest.mark.parametrize("ask", [filtered, explained])
+def test_answers(serving, ask):
     """An answer is right or there is none, and the next request is answered."""
-    wait_until(lambda: filtered(serving) == NAMES[1:], what="the hot node to be rejected")
+    wait_until(lambda: ask(serving) == NAMES[1:], what="the hot node to be rejected")
     tries = broken = 0
     while True:
         tries += 1
         serving.allocations.fail(tries)
-        said = filtered(serving)
+        said = ask(serving)
         if serving.allocations.is_pending():
             break
         assert said in (None, NAMES[1:]), tries
         broken += said is None
         serving.allocations.fail(0)
-        assert wait_until(lambda: answer(serving), what="the next request's answer") == NAMES[1:]
+        assert (
+            wait_until(lambda: answer(serving, ask), what="the next request's answer") == NAMES[1:]
+        )
     assert tries > 5
     print(f"{tries} allocations of a request: {serving.aborted} aborts, {broken} without an answer")
 

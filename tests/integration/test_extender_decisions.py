@@ -176,7 +176,7 @@ def test_what_of_a_pod_is_not_kept(cluster, start):
             scheduler.filter(NODES, told)
             scheduler.prioritize(NODES, told)
     details = [f"/decisions?pod=default/web-{number}" for number in range(2)]
-    pages = ("/decisions", *details, "/estimate", "/metrics", "/readyz?verbose")
+    pages = ("/decisions", *details, "/nodes", "/metrics", "/readyz?verbose")
     shown = [extender.page_of_now(path).text for path in pages]
     assert all("web-1" in text for text in (shown[0], shown[2]))
     assert secret not in extender.process.text() + "".join(shown)

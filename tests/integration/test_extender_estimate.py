@@ -133,9 +133,8 @@ def run_pods(standin, node, count, since_s):
 
 
 def estimated(extender, node):
-    page = json.loads(extender.page_of_now("/estimate").text)
-    (row,) = (row for row in page["nodes"] if row["node"] == node)
-    return row["cpu"]["usage"]
+    (row,) = extender.call("POST", "/explain", {"select": [node]}).json()["nodes"]
+    return row["estimate"]["cpu"]["reading"] + row["estimate"]["cpu"]["inFlight"]
 
 
 def test_pods_that_grow(cluster, start):

@@ -328,8 +328,7 @@ def test_bounds(extender):
     body = json.dumps({"nodes": many, "terms": False}).encode()
     with Connection(extender.port) as slow, Connection(extender.port) as other:
         slow.send(slow.head("/explain", len(body)) + body)
-        answer = other.call("/explain", b"{}")
-        assert answer.status in (200, 429)
-        if answer.status == 429:
-            assert answer.headers["retry-after"] == "1"
-        assert slow.receive().status == 200
+        answers = [other.call("/explain", b"{}"), slow.receive()]
+    assert 200 in [answer.status for answer in answers], "one of them waits, or is refused"
+    for answer in answers:
+        assert answer.status == 200 or answer.headers["retry-after"] == "1"
