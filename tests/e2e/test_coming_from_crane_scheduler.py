@@ -5,6 +5,8 @@ leaves on the nodes, while its Deployment has replicas. Prometheus and crane's r
 """
 
 import calendar
+import json
+import pathlib
 import threading
 import time
 
@@ -12,7 +14,7 @@ import yaml
 from cluster.nodes import Fleet
 from cluster.pages import follow
 from cluster.plimsoll import Plimsoll, as_flags, fast_policy, metrics, pod_environment, refused
-from harness import wait_until
+from harness import fetch, wait_until
 from pages import block
 from prometheus_kit import CRANE_RULES, RealPrometheus
 
@@ -130,12 +132,12 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
         served = 'plimsoll_nodes_served{source="prometheus"}'  # counted once a second
         wait_until(lambda: metrics(controller)[served] == len(names), 60, "all nodes to be served")
         extender = plimsoll.extender(None, *as_flags(pod_environment(bare, "plimsoll-extender")))
-        explained = plimsoll.explain(
-            plimsoll.write_policy(fast_policy(window="5m", period=f"{PERIOD_S}s")),
-            bare.kubectl("get", "nodes", "-o", "json"), "--annotation-timezone=Asia/Shanghai",
-        )  # fmt: skip
-        assert f"{names[1]}: passes" in explained, explained
-        assert f"{names[2]}: rejected: {METRIC} above 0.65" in explained, explained
+        policy = plimsoll.write_policy(fast_policy(window="5m", period=f"{PERIOD_S}s"))
+        asked = {"policy": pathlib.Path(policy).read_text("utf-8")}
+        answer = fetch(f"{extender.url}/explain", "POST", json.dumps(asked).encode()).json()
+        reasons = {row["node"]: row["reason"] for row in answer["nodes"]}
+        assert reasons[names[1]] is None, answer
+        assert reasons[names[2]].startswith(f"{METRIC} above 0.65"), answer
         follow(bare, block(PAGE, "scheduler"))
         assert extender.is_running()
         generation = metrics(extender)["plimsoll_policy_generation"]

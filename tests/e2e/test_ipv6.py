@@ -8,6 +8,7 @@ import re
 import subprocess
 
 import pytest
+from cluster import extender_pod
 from cluster.kubelet import ReviewingKubelet
 from cluster.plimsoll import fast_policy, page, wait_ready
 from cluster.workloads import placed, pod_object
@@ -61,18 +62,6 @@ def kubelet_node(plane, fleet):
     kubelet.stop()
 
 
-def run_extender_in_a_pod(plane, node):
-    """What the cluster knows of the extender at ADDRESS: a pod that runs on a node."""
-    names = ("name", "plimsoll-extender"), ("part-of", "plimsoll")
-    pod = pod_object("extender-0", labels={f"app.kubernetes.io/{k}": v for k, v in names})
-    pod["spec"].update(nodeName=node, serviceAccountName="plimsoll-extender")
-    pod["spec"]["containers"][0]["ports"] = [{"containerPort": 8010}]
-    pods = "/api/v1/namespaces/kube-system/pods"
-    plane.api.create(pods, pod)
-    status = {"phase": "Running", "podIP": ADDRESS, "podIPs": [{"ip": ADDRESS}]}
-    plane.api.patch(f"{pods}/extender-0/status", {"status": status})
-
-
 @pytest.mark.nightly
 def test_ipv6_alone(plane, fleet, exporters, kubelet_node, plimsoll, binary, figure):
     hot, cool = (
@@ -106,7 +95,7 @@ def test_ipv6_alone(plane, fleet, exporters, kubelet_node, plimsoll, binary, fig
     assert set(placed(plane.api.items(PODS)).values()) == {cool}
 
     # The plugin, through the API server.
-    run_extender_in_a_pod(plane, kubelet_node)
+    extender_pod.create(plane, kubelet_node, ADDRESS, 8010)
     argv = [binary("kubectl-plimsoll"), "explain", "pod", "default/web-0"]
     argv += [f"--kubeconfig={plane.kubeconfig}"]
     done = complete(*argv)

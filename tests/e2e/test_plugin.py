@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 import yaml
+from cluster import extender_pod
 from cluster.nodes import Fleet
 from cluster.pages import environment, follow
 from cluster.plimsoll import fast_policy
@@ -23,12 +24,21 @@ CPU = "cpu_usage_avg_5s"
 
 
 @pytest.fixture
-def installed(bare, make_plimsoll, exporters):
-    """As docs/install.md has it, with a policy of seconds; (the names of its nodes, its writer)."""
-    fleet = Fleet(bare, exporters)
+def own_fleet(bare, exporters):
+    return Fleet(bare, exporters)
+
+
+@pytest.fixture
+def plimsoll(bare, make_plimsoll):
+    return make_plimsoll(bare)
+
+
+@pytest.fixture
+def installed(bare, own_fleet, plimsoll, exporters):
+    """As docs/install.md has it, with a policy of seconds; the names of its nodes."""
+    fleet = own_fleet
     names = [fleet.add(1, load={"cpu": load, "mem": 0.1})[0] for load in LOADS]
     follow(bare, block("docs/install.md", "installing"))
-    plimsoll = make_plimsoll(bare)
     bare.kubectl("apply", "-f", plimsoll.write_policy(fast_policy()))
     plimsoll.controller(None, exporters, "--leader-elect-resource-namespace=kube-system")
     wait_until(lambda: all(CPU in fleet.annotations(name) for name in names), 60, "annotations")
@@ -54,6 +64,14 @@ def plimsoll_verb(bare, binary, tmp_path):
         return done
 
     return call
+
+
+@pytest.fixture
+def answering(bare, own_fleet, plimsoll, installed):  # pylint: disable=unused-argument
+    """kwok's pods run nothing: one extender that answers. Its node comes last."""
+    extender = plimsoll.extender(None, "--bind-address=0.0.0.0")
+    with extender_pod.seen(bare, own_fleet, extender):
+        yield extender
 
 
 # The check that must find it, and how a user would do it.
@@ -82,24 +100,6 @@ def test_plugin(bare, installed, plimsoll_verb, figure):
     seen_by_other = findings("--as=jane", "--as-group=ops")["unread"]
     assert seen_by_other["state"] == "unknown" and 'User "jane"' in seen_by_other["what"]
 
-    shown = json.loads(plimsoll_verb("top", "-o", "json", "--sort-by=cpu").stdout)
-    assert [row["node"] for row in shown["nodes"]] == installed[::-1]
-    assert shown["summary"]["aboveLimit"] == 1
-    assert "DynamicSchedulerPolicy default" in plimsoll_verb("top").stdout
-    explained = plimsoll_verb("explain", "node", installed[2]).stdout
-    assert explained.startswith(f"{installed[2]}: rejected: {CPU} above 0.65")
-
-    # Nobody answers for the extenders; their own pods are explained from annotations.
-    selector = "-lapp.kubernetes.io/name=plimsoll-extender"
-    pod = bare.kubectl("-nkube-system", "get", "pods", selector, "-oname").split()[0]
-    name = pod.removeprefix("pod/")
-    explained = plimsoll_verb("explain", "pod", name, "-n", "kube-system").stdout.splitlines()
-    assert explained[0].startswith(f"kube-system/{name}: on "), explained[0]
-    assert explained[1].startswith("no decision: GET "), explained[1]
-    named = [line.split(":")[0] for line in explained if line.split(":")[0] in installed]
-    assert sorted(named) == sorted(installed)
-    assert named[0] == explained[0].split()[2].rstrip(","), "the pod's node comes first"
-
     for check, command in FAULTS:
         bare.kubectl(*command.split())
         # Replicas take a moment to be counted.
@@ -110,7 +110,28 @@ def test_plugin(bare, installed, plimsoll_verb, figure):
     )
 
 
-def test_changing_a_limit(bare, installed, tmp_path):
+def test_asking(bare, installed, answering, plimsoll_verb):  # pylint: disable=unused-argument
+    shown = json.loads(plimsoll_verb("top", "-o", "json", "--sort-by=cpu").stdout)
+    assert [row["node"] for row in shown["nodes"]][: len(LOADS)] == installed[::-1]
+    assert shown["summary"]["aboveLimit"] == 1
+    assert "DynamicSchedulerPolicy default" in plimsoll_verb("top").stdout
+    explained = plimsoll_verb("explain", "node", installed[2]).stdout
+    assert f"\n{installed[2]}: rejected: {CPU} above 0.65" in explained, explained
+
+    # Nobody has asked about the extenders' own pods, which are explained by the nodes of now.
+    selector = "-lapp.kubernetes.io/name=plimsoll-extender"
+    pod = bare.kubectl("-nkube-system", "get", "pods", selector, "-oname").split()[-1]
+    name = pod.removeprefix("pod/")
+    explained = plimsoll_verb("explain", "pod", name, "-n", "kube-system").stdout.splitlines()
+    print(explained)
+    assert explained[0].startswith(f"kube-system/{name}: on "), explained[0]
+    assert explained[1].startswith("no decision: "), explained[1]
+    named = [line.split(":")[0] for line in explained if line.split(":")[0] in installed]
+    assert sorted(named) == sorted(installed)
+    assert named[0] == explained[0].split()[2].rstrip(","), "the pod's node comes first"
+
+
+def test_changing_a_limit(bare, installed, answering, tmp_path):
     """By the commands of docs/policy.md."""
     os.symlink(TOP / "policy", tmp_path / "policy")
     shown = follow(bare, block("docs/policy.md", "change"), tmp_path)
@@ -139,13 +160,13 @@ def check_every_verb(bare, node, plimsoll_verb, somebody, give):
         assert done.returncode in (0, 1) and "forbidden" not in done.stdout, words + (done.stdout,)
 
 
-def test_as_one_of_a_group(bare, installed, plimsoll_verb):
+def test_as_one_of_a_group(bare, installed, answering, plimsoll_verb):
     somebody = ("--as=somebody", "--as-group=GROUP")
     commands = block("docs/install.md", "plugin-users")
     check_every_verb(bare, installed[0], plimsoll_verb, somebody, lambda: follow(bare, commands))
 
 
-def test_in_the_cluster(bare, installed, plimsoll_verb):
+def test_in_the_cluster(bare, installed, answering, plimsoll_verb):
     """As the account that the pods of cli/in-cluster have."""
     somebody = ("--as=system:serviceaccount:kube-system:plimsoll-doctor",)
     commands = block("docs/kubectl-plugin.md", "in-the-cluster")

@@ -1,10 +1,10 @@
 """`rebalance` with the real API server and scheduler: by hand, and as deploy/rebalance runs it."""
 
 import json
-import subprocess
 from datetime import datetime, timedelta, timezone
 
 import pytest
+from cluster import extender_pod
 from cluster.pages import follow
 from cluster.plimsoll import refused
 from cluster.workloads import pod_object
@@ -14,8 +14,6 @@ from policies import CPU, MEM, policy_object
 
 pytestmark = pytest.mark.own_plane  # a group that does not answer is in everybody's way
 REPLICAS, HOT_LOAD, CALM_LOAD = 6, 0.8, 0.2
-ADDRESS = "10.138.0.1"  # the API server's proxy reaches no pod on the loopback
-POD = "/api/v1/namespaces/kube-system/pods"
 IN_FORCE = policy_object(
     dict.fromkeys((CPU, MEM), "15m"), {CPU: 0.7}, {CPU: 1, MEM: 0.6}, name="default",
     extender={"scoring": "estimate", "shortlist": 0},
@@ -29,28 +27,11 @@ PAGE = "docs/kubectl/rebalance.md"
 
 @pytest.fixture
 def extender(plane, fleet, plimsoll):
-    """It runs next to the cluster, and a pod of its name is where the API server finds it."""
-    subprocess.run(["ip", "address", "add", f"{ADDRESS}/32", "dev", "lo"], check=True)
     plane.kubectl("apply", "-f", plimsoll.write_policy(IN_FORCE))
     process = plimsoll.extender(None, "--bind-address=0.0.0.0")
-    # Above the limit, so that it is nobody's candidate.
-    full = {CPU: f"0.95,{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"}
-    (node,) = fleet.add(1, name="away", kwok=False, annotations=full)
-    plane.kubectl("taint", "node", node, "away=:NoSchedule")
-    pod = pod_object("estimate-extender-0", nodeName=node)
-    pod["metadata"]["labels"] = {
-        "app.kubernetes.io/name": "plimsoll-extender",
-        "app.kubernetes.io/part-of": "plimsoll",
-    }
-    port = int(process.url.rpartition(":")[2])
-    pod["spec"]["containers"][0]["ports"] = [{"containerPort": port}]
-    plane.api.create(POD, pod)
-    status = {"phase": "Running", "podIP": ADDRESS, "podIPs": [{"ip": ADDRESS}]}
-    plane.api.patch(f"{POD}/estimate-extender-0/status", {"status": status})
-    yield process
-    plane.api.delete(f"{POD}/estimate-extender-0")
+    with extender_pod.seen(plane, fleet, process):
+        yield process
     plane.kubectl("delete", "dsp", "--all")
-    subprocess.run(["ip", "address", "del", f"{ADDRESS}/32", "dev", "lo"], check=True)
 
 
 def write_loads(fleet, loads, seconds_ago=0):

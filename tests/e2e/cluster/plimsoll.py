@@ -3,7 +3,6 @@
 import os
 import pathlib
 import shutil
-import subprocess
 
 import pytest
 import yaml
@@ -169,21 +168,6 @@ class Plimsoll:
                 "KUBERNETES_SERVICE_PORT": str(API_PORT),
             },
         )
-
-    def explain(self, policy_path, nodes_json, *flags):
-        """What `kubectl get nodes -o json | kubectl plimsoll explain -` prints."""
-        done = subprocess.run(
-            [
-                self.binary("kubectl-plimsoll"),
-                "explain",
-                "-",
-                f"--filename={policy_path}",
-                *flags,
-            ],
-            input=nodes_json, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return done.stdout
 
     @staticmethod
     def scheduler_entry(extender, **more):
