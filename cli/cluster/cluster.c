@@ -17,7 +17,7 @@ enum {
         PAGE_OBJECTS = 500,
         PAGE_OBJECTS_MAX = 4000,
         PAGE_MAX_BYTES = 64 << 20,    /* 500 whole nodes are about 10 MB, as many pods 5 MB */
-        OBJECT_MAX_BYTES = 128 << 20, /* an extender's /estimate of 100,000 nodes is 90 MB */
+        OBJECT_MAX_BYTES = 128 << 20, /* an extender's /explain of 100,000 nodes is 90 MB */
         RETRIES = 2,
         TIMEOUT_MS = 30000,
         NAMES_LIMIT = 500,
@@ -29,6 +29,7 @@ static const int64_t timeout_max_ms = 10 * 365 * 24 * (MS_PER_MIN * 60);
 struct cluster {
         struct loop *loop;
         const struct kubectl_flags *flags; /* of kubectl */
+        const char *extender;              /* of --extender */
         struct kubectl *kubectl;           /* NULL: without it */
         struct kube_access *access;
         struct http_client *client;
@@ -96,11 +97,16 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
         (*ret)->kubectl = kubectl;
         (*ret)->is_unnamed = is_unnamed;
         (*ret)->flags = flags;
+        (*ret)->extender = options->extender;
         return 0;
 }
 
 int cluster_check(struct cluster *cluster, struct error *err) {
         return cluster->kubectl ? kubectl_check(cluster->kubectl, err) : 0;
+}
+
+const char *cluster_extender(const struct cluster *cluster) {
+        return cluster->extender;
 }
 
 char *cluster_namespace(const struct cluster *cluster) {
@@ -147,7 +153,7 @@ static void ask_for_address(const struct cluster *cluster, struct error *err) {
                 (void)error_set(err, cause.code, "%s; %s", cause.msg,
                                 cluster->is_unnamed
                                         ? "there is no kubeconfig: set KUBECONFIG, or --kubeconfig"
-                                        : "are the API server's host and port right?");
+                                        : "are host and port right?");
 }
 
 void cluster_call(struct cluster *cluster, const struct kube_request *request,

@@ -20,6 +20,7 @@
 struct cluster_options {
         struct kubectl_flags kubectl;
         const char *request_timeout; /* in kubectl's format; NULL: the default */
+        const char *extender;        /* URL; NULL: those in the cluster */
 };
 
 /* clang-format off */
@@ -31,7 +32,10 @@ struct cluster_options {
         {.name = "request-timeout", .type = OPTION_STRING, .value = &(o).request_timeout,          \
          .metavar = "DURATION",                                                                    \
          .help = "Time limit of one request to the API server, such as 5s; 0 for no limit. "       \
-                 "Default: 30s, and no limit for the first one, which may include a login."}
+                 "Default: 30s, and no limit for the first one, which may include a login."},      \
+        {.name = "extender", .type = OPTION_STRING, .value = &(o).extender, .metavar = "URL",      \
+         .help = "Ask the extender at this address, such as http://127.0.0.1:8010, not those in "  \
+                 "the cluster."}
 /* clang-format on */
 
 struct cluster;
@@ -41,6 +45,8 @@ struct cluster;
  * Return: 0; -EX_USAGE for a bad flag; negative errno */
 _must_check_ int cluster_open(const struct cluster_options *options, struct cluster **ret,
                               struct error *err);
+/** cluster_extender() - --extender, or NULL */
+const char *cluster_extender(const struct cluster *cluster);
 /** cluster_new() - for a known server; @access is consumed */
 struct cluster *cluster_new(struct kube_access *access);
 /** cluster_check() - can calls still succeed? Return: 0; -EPIPE if kubectl has ended */

@@ -20,6 +20,8 @@ void cluster_extenders_find(struct cluster *cluster, const char *namespace,
         size_t i;
 
         *ret = (struct cluster_extenders){cluster, namespace, .pods = json_array()};
+        if (cluster_extender(cluster))
+                return;
         (void)cluster_get(cluster, path, &list, &ret->err);
         json_array_foreach (json_at(list, "items", NULL), i, pod) {
                 if (cluster_page_runs(pod, PROGRAM_EXTENDER))
@@ -61,19 +63,11 @@ static enum kube_outcome post(struct cluster *cluster, const char *path, const c
         return outcome;
 }
 
-static json_t *ask_one(struct cluster_question *question, const json_t *pod) {
-        struct cluster *cluster = question->extenders->cluster;
-        _cleanup_(freep) char *path = cluster_page_path(question->extenders->namespace, pod,
-                                                        PROGRAM_EXTENDER, question->page);
-        const struct cluster_place place = cluster_page_place(json_at(pod, "spec", NULL),
-                                                              PROGRAM_EXTENDER);
+static json_t *ask(struct cluster_question *question, struct cluster *cluster, const char *path) {
         struct error err = ERROR_NULL;
         json_t *answer = NULL;
 
-        if (!path)
-                return NULL;
         question->asked_count++;
-        question->pod = json_string_at(pod, "metadata", "name", NULL);
         enum kube_outcome outcome = question->body
                                             ? post(cluster, path, question->body, &answer, &err)
                                             : cluster_get(cluster, path, &answer, &err);
@@ -82,28 +76,49 @@ static json_t *ask_one(struct cluster_question *question, const json_t *pod) {
         if (outcome == KUBE_OK)
                 set_why(question, xasprintf("%s: the answer is not a JSON object", path));
         else if (outcome != KUBE_NOT_FOUND || !strstr(err.msg, "no such pod"))
-                set_why(question,
-                        xasprintf("%s%s", err.msg,
-                                  place.is_mutual ? "; it answers only clients with a certificate"
-                                                  : ""));
+                set_why(question, xstrdup(err.msg));
         json_decref(answer);
         return NULL;
+}
+
+static json_t *ask_pod(struct cluster_question *question, const json_t *pod) {
+        _cleanup_(freep) char *path = cluster_page_path(question->extenders->namespace, pod,
+                                                        PROGRAM_EXTENDER, question->page);
+
+        if (!path)
+                return NULL;
+        question->from = json_string_at(pod, "metadata", "name", NULL);
+        return ask(question, question->extenders->cluster, path);
+}
+
+/* --extender */
+static json_t *ask_url(struct cluster_question *question) {
+        const char *url = cluster_extender(question->extenders->cluster);
+        _cleanup_(freep) char *path = xasprintf("/%s", question->page);
+
+        if (question->asked_count > 0)
+                return NULL;
+        _cleanup_(cluster_freep) struct cluster *direct = cluster_new(kube_access_of_server(url));
+        question->from = url;
+        return ask(question, direct, path);
 }
 
 json_t *cluster_question_next(struct cluster_question *question) {
         const struct cluster_extenders *extenders = question->extenders;
         json_t *answer = NULL;
 
+        if (cluster_extender(extenders->cluster))
+                return ask_url(question);
         while (!answer && question->next < json_array_size(extenders->pods))
-                answer = ask_one(question, json_array_get(extenders->pods, question->next++));
+                answer = ask_pod(question, json_array_get(extenders->pods, question->next++));
         if (answer || question->asked_count > 0)
                 return answer;
         if (extenders->err.code)
                 set_why(question, xstrdup(extenders->err.msg));
         else if (extenders->has_loopback)
                 set_why(question,
-                        xstrdup("the extender in plimsoll-scheduler's pod listens on the loopback, "
-                                "where the API server cannot reach it"));
+                        xstrdup("the extender in plimsoll-scheduler's pod listens on the loopback: "
+                                "forward its port, and set --extender"));
         else
                 set_why(question, xasprintf("no pod of plimsoll-extender runs in namespace %.63s",
                                             extenders->namespace));
@@ -111,7 +126,7 @@ json_t *cluster_question_next(struct cluster_question *question) {
 }
 
 /* Return: 0; -ENODATA: it is another page than the plugin knows */
-static int check_version(const json_t *answer, const char *pod, struct error *err) {
+static int check_version(const json_t *answer, const char *from, struct error *err) {
         json_int_t version = json_int_at(0, answer, "version", NULL);
 
         if (version == PAGE_VERSION && json_is_array(json_at(answer, "nodes", NULL)) &&
@@ -119,11 +134,11 @@ static int check_version(const json_t *answer, const char *pod, struct error *er
                 return 0;
         return version == PAGE_VERSION
                        ? error_set(err, ENODATA, "%.253s: the answer has no nodes or no policy",
-                                   pod)
+                                   from)
                        : error_set(err, ENODATA,
                                    "%.253s answers in version %lld, and this plugin knows version "
                                    "%d: install the plugin of its release",
-                                   pod, (long long)version, PAGE_VERSION);
+                                   from, (long long)version, PAGE_VERSION);
 }
 
 int cluster_ask(struct cluster *cluster, const char *namespace, const char *page,
@@ -137,7 +152,7 @@ int cluster_ask(struct cluster *cluster, const char *namespace, const char *page
         _cleanup_(freep) char *why_not = question.why_not;
         if (!answer)
                 return error_set(err, ENODATA, "no extender answers: %s", why_not);
-        int r = check_version(answer, question.pod, err);
+        int r = check_version(answer, question.from, err);
         if (r < 0)
                 return r;
         const char *at = json_string_at(answer, "at", NULL);
@@ -145,7 +160,7 @@ int cluster_ask(struct cluster *cluster, const char *namespace, const char *page
         *ret_from = xasprintf(count > 1
                                       ? "%.253s at %.40s, the first of %zu extenders that answered"
                                       : "%.253s at %.40s",
-                              question.pod, at ? at : "an unknown time", count);
+                              question.from, at ? at : "an unknown time", count);
         *ret = TAKE_PTR(answer);
         return 0;
 }

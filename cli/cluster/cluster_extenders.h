@@ -1,4 +1,5 @@
-/* The extenders of an installation and their pages, through the API server's proxy. */
+/* The extenders of an installation and their pages, through the API server's proxy; or the one of
+ * --extender, directly. */
 #pragma once
 
 #include <jansson.h>
@@ -39,8 +40,8 @@ struct cluster_question {
         const char *body; /* of a POST; NULL: GET */
         /* Set by cluster_question_next(). */
         size_t next, asked_count;
-        const char *pod; /* the last that answered, borrowed */
-        char *why_not;   /* why an extender did not answer; owned by the caller. NULL: all did */
+        const char *from; /* the last that was asked: its pod or URL, borrowed */
+        char *why_not;    /* why an extender did not answer; owned by the caller. NULL: all did */
 };
 
 /** cluster_question_next() - the JSON object from the next extender that answers

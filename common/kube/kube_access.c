@@ -211,6 +211,14 @@ struct kube_access *kube_access_of_proxy(const char *unix_socket) {
         return config;
 }
 
+struct kube_access *kube_access_of_server(const char *server) {
+        struct kube_access *config = xcalloc(1, sizeof(*config));
+        size_t len = strlen(server);
+
+        config->source.server = xmemdup0(server, len - (len > 0 && server[len - 1] == '/'));
+        return config;
+}
+
 /* The current text; NULL: not configured. Files have a text: they were read at startup. */
 static const char *text_of(struct secret_file *file, int64_t now_mono_ms) {
         const char *text = NULL;

@@ -33,6 +33,9 @@ _must_check_ int kube_access_load(const struct kube_access_options *options,
 _must_check_ int kube_access_load_in_pod(struct kube_access **ret, struct error *err);
 /** kube_access_of_proxy() - use a proxy that listens on @unix_socket and adds credentials */
 struct kube_access *kube_access_of_proxy(const char *unix_socket);
+/** kube_access_of_server() - without credentials
+ * @server: a URL; a slash at its end is ignored */
+struct kube_access *kube_access_of_server(const char *server);
 void kube_access_free(struct kube_access *config);
 DEFINE_FREEP(struct kube_access, kube_access_free);
 

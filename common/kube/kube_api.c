@@ -234,9 +234,8 @@ static void describe_status(const struct kube_call *call, const struct http_resp
         if (response->failure != HTTP_OK) {
                 bool is_lost = response->failure == HTTP_DNS || response->failure == HTTP_CONNECT;
                 (void)error_set(err, response->err.code, "%s%s", response->err.msg,
-                                is_lost && !call->api->has_answered
-                                        ? "; are the API server's host and port right?"
-                                        : "");
+                                is_lost && !call->api->has_answered ? "; are host and port right?"
+                                                                    : "");
                 return;
         }
         json_auto_t *status = parse_status(response);

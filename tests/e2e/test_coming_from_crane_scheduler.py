@@ -5,14 +5,14 @@ leaves on the nodes, while its Deployment has replicas. Prometheus and crane's r
 """
 
 import calendar
-import json
 import pathlib
 import threading
 import time
 
 import yaml
+from cluster import extender_pod
 from cluster.nodes import Fleet
-from cluster.pages import follow
+from cluster.pages import follow, follow_on
 from cluster.plimsoll import Plimsoll, as_flags, fast_policy, metrics, pod_environment, refused
 from harness import fetch, wait_until
 from pages import block
@@ -108,8 +108,11 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
     crane = Crane(bare, fleet, names)
     try:
         wait_until(lambda: METRIC in fleet.annotations(names[-1]), 60, "crane's annotations")
+        looking = follow_on(bare, block(PAGE, "look-extender"), "plimsoll-extender", run)
+        looking.wait_log(r"initial list complete.*resource=nodes")
         said = follow(bare, block(PAGE, "look"))
         assert all(name in said for name in names), said
+        looking.stop()
         assert "--prometheus-address=http://prometheus:9090" in follow(bare, block(PAGE, "address"))
 
         plimsoll = Plimsoll(bare, log_dir, run, binary)
@@ -131,19 +134,21 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
             wait_until(lambda: abs(value(name) - load) < 0.03, 60, f"{name}'s load, by Prometheus")
         served = 'plimsoll_nodes_served{source="prometheus"}'  # counted once a second
         wait_until(lambda: metrics(controller)[served] == len(names), 60, "all nodes to be served")
-        extender = plimsoll.extender(None, *as_flags(pod_environment(bare, "plimsoll-extender")))
+        flags = as_flags(pod_environment(bare, "plimsoll-extender"))
+        extender = plimsoll.extender(None, "--bind-address=0.0.0.0", *flags)
         policy = plimsoll.write_policy(fast_policy(window="5m", period=f"{PERIOD_S}s"))
         asked = {"policy": pathlib.Path(policy).read_text("utf-8")}
-        answer = fetch(f"{extender.url}/explain", "POST", json.dumps(asked).encode()).json()
+        asked["nodes"] = bare.api.items("/api/v1/nodes")
+        answer = fetch(f"{extender.url}/explain", "POST", asked).json()
         reasons = {row["node"]: row["reason"] for row in answer["nodes"]}
         assert reasons[names[1]] is None, answer
         assert reasons[names[2]].startswith(f"{METRIC} above 0.65"), answer
         follow(bare, block(PAGE, "scheduler"))
         assert extender.is_running()
         generation = metrics(extender)["plimsoll_policy_generation"]
-        assert "in place of DynamicSchedulerPolicy default" in follow(
-            bare, block(PAGE, "recommended")
-        )
+        with extender_pod.seen(bare, fleet, extender):
+            said = follow(bare, block(PAGE, "recommended"))
+        assert "in place of the policy in force" in said, said
         wait_until(
             lambda: metrics(extender)["plimsoll_policy_generation"] > generation, 60, "the policy"
         )

@@ -3,16 +3,16 @@
 The plugin itself needs a scheduler that is built with it; what is held against ours is its formula.
 """
 
-import json
 from collections import Counter
 
 import yaml
+from cluster import extender_pod
 from cluster.nodes import Fleet
 from cluster.pages import follow
 from cluster.plimsoll import Plimsoll, as_flags, metrics, pod_environment, refused
 from cluster.workloads import Namespace
 from harness import fetch, wait_until
-from pages import TOP, block
+from pages import block
 
 PAGE = "deploy/coming-from/network-traffic-plugin.md"
 RECEIVED = [0.05, 0.1, 0.2, 0.4]  # of 10 Gbit/s
@@ -45,14 +45,13 @@ def test_the_page_as_it_stands(unscheduled, exporters, log_dir, run, binary, fig
 
     plimsoll = Plimsoll(unscheduled, log_dir, run, binary)
     plimsoll.controller(None, exporters, *flags, "--leader-elect-resource-namespace=kube-system")
-    extender = plimsoll.extender(None)
+    extender = plimsoll.extender(None, "--bind-address=0.0.0.0")
     wait_until(lambda: all(METRIC in fleet.annotations(name) for name in names), 60, "annotations")
-    said = follow(unscheduled, block(PAGE, "looking"))
+    with extender_pod.seen(unscheduled, fleet, extender):
+        said = follow(unscheduled, block(PAGE, "looking"))
     assert all(f"{name}: passes" in said for name in names), said
 
-    policy = TOP / "deploy" / "coming-from" / "network-traffic" / "policy.yaml"
-    asked = {"policy": policy.read_text("utf-8")}
-    answer = fetch(f"{extender.url}/explain", "POST", json.dumps(asked).encode()).json()
+    answer = fetch(f"{extender.url}/explain", "POST", {}).json()
     ours = {row["node"]: row["score100"] for row in answer["nodes"]}
     theirs = {name: plugin_score(RECEIVED, load) for name, load in zip(names, RECEIVED)}
     off = {name: abs(ours[name] - theirs[name]) for name in names}

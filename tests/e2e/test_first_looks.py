@@ -37,19 +37,22 @@ def test_a_cluster_without_installing(unscheduled, run, binary, tmp_path, monkey
         unscheduled.api.create("/api/v1/nodes", node)
     lines = block(QUICK_START, "cluster").splitlines()
     assert len(lines) <= 6, "with git clone and cd, eight"
-    making, exporter, controller, looking = (shlex.split(line.rstrip(" &")) for line in lines)
+    commands = [shlex.split(line.rstrip(" &")) for line in lines]
+    making, exporter, controller, extender, looking = commands
     assert making == ["make", "build"]
     monkeypatch.setenv("KUBECONFIG", unscheduled.kubeconfig)
 
     started = time.monotonic()
     run(exporter, "node-exporter", clean_exit=False).wait_log("Listening on")
-    ours = {name: binary(os.path.basename(name)) for name in (controller[0], looking[0])}
+    ours = {name: binary(os.path.basename(name)) for name, *_ in commands[2:]}
     controlling = run([ours[controller[0]], *controller[1:]], "controller")
+    answering = run([ours[extender[0]], *extender[1:]], "extender")
+    answering.wait_log(r"initial list complete.*resource=nodes")
     shown = run([ours[looking[0]], *looking[1:]], "top", clean_exit=False)
 
     def loads():
         """Nodes with their CPU and their memory."""
-        return set(re.findall(r"^(node-\d) .*%.*%", shown.text(), re.M))
+        return set(re.findall(r"^(node-\d) +\d+ +[\d.]+%? .*passes$", shown.text(), re.M))
 
     wait_until(lambda: len(loads()) == 10, 60, "ten nodes with their load")
     figure(f"ten nodes with their load after {time.monotonic() - started:.1f} s")
@@ -59,6 +62,7 @@ def test_a_cluster_without_installing(unscheduled, run, binary, tmp_path, monkey
         return [node["metadata"]["annotations"] for node in unscheduled.api.items("/api/v1/nodes")]
 
     assert all("cpu_usage_avg_5m" in found for found in annotations())
+    answering.stop()
     controlling.stop()
     cleanup = shlex.split(block(QUICK_START, "cluster-cleanup"))
     run([ours[cleanup[0]], *cleanup[1:]], "cleanup").wait_exit()

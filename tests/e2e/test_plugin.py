@@ -113,10 +113,13 @@ def test_plugin(bare, installed, plimsoll_verb, figure):
 def test_asking(bare, installed, answering, plimsoll_verb):  # pylint: disable=unused-argument
     shown = json.loads(plimsoll_verb("top", "-o", "json", "--sort-by=cpu").stdout)
     assert [row["node"] for row in shown["nodes"]][: len(LOADS)] == installed[::-1]
-    assert shown["summary"]["aboveLimit"] == 1
+    assert [row["node"] for row in shown["nodes"] if row["over"]] == [installed[2]]
     assert "DynamicSchedulerPolicy default" in plimsoll_verb("top").stdout
     explained = plimsoll_verb("explain", "node", installed[2]).stdout
     assert f"\n{installed[2]}: rejected: {CPU} above 0.65" in explained, explained
+
+    explained = follow(bare, block("docs/troubleshooting.md", "explain"))
+    assert all(f"\n{name}: " in explained for name in installed), explained
 
     # Nobody has asked about the extenders' own pods, which are explained by the nodes of now.
     selector = "-lapp.kubernetes.io/name=plimsoll-extender"
@@ -135,7 +138,7 @@ def test_changing_a_limit(bare, installed, answering, tmp_path):
     """By the commands of docs/policy.md."""
     os.symlink(TOP / "policy", tmp_path / "policy")
     shown = follow(bare, block("docs/policy.md", "change"), tmp_path)
-    assert f"in place of DynamicSchedulerPolicy default, {len(installed)} nodes" in shown, shown
+    assert "my-policy.yaml in place of the policy in force, " in shown, shown
     policy = json.loads(bare.kubectl("get", "dsp", "default", "-ojson"))
     assert policy["spec"]["predicate"][0]["maxLimitPecent"] == 0.7
     (condition,) = [c for c in policy["status"]["conditions"] if c["type"] == "InForce"]

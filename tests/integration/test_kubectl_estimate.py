@@ -201,6 +201,16 @@ def test_no_extender_tells(cluster, plimsoll, tmp_path, fault, why):
         assert why in said and said.count("\n") == 1, said
 
 
+def test_an_extender_by_its_address(extender, plimsoll):
+    """Not by the API server, of which nothing is needed then."""
+    nowhere = {"HOME": "/proc/none", "KUBECONFIG": ""}
+    words = ("explain", "nodes", "-o", "json", f"--extender={extender.url}/")
+    answer = json.loads(plimsoll(*words, env=nowhere))
+    assert [row["node"] for row in answer["nodes"]] == list(NODES)
+    said = plimsoll("top", "--extender=http://127.0.0.1:9", env=nowhere, status=2)
+    assert said.endswith("are host and port right?\n"), said
+
+
 def test_the_page_of_top(cluster, start_standin, start_extender, plimsoll, tmp_path, binary):
     """Its commands run, and its picture is what they print of such nodes."""
     standin = start_standin("--nodes", 3)

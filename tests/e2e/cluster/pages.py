@@ -40,3 +40,9 @@ def follow(plane, commands, directory=TOP, kubeconfig=None):
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def follow_on(plane, commands, program, run):
+    """The same, of commands whose last one is a program that stays; its process."""
+    commands = commands.replace(f"\n{program} ", f"\nexec {program} ")
+    return run(["bash", "-euc", commands], program, environment(plane))
