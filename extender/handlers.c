@@ -479,18 +479,26 @@ static const struct verb *find_verb(const struct handlers *handlers, const char 
         return NULL;
 }
 
+static bool answer_page(const struct handlers_options *options, struct http_exchange *exchange) {
+        return daemon_pages(options->daemon, exchange) ||
+               (options->decisions &&
+                decisions_page(options->decisions, options->decisions_list, exchange)) ||
+               nodes_page(options->nodes_page, exchange) ||
+               explain_page(options->explain_page, exchange);
+}
+
+void handlers_answer_page(void *userdata, struct http_exchange *exchange) {
+        const struct handlers *handlers = userdata;
+
+        if (!answer_page(&handlers->options, exchange))
+                exchange->status = 404;
+}
+
 void handlers_answer(void *userdata, struct http_exchange *exchange) {
         struct handlers *handlers = userdata;
-        const struct handlers_options *options = &handlers->options;
         const struct verb *verb = find_verb(handlers, exchange->path);
 
-        if (daemon_pages(options->daemon, exchange))
-                return;
-        if (options->decisions &&
-            decisions_page(options->decisions, options->decisions_list, exchange))
-                return;
-        if (nodes_page(options->nodes_page, exchange) ||
-            explain_page(options->explain_page, exchange))
+        if (answer_page(&handlers->options, exchange))
                 return;
         if (!verb) {
                 exchange->status = 404;

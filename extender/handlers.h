@@ -39,3 +39,5 @@ void handlers_free(struct handlers *handlers);
 
 /** handlers_answer() - an http_handler_fn; @userdata is the struct handlers */
 void handlers_answer(void *userdata, struct http_exchange *exchange);
+/** handlers_answer_page() - the same for pages only: verbs get 404 */
+void handlers_answer_page(void *userdata, struct http_exchange *exchange);

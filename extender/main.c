@@ -44,7 +44,7 @@ static struct {
         const char *bind_address;
         struct http_server_tls tls;
         struct option_list client_names;
-        int64_t port;
+        int64_t port, health_port;
         int unit;
         bool is_binding, has_admission;
 } settings;
@@ -73,7 +73,11 @@ static const struct option_row rows[] = {
          .help = "Private key of the certificate, in PEM."},
         {.name = "client-ca-file", .type = OPTION_STRING, .value = &settings.tls.client_ca_file,
          .metavar = "FILE",
-         .help = "Serve only clients whose certificate is signed by one of these CAs."},
+         .help = "Answer schedulers only if their certificate is signed by one of these CAs. The "
+                 "pages then also have a port of their own, without TLS."},
+        {.name = "health-port", .type = OPTION_INT, .value = &settings.health_port,
+         .fallback = KUBE_PORT_TEXT(KUBE_PORT_EXTENDER_HEALTH), .metavar = "PORT", .min = 0, .max = 65535,
+         .help = "That port of the pages, with --client-ca-file; 0: any free port."},
         {.name = "client-allowed-names", .type = OPTION_LIST, .value = &settings.client_names,
          .metavar = "NAME",
          .help = "Common name that a client's certificate must have. Default: any."},
@@ -108,6 +112,7 @@ struct extender {
         struct side_thread *side;
         struct handlers *handlers;
         struct http_server *server;
+        struct http_server *page_server;   /* NULL: without mutual TLS */
         struct certificates *certificates; /* NULL: plain HTTP */
         struct loop_timer shutdown_delay;
         bool is_ending;
@@ -225,6 +230,21 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
         return r;
 }
 
+/* Kubelets, Prometheus and the API server's proxy have no certificate. */
+static int listen_for_pages(struct extender *extender, struct error *err) {
+        const struct http_server_options options = {
+                .bind_address = settings.bind_address,
+                .port = (uint16_t)settings.health_port,
+                .threads = 1,
+                .max_body_bytes = EXPLAIN_MAX_BYTES,
+                .handler = handlers_answer_page,
+                .userdata = extender->handlers,
+        };
+
+        int r = http_server_start(&options, &extender->page_server, err);
+        return r < 0 ? error_wrap(err, r, "--health-port") : 0;
+}
+
 static void warn_of_binding(void) {
         if (settings.is_binding && !settings.tls.client_ca_file &&
             !is_loopback(settings.bind_address))
@@ -245,6 +265,8 @@ static void extender_done(struct extender *extender) {
         }
         if (extender->server)
                 http_server_stop(extender->server, DRAIN_MS);
+        if (extender->page_server)
+                http_server_stop(extender->page_server, DRAIN_MS);
         handlers_free(extender->handlers);
         shared_page_free(extender->nodes_page);
         explain_page_free(extender->explain_page);
@@ -313,7 +335,8 @@ static int extender_run(struct extender *extender, struct error *err) {
                 extender->explain_page = explain_page_new(extender->side, extender->table,
                                                           &extender->style.table);
         }
-        if (listen_for_schedulers(extender, err) < 0)
+        if (listen_for_schedulers(extender, err) < 0 ||
+            (settings.tls.client_ca_file && listen_for_pages(extender, err) < 0))
                 return program_exit_code(err);
         if (daemon_on_signals(daemon, extender_on_signal, extender, err) < 0)
                 return program_exit_code(err);
@@ -321,6 +344,10 @@ static int extender_run(struct extender *extender, struct error *err) {
                  INT("port", http_server_port(extender->server)),
                  STR("api_server", kube_access_server(daemon->kube_access)),
                  STR("version", PLIMSOLL_VERSION));
+        if (extender->page_server)
+                log_info(MSG("serving pages without client certificates"),
+                         STR("address", settings.bind_address),
+                         INT("port", http_server_port(extender->page_server)));
         loop_run(daemon->loop);
         return 0;
 }

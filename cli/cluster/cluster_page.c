@@ -29,13 +29,11 @@ static int port_of(const json_t *container, const json_t *probe) {
 
 struct cluster_place cluster_page_place(const json_t *spec, const char *program) {
         const json_t *container = cluster_page_container(spec, program);
-        const json_t *http = json_at(container, "readinessProbe", "httpGet", NULL);
-        const json_t *tcp = json_at(container, "readinessProbe", "tcpSocket", NULL);
+        const json_t *probe = json_at(container, "readinessProbe", "httpGet", NULL);
 
         return (struct cluster_place){
-                .port = port_of(container, http ? http : tcp),
-                .is_tls = tcp || json_is_at("HTTPS", http, "scheme", NULL),
-                .is_mutual = tcp != NULL,
+                .port = port_of(container, probe),
+                .is_tls = json_is_at("HTTPS", probe, "scheme", NULL),
         };
 }
 

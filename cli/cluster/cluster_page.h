@@ -22,17 +22,12 @@ bool cluster_page_runs(const json_t *pod, const char *program);
 const json_t *cluster_page_container(const json_t *spec, const char *program);
 
 struct cluster_place {
-        int port;       /* 0: unknown */
-        bool is_tls;    /* the program serves HTTPS */
-        bool is_mutual; /* it answers only clients with a certificate */
+        int port;    /* 0: unknown */
+        bool is_tls; /* HTTPS */
 };
 
-/**
- * cluster_page_place() - where @program listens, by the readiness probe of its container, or else
- * its first port
- *
- * A probe that only connects means mutual TLS: the kubelet has no client certificate.
- */
+/** cluster_page_place() - where @program serves its pages, by the readiness probe of its container,
+ * or else its first port */
 struct cluster_place cluster_page_place(const json_t *spec, const char *program);
 
 /**

@@ -15,15 +15,6 @@ static struct doctor_sum sum_of(const struct doctor_report *report, enum doctor_
         return doctor_page_sum(report->facts, program, metric, NULL, NULL);
 }
 
-/* With mutual TLS, an extender answers nobody without a certificate. */
-static bool is_mutual(const struct doctor_facts *facts, const struct doctor_page *page) {
-        const json_t *spec = json_at(facts->objects[page->program].json, "spec", "template", "spec",
-                                     NULL);
-
-        return page->program == DOCTOR_EXTENDER &&
-               cluster_page_place(spec, PROGRAM_EXTENDER).is_mutual;
-}
-
 /* One that runs and does not answer has a fault, such as one that hangs. One that may not be asked
  * is unknown. */
 static void check_pages(struct doctor_report *report) {
@@ -33,7 +24,7 @@ static void check_pages(struct doctor_report *report) {
 
         for (size_t i = 0; i < facts->page_count; i++) {
                 const struct doctor_page *page = &facts->pages[i];
-                bool is_silent = page->outcome == KUBE_UNAVAILABLE && !is_mutual(facts, page);
+                bool is_silent = page->outcome == KUBE_UNAVAILABLE;
                 bool is_refused = is_silent && strstr(page->err.msg, "refused");
                 enum doctor_state its = page->text   ? DOCTOR_OK
                                         : is_refused ? DOCTOR_FAULT

@@ -17,6 +17,7 @@
 #define KUBE_PART_OF_PLIMSOLL "labelSelector=app.kubernetes.io%2Fpart-of%3Dplimsoll"
 
 #define KUBE_PORT_EXTENDER 8010
+#define KUBE_PORT_EXTENDER_HEALTH 8011
 #define KUBE_PORT_CONTROLLER 8090
 #define KUBE_PORT_NODE_EXPORTER 9100
 #define KUBE_PORT_KUBELET 10250

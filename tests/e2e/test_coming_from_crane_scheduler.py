@@ -146,7 +146,7 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
         follow(bare, block(PAGE, "scheduler"))
         assert extender.is_running()
         generation = metrics(extender)["plimsoll_policy_generation"]
-        with extender_pod.seen(bare, fleet, extender):
+        with extender_pod.published(bare, fleet, extender_pod.ports_of(extender)):
             said = follow(bare, block(PAGE, "recommended"))
         assert "in place of the policy in force" in said, said
         wait_until(

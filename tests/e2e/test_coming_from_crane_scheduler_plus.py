@@ -230,7 +230,7 @@ def test_there_and_back(bare, agents, log_dir, run, binary, background, figure):
     assert len(answers) > 5 and set(answers) == {passing}, set(answers)
 
     # Later than on the page: until here the verdicts must not change.
-    with extender_pod.seen(bare, fleet, extender):
+    with extender_pod.published(bare, fleet, extender_pod.ports_of(extender)):
         shown = follow(bare, block(PAGE, "recommended"))
     assert "in place of the policy in force" in shown, shown
 

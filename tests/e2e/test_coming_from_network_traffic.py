@@ -47,7 +47,7 @@ def test_the_page_as_it_stands(unscheduled, exporters, log_dir, run, binary, fig
     plimsoll.controller(None, exporters, *flags, "--leader-elect-resource-namespace=kube-system")
     extender = plimsoll.extender(None, "--bind-address=0.0.0.0")
     wait_until(lambda: all(METRIC in fleet.annotations(name) for name in names), 60, "annotations")
-    with extender_pod.seen(unscheduled, fleet, extender):
+    with extender_pod.published(unscheduled, fleet, extender_pod.ports_of(extender)):
         said = follow(unscheduled, block(PAGE, "looking"))
     assert all(f"{name}: passes" in said for name in names), said
 

@@ -95,7 +95,7 @@ def test_ipv6_alone(plane, fleet, exporters, kubelet_node, plimsoll, binary, fig
     assert set(placed(plane.api.items(PODS)).values()) == {cool}
 
     # The plugin, through the API server.
-    extender_pod.create(plane, kubelet_node, ADDRESS, 8010)
+    extender_pod.create(plane, kubelet_node, ADDRESS, extender_pod.ports_of(extender))
     argv = [binary("kubectl-plimsoll"), "explain", "pod", "default/web-0"]
     argv += [f"--kubeconfig={plane.kubeconfig}"]
     done = complete(*argv)

@@ -29,7 +29,7 @@ PAGE = "docs/kubectl/rebalance.md"
 def extender(plane, fleet, plimsoll):
     plane.kubectl("apply", "-f", plimsoll.write_policy(IN_FORCE))
     process = plimsoll.extender(None, "--bind-address=0.0.0.0")
-    with extender_pod.seen(plane, fleet, process):
+    with extender_pod.published(plane, fleet, extender_pod.ports_of(process)):
         yield process
     plane.kubectl("delete", "dsp", "--all")
 

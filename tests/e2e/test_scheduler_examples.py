@@ -9,6 +9,7 @@ import ssl
 
 import pytest
 import yaml
+from cluster import extender_pod
 from cluster.pages import follow, owners_overlay
 from cluster.plimsoll import bound_by_account, fast_policy, refused, total, wait_ready
 from harness import wait_until
@@ -173,6 +174,16 @@ def start_extender(plane, plimsoll, tmp_path):
     )
 
 
+@pytest.fixture
+def as_user(plane, verb):
+    """Runs the plugin as somebody who has the roles for its users, and no others."""
+    follow(plane, block("docs/install.md", "plugin-users"))
+    yield lambda *words: verb(*words, "--as=somebody", "--as-group=GROUP")
+    plane.kubectl("delete", "clusterrolebinding", "plimsoll-users")
+    plane.kubectl("-nkube-system", "delete", "rolebinding", "plimsoll-users")
+    plane.kubectl("delete", "-k", str(DEPLOY / "plugin-users"))
+
+
 @pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - {"config"}))
 def test_kube_scheduler_asks_us(
     plane, start_extender, nodes, namespace, kube_scheduler, name, tmp_path
@@ -183,6 +194,27 @@ def test_kube_scheduler_asks_us(
     path = tmp_path / "config.yaml"
     kube_scheduler(localized(EXAMPLES[name], path, extender.url, kubeconfig, tmp_path), kubeconfig)
     expect_placed_by_us(namespace, extender)
+
+
+def test_pages_of_mutual_tls(plane, plimsoll, start_extender, fleet, nodes, as_user):
+    """The plugin reads them with the roles for its users, and Prometheus without a certificate; the port answers
+    no call of a scheduler."""
+    plane.kubectl("apply", "-f", plimsoll.write_policy(fast_policy()))
+    start_extender(EXAMPLES["config-mtls"], "--bind-address=0.0.0.0")
+    container = yaml.safe_load((DEPLOY / "extender-mtls" / "extender.yaml").read_text("utf-8"))
+    (container,) = container["spec"]["template"]["spec"]["containers"]
+    container = {key: container[key] for key in ("ports", "readinessProbe")}
+    container["readinessProbe"]["httpGet"]["path"] = "/readyz"
+    with extender_pod.published(plane, fleet, container):
+        for words in ("top", f"explain node {nodes[0]}", f"simulate -f {TOP}/policy/policy.yaml"):
+            assert nodes[0] in as_user(*words.split()), words
+        proxy = "/api/v1/namespaces/kube-system/pods/plimsoll-extender-0:8011/proxy"
+        assert "plimsoll_extender_table_nodes 4" in plane.kubectl(
+            "get", "--raw", f"{proxy}/metrics"
+        )
+        status, _ = plane.api.request("POST", f"{proxy}/v1/filter", {"NodeNames": nodes})
+        assert status == 404
+    plane.kubectl("delete", "dsp", "--all")
 
 
 def test_owner_of_an_extender(

@@ -163,6 +163,23 @@ def test_mutual_tls(start_extender, ours, tmp_path):
     assert json.loads(done.stdout)["NodeNames"] == ["a"]
 
 
+def test_pages_without_a_certificate(start_extender, ours, tmp_path):
+    """They have a port of their own, where nobody is answered what a scheduler asks."""
+    volume = Volume(tmp_path / "secret", ours.server(), ours.cert)
+    extender = start_extender(volume, trusting(ours, ours.client()), "--bind")
+    port = extender.process.wait_port(r'msg="serving pages [^"]+" .*\bport=(\d+)')
+    with Connection(port) as connection:
+        for page in ("livez", "readyz", "healthz", "metrics", "flagz", "decisions", "nodes"):
+            assert connection.call(f"/{page}", b"", "GET").status == 200, page
+        told = json.loads(connection.call("/explain", b"{}").body)
+        assert [row["node"] for row in told["nodes"]] == NODES
+        for verb in ("filter", "prioritize", "preempt", "bind"):
+            for path in (f"/{verb}", f"/v1/{verb}", f"/nodes/{verb}"):
+                assert connection.call(path, go_json({"NodeNames": NODES})).status == 404, path
+        calls = connection.call("/metrics", b"", "GET").body.decode()
+    assert "\nplimsoll_extender_last_call_timestamp_seconds 0\n" in calls
+
+
 # -- what changes -----------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ import yaml
 from extender_kit import POD, Connection, annotate, policy
 from harness import wait_until
 from pages import TOP, block, run_commands
-from paper_cluster import DEPLOYMENTS, EXTENDERS, POLICY_PATH, SYSTEM
+from paper_cluster import EXTENDERS, POLICY_PATH, SYSTEM
 from policies import CPU, MEM, ago, node_names, write_policy
 from terminal import on_terminal
 
@@ -23,8 +23,8 @@ ABSOLUTE = policy(limits={CPU: 0.8}, weights={CPU: 1})
 WEB = "/api/v1/namespaces/shop/pods/web-0"
 
 
-def proxy(page, name=EXTENDERS[0], scheme=""):
-    return f"{PODS}/{scheme}{name}:8010/proxy/{page}"
+def proxy(page, name=EXTENDERS[0]):
+    return f"{PODS}/{name}:8010/proxy/{page}"
 
 
 @pytest.fixture
@@ -162,17 +162,6 @@ def put_in_force(extender, content):
     wait_until(lambda: told(extender)["policy"]["generation"] > before, what="the policy")
 
 
-def mutual_tls(cluster):
-    spec = cluster.objects[f"{DEPLOYMENTS}/plimsoll-extender"]["spec"]["template"]["spec"]
-    for item in cluster.objects[PODS]:
-        if item["metadata"]["name"] in EXTENDERS:
-            item["spec"] = copy.deepcopy(spec)
-            probe = {"tcpSocket": {"port": "extender"}}
-            item["spec"]["containers"][0]["readinessProbe"] = probe
-    for page in ("nodes", "explain"):
-        cluster.objects[proxy(page, scheme="https:")] = 403
-
-
 def every_page(content):
     return lambda cluster: cluster.objects.update(
         {proxy(page): content for page in ("nodes", "explain")}
@@ -188,7 +177,6 @@ def every_page(content):
         (every_page({}), "answers in version 0, and this plugin knows version 1: install "),
         (every_page({"version": 2}), "answers in version 2, "),
         (every_page({"version": 1}), "the answer has no nodes or no policy"),
-        (mutual_tls, "it answers only clients with a certificate"),
         (lambda cluster: cluster.objects.update({PODS: []}), "no pod of plimsoll-extender runs"),
         (lambda cluster: cluster.objects.update({PODS: 403}), f"GET {PODS}"),
     ],

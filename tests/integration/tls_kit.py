@@ -92,5 +92,5 @@ class Volume:
             f"--tls-private-key-file={self.path('tls.key')}",
         ]
         if os.path.islink(self.path("ca.crt")):
-            found.append(f"--client-ca-file={self.path('ca.crt')}")
+            found += [f"--client-ca-file={self.path('ca.crt')}", "--health-port=0"]
         return found

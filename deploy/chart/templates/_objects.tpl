@@ -178,7 +178,7 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- with .patch.volumes -}}
 {{- $_ := set $.pod "volumes" (concat ($.pod.volumes | default list) .) -}}
 {{- end -}}
-{{- range $key := list "env" "volumeMounts" -}}
+{{- range $key := list "env" "ports" "volumeMounts" -}}
 {{- with get $patch $key -}}
 {{- $_ := set $container $key (concat (get $container $key | default list) .) -}}
 {{- end -}}

@@ -14,23 +14,29 @@ LABELS = {
 }
 
 
-def create(plane, node, address, port):
+def create(plane, node, address, container):
     pod = pod_object(NAME, labels=LABELS)
     pod["spec"].update(nodeName=node, serviceAccountName="plimsoll-extender")
-    pod["spec"]["containers"][0]["ports"] = [{"containerPort": port}]
+    pod["spec"]["containers"][0].update(container)
     plane.api.create(PODS, pod)
     status = {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}]}
     plane.api.patch(f"{PODS}/{NAME}/status", {"status": status})
 
 
+def ports_of(extender):
+    return {"ports": [{"containerPort": int(extender.url.rpartition(":")[2])}]}
+
+
 @contextlib.contextmanager
-def seen(plane, fleet, extender):
-    """@extender: listens on all addresses. Its node is of no use to others."""
+def published(plane, fleet, container):
+    """@container: of an extender that listens on all addresses. Its node is of no use to others."""
     subprocess.run(["ip", "address", "add", f"{ADDRESS}/32", "dev", "lo"], check=True)
-    (node,) = fleet.add(1, name="away", kwok=False)
-    plane.kubectl("taint", "node", node, "away=:NoSchedule")
-    create(plane, node, ADDRESS, int(extender.url.rpartition(":")[2]))
-    yield
-    plane.api.delete(f"{PODS}/{NAME}")
-    plane.kubectl("delete", "node", node)
-    subprocess.run(["ip", "address", "del", f"{ADDRESS}/32", "dev", "lo"], check=True)
+    try:
+        (node,) = fleet.add(1, name="away", kwok=False)
+        plane.kubectl("taint", "node", node, "away=:NoSchedule")
+        create(plane, node, ADDRESS, container)
+        yield
+        plane.api.delete(f"{PODS}/{NAME}")
+        plane.kubectl("delete", "node", node)
+    finally:
+        subprocess.run(["ip", "address", "del", f"{ADDRESS}/32", "dev", "lo"], check=True)

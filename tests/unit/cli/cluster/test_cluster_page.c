@@ -24,7 +24,6 @@ static json_t *pod_of(const char *program, const char *spec) {
 TEST(paths) {
         static const struct {
                 const char *spec, *program, *path;
-                bool is_mutual;
         } rows[] = {
                 {"{}", PROGRAM_CONTROLLER, "a%20b:8090/proxy/p"},
                 {"7", PROGRAM_EXTENDER, "a%20b:8010/proxy/p"},
@@ -36,8 +35,6 @@ TEST(paths) {
                  PROGRAM_EXTENDER, "https:a%20b:3/proxy/p"},
                 {"{'containers': [{" PORTS ", 'readinessProbe': {'httpGet': {'port': 'none'}}}]}",
                  PROGRAM_EXTENDER, "a%20b:8010/proxy/p"},
-                {"{'containers': [{" PORTS ", 'readinessProbe': {'tcpSocket': {'port': 'e'}}}]}",
-                 PROGRAM_EXTENDER, "https:a%20b:2/proxy/p", true},
                 /* Next to a sidecar. */
                 {"{'containers': [{'name': 'mesh', 'ports': [{'containerPort': 9}]}, "
                  "{'name': 'controller', " PORTS "}]}",
@@ -53,9 +50,6 @@ TEST(paths) {
                 _cleanup_(freep) char *expected = xasprintf("/api/v1/namespaces/n/pods/%s",
                                                             rows[i].path);
                 assert_string_equal(path, expected);
-                assert_int_equal(
-                        cluster_page_place(json_at(pod, "spec", NULL), rows[i].program).is_mutual,
-                        rows[i].is_mutual);
         }
 }
 
