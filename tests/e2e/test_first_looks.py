@@ -52,7 +52,7 @@ def test_a_cluster_without_installing(unscheduled, run, binary, tmp_path, monkey
 
     def loads():
         """Nodes with their CPU and their memory."""
-        return set(re.findall(r"^(node-\d) +\d+ +[\d.]+%? .*passes$", shown.text(), re.M))
+        return set(re.findall(r"^(node-\d) +\d+ +[\d.]+% +[\d.]+%", shown.text(), re.M))
 
     wait_until(lambda: len(loads()) == 10, 60, "ten nodes with their load")
     figure(f"ten nodes with their load after {time.monotonic() - started:.1f} s")

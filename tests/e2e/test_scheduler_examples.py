@@ -208,7 +208,7 @@ def test_pages_of_mutual_tls(plane, plimsoll, start_extender, fleet, nodes, as_u
     with extender_pod.published(plane, fleet, container):
         for words in ("top", f"explain node {nodes[0]}", f"simulate -f {TOP}/policy/policy.yaml"):
             assert nodes[0] in as_user(*words.split()), words
-        proxy = "/api/v1/namespaces/kube-system/pods/plimsoll-extender-0:8011/proxy"
+        proxy = f"{extender_pod.PODS}/{extender_pod.NAME}:8011/proxy"
         assert "plimsoll_extender_table_nodes 4" in plane.kubectl(
             "get", "--raw", f"{proxy}/metrics"
         )
