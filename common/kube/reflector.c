@@ -49,51 +49,71 @@ enum {
 /* The body of a watch is unlimited, but its lines and its duration are limited. */
 static const size_t watch_max_body_bytes = SIZE_MAX >> 8;
 
+/*
+ * In a *_LATER state the timer ends a pause. In the others a call is in progress, and the timer
+ * looks at it: a call that is answered after PROOF_MS is open.
+ *
+ *   LIST_LATER                   pause over   -> LIST_SENT
+ *   LIST_SENT                    look         -> LIST_OPEN
+ *   LIST_SENT, LIST_OPEN         page         -> LIST_SENT, or WATCH_SENT after the last one
+ *                                failure      -> LIST_LATER
+ *   WATCH_LATER                  pause over   -> WATCH_SENT
+ *   WATCH_SENT                   look         -> WATCH_OPEN
+ *   WATCH_SENT, WATCH_OPEN       event        -> WATCH_LIVE
+ *   WATCH_SENT, _OPEN or _LIVE   end          -> LIST_LATER or WATCH_LATER, see `endings`
+ */
+enum reflector_state {
+        LIST_LATER,
+        LIST_SENT,
+        LIST_OPEN,
+        WATCH_LATER,
+        WATCH_SENT,
+        WATCH_OPEN,
+        WATCH_LIVE,
+};
+
+/* Of which call the current trouble is. */
+enum trouble_of { TROUBLE_NONE, TROUBLE_LIST, TROUBLE_WATCH };
+
 struct reflector {
         struct loop *loop;
         struct kube_api *api;
         struct metrics *metrics;
         struct reflector_spec spec;
 
-        struct kube_call *call;  /* of the current page or watch */
-        struct loop_timer timer; /* the pause between calls, or the next check of a call */
+        enum reflector_state state;
+        struct kube_call *call; /* of the current page or watch */
+        struct loop_timer timer;
         struct backoff backoff;
         bool was_unreachable; /* at the last failure */
         struct delivery delivery;
         char *resource_version; /* the start of the next watch; NULL: unknown */
-        bool must_list;
-        bool is_synced;
-        bool is_refused; /* the last list was refused */
+        enum { FIRST_LIST_AWAITED, FIRST_LIST_REFUSED, FIRST_LIST_DONE } first_list;
 
-        /* The list can be as old as the known state: any replica of the server can answer. */
-        bool is_not_older;
         char *continue_token;
         size_t page_limit; /* halved if pages are too large or slow; see grow_pages() */
         size_t pages;      /* of the current list */
-        bool is_proto;     /* the encoding of the last page */
 
         struct watch_stream stream;
         int64_t watch_started_mono_ms;
-        bool has_events;
-        bool has_proof;           /* check_answer() has found the call answered */
         struct error watch_error; /* of an ERROR event; -ESTALE: the resourceVersion expired */
         unsigned fruitless_watches;
         unsigned expired_watches; /* in a row, each after a complete list */
 
         char trouble[ERROR_MSG_MAX];
-        const char *trouble_reason; /* static, as logged; NULL: none */
-        bool is_watch_trouble;      /* a complete list does not clear it */
+        enum trouble_of trouble_of; /* as logged, as is the reason: a static text */
+        const char *trouble_reason;
 };
 
-static void reflector_begin(void *userdata);
-static void check_answer_later(struct reflector *r, int64_t after_ms);
+static void reflector_act(void *userdata);
+static void start_watch(struct reflector *r);
 
 bool reflector_is_synced(const struct reflector *reflector) {
-        return reflector->is_synced;
+        return reflector->first_list == FIRST_LIST_DONE;
 }
 
 bool reflector_is_awaited(const struct reflector *reflector) {
-        return !reflector->is_synced && !reflector->is_refused;
+        return reflector->first_list == FIRST_LIST_AWAITED;
 }
 
 const char *reflector_trouble(const struct reflector *reflector) {
@@ -120,27 +140,28 @@ static void count_restart(struct reflector *r, const char *reason) {
 
 /* Errors are logged when they begin, when their reason changes and when they end. */
 
-static void reflector_set_trouble(struct reflector *r, const char *step, const char *reason,
+static void reflector_set_trouble(struct reflector *r, const char *reason,
                                   const struct error *err) {
+        enum trouble_of of = r->state < WATCH_LATER ? TROUBLE_LIST : TROUBLE_WATCH;
+        const char *step = of == TROUBLE_LIST ? "list" : "watch";
+
         (void)snprintf(r->trouble, sizeof(r->trouble), "%s: %.*s", step,
                        (int)sizeof(r->trouble) - 16, err->msg);
         if (r->spec.on_trouble)
                 r->spec.on_trouble(r->spec.userdata);
-        if (r->trouble_reason && strcmp(r->trouble_reason, reason) == 0 &&
-            r->is_watch_trouble != r->must_list)
+        if (r->trouble_of == of && strcmp(r->trouble_reason, reason) == 0)
                 return;
         log_warn(MSG("list/watch failed, retrying"), STR("resource", r->spec.name),
                  STR("step", step), STR("reason", reason), ERR(err));
+        r->trouble_of = of;
         r->trouble_reason = reason;
-        r->is_watch_trouble = !r->must_list;
 }
 
 static void reflector_clear_trouble(struct reflector *r) {
-        if (r->trouble_reason)
+        if (r->trouble_of != TROUBLE_NONE)
                 log_info(MSG("list/watch recovered"), STR("resource", r->spec.name));
         bool is_change = r->trouble[0];
-        r->trouble_reason = NULL;
-        r->is_watch_trouble = false;
+        r->trouble_of = TROUBLE_NONE;
         r->trouble[0] = '\0';
         if (is_change && r->spec.on_trouble)
                 r->spec.on_trouble(r->spec.userdata);
@@ -148,15 +169,15 @@ static void reflector_clear_trouble(struct reflector *r) {
 
 /* Pauses */
 
-static void pause_ms(struct reflector *r, int64_t ms) {
-        loop_timer_arm(r->loop, &r->timer, loop_now_mono_ms(r->loop) + ms, reflector_begin, r);
+static void act_after(struct reflector *r, int64_t ms) {
+        loop_timer_arm(r->loop, &r->timer, loop_now_mono_ms(r->loop) + ms, reflector_act, r);
 }
 
 static void pause_after(struct reflector *r, const struct kube_answer *answer) {
         bool is_unreachable = answer->outcome == KUBE_UNAVAILABLE;
 
         if (answer->outcome == KUBE_NOT_FOUND) {
-                pause_ms(r, ABSENT_RETRY_MS / 2 + random_below(ABSENT_RETRY_MS / 2));
+                act_after(r, ABSENT_RETRY_MS / 2 + random_below(ABSENT_RETRY_MS / 2));
                 return;
         }
         /* Reset the backoff when the server is reachable again. Just after its start, it answers
@@ -167,7 +188,7 @@ static void pause_after(struct reflector *r, const struct kube_answer *answer) {
         int64_t ms = backoff_next_ms(&r->backoff, loop_now_mono_ms(r->loop));
         if (answer->retry_after_ms > ms)
                 ms = answer->retry_after_ms;
-        pause_ms(r, ms);
+        act_after(r, ms);
 }
 
 static void replace(char **place, const char *text) {
@@ -185,11 +206,12 @@ static void request_page(struct reflector *r) {
         const struct reflector_page page = {
                 .limit = r->page_limit,
                 .continue_token = r->continue_token,
-                .not_older_than = r->is_not_older ? r->resource_version : NULL,
+                /* As old as the known state: any replica of the server can answer. */
+                .not_older_than = r->resource_version,
         };
         _cleanup_(freep) char *path = reflector_list_path(&r->spec, &page);
 
-        r->has_proof = false;
+        r->state = LIST_SENT;
         r->call = kube_start(r->api, &(struct kube_request){
                                              .method = "GET",
                                              .path = path,
@@ -201,33 +223,31 @@ static void request_page(struct reflector *r) {
                                              .on_done = on_page,
                                              .userdata = r,
                                      });
-        check_answer_later(r, PROOF_MS);
+        act_after(r, PROOF_MS);
 }
 
 static void start_list(struct reflector *r) {
-        r->is_not_older = r->resource_version;
         replace(&r->continue_token, NULL);
         r->pages = 0;
         delivery_begin_list(&r->delivery);
         request_page(r);
 }
 
-static void finish_list(struct reflector *r, const char *resource_version) {
+static void finish_list(struct reflector *r, const char *resource_version, bool is_proto) {
         delivery_end_list(&r->delivery);
         size_t count = delivery_count(&r->delivery);
         replace(&r->resource_version, resource_version);
-        r->must_list = false;
         r->page_limit = size_max(r->page_limit, r->spec.page_limit);
         r->fruitless_watches = 0;
-        if (!r->is_watch_trouble)
+        if (r->trouble_of != TROUBLE_WATCH)
                 reflector_clear_trouble(r);
-        if (!r->is_synced)
+        if (!reflector_is_synced(r))
                 log_info(MSG("initial list complete"), STR("resource", r->spec.name),
-                         INT("objects", count), STR("encoding", r->is_proto ? "protobuf" : "json"));
-        r->is_synced = true;
+                         INT("objects", count), STR("encoding", is_proto ? "protobuf" : "json"));
+        r->first_list = FIRST_LIST_DONE;
         if (r->spec.on_synced)
                 r->spec.on_synced(r->spec.userdata, count);
-        reflector_begin(r);
+        start_watch(r);
 }
 
 /*
@@ -240,23 +260,27 @@ static void grow_pages(struct reflector *r) {
 }
 
 static void on_list_failure(struct reflector *r, const struct kube_answer *answer) {
+        bool is_refused = answer->outcome == KUBE_FORBIDDEN || answer->outcome == KUBE_NOT_FOUND;
         bool is_version_refused = answer->outcome == KUBE_GONE || answer->outcome == KUBE_INVALID ||
                                   answer->status == 504;
 
         count_list_page(r, kube_outcome_name(answer->outcome));
-        r->is_refused = answer->outcome == KUBE_FORBIDDEN || answer->outcome == KUBE_NOT_FOUND;
-        if (r->is_not_older && !r->continue_token && is_version_refused) {
+        if (!reflector_is_synced(r))
+                r->first_list = is_refused ? FIRST_LIST_REFUSED : FIRST_LIST_AWAITED;
+        if (r->resource_version && !r->continue_token && is_version_refused) {
                 /* Compacted, or "Too large resource version" from a slow replica. */
                 replace(&r->resource_version, NULL);
                 start_list(r);
                 return;
         }
         /* Smaller pages do not help if the server does not answer at all. */
-        if (answer->failure == HTTP_TOO_LARGE || (answer->failure == HTTP_TIMEOUT && r->has_proof))
+        if (answer->failure == HTTP_TOO_LARGE ||
+            (answer->failure == HTTP_TIMEOUT && r->state == LIST_OPEN))
                 r->page_limit = size_max(r->page_limit / 2, 1);
         else if (r->continue_token && answer->outcome == KUBE_GONE)
                 grow_pages(r);
-        reflector_set_trouble(r, "list", kube_outcome_name(answer->outcome), &answer->err);
+        reflector_set_trouble(r, kube_outcome_name(answer->outcome), &answer->err);
+        r->state = LIST_LATER;
         pause_after(r, answer);
 }
 
@@ -277,7 +301,6 @@ static void on_page(void *userdata, const struct kube_answer *answer) {
                 on_list_failure(r, answer);
                 return;
         }
-        r->is_proto = r->spec.proto && kube_proto_is(answer->body, answer->body_bytes);
         int code = list_page_parse(answer->body, answer->body_bytes, r->spec.proto, on_listed_item,
                                    r, &page, &bad.err);
         if (code == 0 && page.continue_token)
@@ -292,7 +315,8 @@ static void on_page(void *userdata, const struct kube_answer *answer) {
                 replace(&r->continue_token, page.continue_token);
                 request_page(r);
         } else {
-                finish_list(r, page.resource_version);
+                finish_list(r, page.resource_version,
+                            r->spec.proto && kube_proto_is(answer->body, answer->body_bytes));
         }
 }
 
@@ -320,7 +344,7 @@ static bool on_watch_event(void *userdata, const struct watch_event *event) {
                 read_watch_error(r, event);
                 return false;
         }
-        r->has_events = true;
+        r->state = WATCH_LIVE;
         r->expired_watches = 0;
         r->fruitless_watches = 0;
         if (event->type == WATCH_DELETED)
@@ -332,34 +356,11 @@ static bool on_watch_event(void *userdata, const struct watch_event *event) {
         return true;
 }
 
-/* An open watch is healthy. A list or watch that is not answered is reported before its timeout. */
-static void check_answer(void *userdata) {
-        struct reflector *r = userdata;
-        struct error silence = ERROR_NULL;
-
-        if (!kube_is_answered(r->call)) {
-                (void)error_set(&silence, ETIMEDOUT, "no answer for %d ms", PROOF_MS);
-                reflector_set_trouble(r, r->must_list ? "list" : "watch",
-                                      kube_outcome_name(KUBE_UNAVAILABLE), &silence);
-                check_answer_later(r, LOOK_MS);
-                return;
-        }
-        r->has_proof = true;
-        if (r->must_list)
-                return;
-        r->expired_watches = 0;
-        reflector_clear_trouble(r);
-}
-
-static void check_answer_later(struct reflector *r, int64_t after_ms) {
-        loop_timer_arm(r->loop, &r->timer, loop_now_mono_ms(r->loop) + after_ms, check_answer, r);
-}
-
 static bool on_watch_data(void *userdata, const char *data, size_t len) {
         struct reflector *r = userdata;
 
         bool goes_on = watch_stream_feed(&r->stream, data, len) == 0;
-        if (r->has_events)
+        if (r->state == WATCH_LIVE)
                 reflector_clear_trouble(r);
         (void)delivery_count(&r->delivery);
         return goes_on;
@@ -406,7 +407,7 @@ static const struct {
 
 static enum ending ending_of(const struct reflector *r, const struct kube_answer *answer) {
         int64_t lived_ms = loop_now_mono_ms(r->loop) - r->watch_started_mono_ms;
-        bool was_open = r->has_events || r->has_proof;
+        bool was_open = r->state != WATCH_SENT;
 
         if (r->watch_error.code == -ESTALE || answer->outcome == KUBE_GONE)
                 return r->expired_watches < WATCH_FRUITLESS_MAX ? ENDED_EXPIRED : ENDED_USELESS;
@@ -422,7 +423,7 @@ static enum ending ending_of(const struct reflector *r, const struct kube_answer
         if (answer->failure == HTTP_TIMEOUT && was_open)
                 return ENDED_IDLE;
         if (answer->failure == HTTP_RESET && was_open)
-                return r->has_proof ? ENDED_RESET : ENDED_RESET_EARLY;
+                return lived_ms >= PROOF_MS ? ENDED_RESET : ENDED_RESET_EARLY;
         if (answer->outcome == KUBE_INVALID)
                 return ENDED_INVALID;
         return answer->status == 504 ? ENDED_BUSY : ENDED_REFUSED;
@@ -450,13 +451,15 @@ static void on_watch_done(void *userdata, const struct kube_answer *answer) {
         loop_timer_disarm(r->loop, &r->timer);
         count_restart(r, reason);
         if (endings[ending].is_trouble)
-                reflector_set_trouble(r, "watch", reason, ending_error(r, answer));
-        if (endings[ending].is_fruitless && !r->has_events)
+                reflector_set_trouble(r, reason, ending_error(r, answer));
+        if (endings[ending].is_fruitless && r->state != WATCH_LIVE)
                 r->fruitless_watches++;
-        r->must_list = endings[ending].must_list || r->fruitless_watches >= WATCH_FRUITLESS_MAX;
+        r->state = endings[ending].must_list || r->fruitless_watches >= WATCH_FRUITLESS_MAX
+                           ? LIST_LATER
+                           : WATCH_LATER;
         watch_stream_done(&r->stream);
         if (endings[ending].is_at_once)
-                reflector_begin(r);
+                reflector_act(r);
         else
                 pause_after(r, answer);
 }
@@ -468,7 +471,7 @@ static void start_watch(struct reflector *r) {
 
         watch_stream_init(&r->stream, r->spec.proto, WATCH_LINE_MAX_BYTES, on_watch_event, r);
         r->watch_started_mono_ms = loop_now_mono_ms(r->loop);
-        r->has_events = r->has_proof = false;
+        r->state = WATCH_SENT;
         r->watch_error = ERROR_NULL;
         /* No gzip: servers send some watches as several gzip members, which curl does not support.
          */
@@ -485,22 +488,35 @@ static void start_watch(struct reflector *r) {
                                              .on_done = on_watch_done,
                                              .userdata = r,
                                      });
-        check_answer_later(r, PROOF_MS);
+        act_after(r, PROOF_MS);
 }
 
-static void reflector_begin(void *userdata) {
+/* An open watch is healthy. A list or watch that is not answered is reported before its timeout. */
+static void look_at_call(struct reflector *r) {
+        struct error silence = ERROR_NULL;
+
+        if (!kube_is_answered(r->call)) {
+                (void)error_set(&silence, ETIMEDOUT, "no answer for %d ms", PROOF_MS);
+                reflector_set_trouble(r, kube_outcome_name(KUBE_UNAVAILABLE), &silence);
+                act_after(r, LOOK_MS);
+        } else if (r->state == LIST_SENT) {
+                r->state = LIST_OPEN;
+        } else if (r->state == WATCH_SENT) {
+                r->state = WATCH_OPEN;
+                r->expired_watches = 0;
+                reflector_clear_trouble(r);
+        }
+}
+
+static void reflector_act(void *userdata) {
         struct reflector *r = userdata;
 
-        if (r->must_list)
+        if (r->state == LIST_LATER)
                 start_list(r);
-        else
+        else if (r->state == WATCH_LATER)
                 start_watch(r);
-}
-
-static void stop_call(struct reflector *r) {
-        kube_cancel(TAKE_PTR(r->call));
-        loop_timer_disarm(r->loop, &r->timer);
-        watch_stream_done(&r->stream);
+        else
+                look_at_call(r);
 }
 
 struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
@@ -525,16 +541,17 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
                 .forget_after_ms = BACKOFF_FORGET_MS,
         };
         r->page_limit = r->spec.page_limit;
-        r->must_list = true;
         (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
-        reflector_begin(r);
+        start_list(r);
         return r;
 }
 
 void reflector_free(struct reflector *r) {
         if (!r)
                 return;
-        stop_call(r);
+        kube_cancel(r->call);
+        loop_timer_disarm(r->loop, &r->timer);
+        watch_stream_done(&r->stream);
         delivery_done(&r->delivery);
         free(r->resource_version);
         free(r->continue_token);
