@@ -19,6 +19,19 @@ enum {
         HOST_NAME_MAX_BYTES = 256,
 };
 
+/*
+ * A round is some calls in a row: read the Lease, write it, and so again after a conflict. What the
+ * timer means, and what comes next:
+ *
+ *   WAITING       the next round  -> ASKING. lease_release() -> RELEASING
+ *   ASKING        none            -> WAITING after the round. lease_release() -> RELEASING, or
+ *                                    LAST_WRITE if a write is in flight
+ *   LAST_WRITE    patience        -> RELEASING when it ends, or when the write ends
+ *   RELEASING     none            -> RELEASED after the round
+ *   RELEASED      now             -> on_released is called
+ */
+enum lease_state { LEASE_WAITING, LEASE_ASKING, LEASE_LAST_WRITE, LEASE_RELEASING, LEASE_RELEASED };
+
 struct lease {
         struct loop *loop;
         struct kube_api *api;
@@ -30,11 +43,11 @@ struct lease {
         struct kube_call *call;
         enum lease_action action; /* of `call` */
         int64_t sent_mono_ms, round_mono_ms;
-        struct loop_timer round, term;
+        enum lease_state state;
+        struct loop_timer timer, term;
 
         bool is_leading;               /* as last reported */
         char leader[LEASE_HOLDER_MAX]; /* as last reported */
-        bool is_settled, is_releasing;
         char trouble[ERROR_MSG_MAX];
         lease_released_fn *on_released;
         void *released_userdata;
@@ -117,6 +130,10 @@ static bool keep_object(struct lease *lease, const struct kube_answer *answer) {
 
 static void update(void *userdata);
 
+static bool is_releasing(const struct lease *lease) {
+        return lease->state >= LEASE_LAST_WRITE;
+}
+
 static void update_leading(struct lease *lease) {
         bool is_leading = lease_is_leading(lease);
 
@@ -137,7 +154,7 @@ static void update_leading(struct lease *lease) {
                 lease->events.on_started_leading(lease->events.userdata);
                 return;
         }
-        if (lease->is_releasing)
+        if (is_releasing(lease))
                 log_info(MSG("releasing lease"), STR("lease", lease->name));
         else
                 log_warn(MSG("stopped leading"), STR("lease", lease->name),
@@ -166,7 +183,7 @@ static void lease_set_trouble(struct lease *lease, const struct kube_answer *ans
 
         (void)snprintf(lease->trouble, sizeof(lease->trouble), "%s",
                        answer->err.msg[0] ? answer->err.msg : kube_outcome_name(answer->outcome));
-        if (was_well && !lease->is_releasing)
+        if (was_well && !is_releasing(lease))
                 log_warn(MSG("cannot acquire or renew lease"), STR("lease", lease->name),
                          STR("namespace", lease->namespace),
                          STR("reason", kube_outcome_name(answer->outcome)),
@@ -174,7 +191,6 @@ static void lease_set_trouble(struct lease *lease, const struct kube_answer *ans
 }
 
 static void lease_clear_trouble(struct lease *lease) {
-        lease->is_settled = true;
         if (lease->trouble[0])
                 log_info(MSG("lease requests succeed again"), STR("lease", lease->name));
         lease->trouble[0] = '\0';
@@ -183,25 +199,24 @@ static void lease_clear_trouble(struct lease *lease) {
 /* Rounds */
 
 static void on_lease_answer(void *userdata, const struct kube_answer *answer);
-static void on_round(void *userdata);
+static void on_lease_timer(void *userdata);
 
-static void finish_release(void *userdata) {
-        struct lease *lease = userdata;
-
-        lease->on_released(lease->released_userdata);
+static void enter(struct lease *lease, enum lease_state state, int64_t timer_mono_ms) {
+        lease->state = state;
+        loop_timer_arm(lease->loop, &lease->timer, timer_mono_ms, on_lease_timer, lease);
 }
 
 static void lease_end_round(struct lease *lease) {
-        if (lease->is_releasing) {
-                loop_timer_arm(lease->loop, &lease->round, loop_now_mono_ms(lease->loop),
-                               finish_release, lease);
+        int64_t now_mono_ms = loop_now_mono_ms(lease->loop);
+
+        if (is_releasing(lease)) {
+                enter(lease, LEASE_RELEASED, now_mono_ms);
                 return;
         }
         double random = (double)random_below(INT64_C(1) << 32) * 0x1p-32;
-        int64_t next_mono_ms = lease_candidate_next_round_mono_ms(
-                &lease->candidate, lease->round_mono_ms, loop_now_mono_ms(lease->loop), random);
-
-        loop_timer_arm(lease->loop, &lease->round, next_mono_ms, on_round, lease);
+        enter(lease, LEASE_WAITING,
+              lease_candidate_next_round_mono_ms(&lease->candidate, lease->round_mono_ms,
+                                                 now_mono_ms, random));
 }
 
 static void lease_send(struct lease *lease, enum lease_action action, const char *body,
@@ -228,7 +243,7 @@ static void lease_send(struct lease *lease, enum lease_action action, const char
 }
 
 static void act(struct lease *lease, enum lease_action action) {
-        int64_t timeout_ms = lease->is_releasing ? RELEASE_TIMEOUT_MS
+        int64_t timeout_ms = is_releasing(lease) ? RELEASE_TIMEOUT_MS
                                                  : lease->candidate.timing.renew_deadline_ms / 2;
         struct lease_spec spec;
         _cleanup_(freep) char *body = NULL;
@@ -247,9 +262,9 @@ static void act(struct lease *lease, enum lease_action action) {
                    timeout_ms < REQUEST_TIMEOUT_MAX_MS ? timeout_ms : REQUEST_TIMEOUT_MAX_MS);
 }
 
-static void on_round(void *userdata) {
-        struct lease *lease = userdata;
-
+static void begin_round(struct lease *lease, enum lease_state state) {
+        loop_timer_disarm(lease->loop, &lease->timer);
+        lease->state = state;
         lease->round_mono_ms = loop_now_mono_ms(lease->loop);
         act(lease, lease_candidate_begin(&lease->candidate, lease->round_mono_ms));
 }
@@ -275,7 +290,6 @@ static void on_good_answer(struct lease *lease, const struct kube_answer *answer
 static void on_lease_answer(void *userdata, const struct kube_answer *answer) {
         struct lease *lease = userdata;
         enum lease_action next = LEASE_REST;
-        bool was_before_release = lease->is_releasing && loop_timer_is_armed(&lease->round);
 
         lease->call = NULL;
         if (answer->outcome == KUBE_OK) {
@@ -289,12 +303,11 @@ static void on_lease_answer(void *userdata, const struct kube_answer *answer) {
                 lease_candidate_failed(&lease->candidate);
                 lease_set_trouble(lease, answer);
         }
-        if (was_before_release) {
-                loop_timer_disarm(lease->loop, &lease->round);
-                on_round(lease);
+        if (lease->state == LEASE_LAST_WRITE) {
+                begin_round(lease, LEASE_RELEASING);
                 return;
         }
-        if (lease->is_releasing && next == LEASE_REST && answer->outcome != KUBE_OK &&
+        if (is_releasing(lease) && next == LEASE_REST && answer->outcome != KUBE_OK &&
             answer->outcome != KUBE_NOT_FOUND)
                 log_warn(MSG("cannot release lease, it will expire"), STR("lease", lease->name),
                          STR("reason", kube_outcome_name(answer->outcome)),
@@ -303,32 +316,36 @@ static void on_lease_answer(void *userdata, const struct kube_answer *answer) {
         act(lease, next);
 }
 
-static void on_late_write(void *userdata) {
+static void on_lease_timer(void *userdata) {
         struct lease *lease = userdata;
 
-        lease_candidate_failed(&lease->candidate);
-        kube_cancel(TAKE_PTR(lease->call));
-        on_round(lease);
+        if (lease->state == LEASE_WAITING) {
+                begin_round(lease, LEASE_ASKING);
+        } else if (lease->state == LEASE_LAST_WRITE) {
+                lease_candidate_failed(&lease->candidate);
+                kube_cancel(TAKE_PTR(lease->call));
+                begin_round(lease, LEASE_RELEASING);
+        } else {
+                lease->on_released(lease->released_userdata);
+        }
 }
 
 void lease_release(struct lease *lease, lease_released_fn *on_done, void *userdata) {
-        assert(!lease->is_releasing);
+        assert(!is_releasing(lease));
 
-        lease->is_releasing = true;
         lease->on_released = on_done;
         lease->released_userdata = userdata;
-        loop_timer_disarm(lease->loop, &lease->round);
+        lease->state = lease->call && lease->action != LEASE_READ ? LEASE_LAST_WRITE
+                                                                  : LEASE_RELEASING;
         lease_candidate_leave(&lease->candidate);
         update(lease);
-        if (lease->call && lease->action != LEASE_READ) {
+        if (lease->state == LEASE_LAST_WRITE) {
                 /* Cancelled, it could still be applied after the release. */
-                loop_timer_arm(lease->loop, &lease->round,
-                               loop_now_mono_ms(lease->loop) + RELEASE_TIMEOUT_MS, on_late_write,
-                               lease);
+                enter(lease, LEASE_LAST_WRITE, loop_now_mono_ms(lease->loop) + RELEASE_TIMEOUT_MS);
                 return;
         }
         kube_cancel(TAKE_PTR(lease->call));
-        on_round(lease);
+        begin_round(lease, LEASE_RELEASING);
 }
 
 struct metrics_series *lease_leader_gauge(struct metrics *metrics) {
@@ -353,7 +370,7 @@ struct lease *lease_new(struct loop *loop, struct kube_api *api, struct metrics 
         lease->transitions = metrics_counter(metrics, "plimsoll_lease_transitions_total",
                                              "Times this replica started or stopped leading.",
                                              NULL);
-        loop_timer_arm(loop, &lease->round, loop_now_mono_ms(loop), on_round, lease);
+        enter(lease, LEASE_WAITING, loop_now_mono_ms(loop));
         return lease;
 }
 
@@ -361,7 +378,7 @@ void lease_free(struct lease *lease) {
         if (!lease)
                 return;
         kube_cancel(lease->call);
-        loop_timer_disarm(lease->loop, &lease->round);
+        loop_timer_disarm(lease->loop, &lease->timer);
         loop_timer_disarm(lease->loop, &lease->term);
         forget_object(lease);
         free(lease->namespace);
@@ -380,7 +397,7 @@ int64_t lease_until_mono_ms(const struct lease *lease) {
 }
 
 bool lease_is_settled(const struct lease *lease) {
-        return lease->is_settled;
+        return lease->candidate.has_seen;
 }
 
 const char *lease_identity(const struct lease *lease) {
