@@ -26,8 +26,16 @@ enum {
         CHANGE_MAX_MS = 60000,
 };
 
+/*
+ *   LISTING   until the nodes are listed: nothing is published
+ *   STARTING  START_MS from then on: not ready while another list that the policy needs is awaited
+ *   STARTED   for good
+ */
+enum table_phase { TABLE_LISTING, TABLE_STARTING, TABLE_STARTED };
+
 struct table_watch {
         struct table_watch_options options;
+        enum table_phase phase;
         struct reflector *nodes;
         struct binding_watch *bindings;  /* NULL unless nodes are listed and hot values used */
         int64_t recent_ms;               /* hot_value_keep_ms() of the policy */
@@ -35,13 +43,12 @@ struct table_watch {
         struct usage_watch *usage;       /* NULL until then, and until nodes are listed */
         bool awaits_policy;              /* nothing is published: the policy is unknown yet */
 
-        struct loop_timer publish_timer; /* armed when something has changed */
-        struct loop_timer change_timer;  /* when the next reading expires or hot value falls */
-        struct loop_timer look_timer;    /* health checks and gauges */
+        /* When the next reading expires or hot value falls; sooner if something has changed. */
+        struct loop_timer publish_timer;
+        struct loop_timer look_timer; /* health checks and gauges */
         int64_t publish_not_before_mono_ms;
-        int64_t start_until_mono_ms; /* INT64_MAX until the nodes were listed */
-        bool is_synced;
-        bool is_skewed; /* timestamps in the future were logged */
+        int64_t start_until_mono_ms; /* of STARTING */
+        bool is_skewed;              /* timestamps in the future were logged */
 
         struct health_check *nodes_check, *bindings_check, *pods_check, *workloads_check;
         struct metrics_series *rows, *readings[READING_STATE_COUNT], *skewed, *publications;
@@ -57,8 +64,18 @@ static int64_t table_now_mono_ms(const struct table_watch *watch) {
         return loop_now_mono_ms(watch->options.loop);
 }
 
-static bool is_starting(const struct table_watch *watch) {
-        return table_now_mono_ms(watch) < watch->start_until_mono_ms;
+static bool uses_estimate(const struct table_watch *watch) {
+        return node_table_policy(watch->options.table)->scoring == POLICY_SCORING_ESTIMATE;
+}
+
+static bool may_publish(const struct table_watch *watch) {
+        return watch->phase != TABLE_LISTING && !watch->awaits_policy;
+}
+
+static void publish(void *userdata);
+
+static void publish_at(struct table_watch *watch, int64_t at_mono_ms) {
+        loop_timer_arm(watch->options.loop, &watch->publish_timer, at_mono_ms, publish, watch);
 }
 
 static void publish(void *userdata) {
@@ -66,6 +83,8 @@ static void publish(void *userdata) {
         struct node_table *table = watch->options.table;
         int64_t begin_ns = clock_mono_ns(), cpu_begin_ns = clock_thread_cpu_ns();
 
+        if (!may_publish(watch))
+                return;
         node_table_publish(table, table_now_unix_ms(watch));
         int64_t spent_ns = clock_mono_ns() - begin_ns;
         /* Processor time, since publishing may have waited on a busy machine. */
@@ -80,22 +99,14 @@ static void publish(void *userdata) {
                 change_ms = CHANGE_MAX_MS;
         if (change_ms < pause_ms)
                 change_ms = pause_ms;
-        loop_timer_arm(watch->options.loop, &watch->change_timer,
-                       table_now_mono_ms(watch) + change_ms, publish, watch);
-}
-
-static bool may_publish(const struct table_watch *watch) {
-        return watch->is_synced && !watch->awaits_policy;
+        publish_at(watch, table_now_mono_ms(watch) + change_ms);
 }
 
 /* The table may have changed. The timer fires after the events of this turn, so a burst of events
  * causes one snapshot. */
 static void touched(struct table_watch *watch) {
-        if (!may_publish(watch) || !node_table_is_dirty(watch->options.table) ||
-            loop_timer_is_armed(&watch->publish_timer))
-                return;
-        loop_timer_arm(watch->options.loop, &watch->publish_timer,
-                       watch->publish_not_before_mono_ms, publish, watch);
+        if (may_publish(watch) && node_table_is_dirty(watch->options.table))
+                publish_at(watch, watch->publish_not_before_mono_ms);
 }
 
 static void on_estimate_change(void *userdata) {
@@ -113,7 +124,7 @@ static void on_bound_pod(void *userdata, const struct pod_facts *pod, bool is_ap
  * Pods are watched after the list of nodes, when the policy of the cluster is known: unlike the
  * built-in policy, it may not need pods. */
 static void watch_estimate(struct table_watch *watch) {
-        if (node_table_policy(watch->options.table)->scoring != POLICY_SCORING_ESTIMATE)
+        if (!uses_estimate(watch))
                 return;
         if (!watch->estimate)
                 watch->estimate = estimate_watch_new(&(struct estimate_watch_options){
@@ -125,9 +136,10 @@ static void watch_estimate(struct table_watch *watch) {
                         .on_pod = on_bound_pod,
                         .userdata = watch,
                 });
-        if (watch->is_synced)
-                estimate_watch_begin(watch->estimate);
-        if (watch->is_synced && !watch->usage)
+        if (watch->phase == TABLE_LISTING)
+                return;
+        estimate_watch_begin(watch->estimate);
+        if (!watch->usage)
                 watch->usage = usage_watch_new(&(struct usage_watch_options){
                         .loop = watch->options.loop,
                         .api = watch->options.api,
@@ -186,7 +198,7 @@ static void watch_bindings(struct table_watch *watch) {
                 node_table_forget_bindings(watch->options.table, table_now_unix_ms(watch));
         }
         watch->recent_ms = recent_ms;
-        if (is_needed && watch->is_synced && !watch->bindings)
+        if (is_needed && watch->phase != TABLE_LISTING && !watch->bindings)
                 watch->bindings = binding_watch_new(watch->options.loop, watch->options.api,
                                                     watch->options.metrics, recent_ms,
                                                     table_on_binding, watch);
@@ -195,12 +207,11 @@ static void watch_bindings(struct table_watch *watch) {
 static void table_on_nodes_synced(void *userdata, size_t count) {
         struct table_watch *watch = userdata;
 
-        watch->is_synced = true;
-        if (watch->start_until_mono_ms == INT64_MAX)
+        if (watch->phase == TABLE_LISTING) {
+                watch->phase = TABLE_STARTING;
                 watch->start_until_mono_ms = table_now_mono_ms(watch) + START_MS;
-        if (may_publish(watch))
-                publish(watch); /* before the check passes: once ready, the workers have the nodes
-                                 */
+        }
+        publish(watch); /* before the check passes: once ready, the workers have the nodes */
         health_pass(watch->nodes_check, "%zu node%s", count, number_plural(count));
         watch_bindings(watch);
         watch_estimate(watch);
@@ -216,7 +227,7 @@ static void look_at_bindings(struct table_watch *watch) {
         const char *trouble = pods ? reflector_trouble(pods) : "the nodes are not listed yet";
         if (settle_live(watch))
                 health_pass(watch->bindings_check, "counted from the pod watch");
-        else if (is_starting(watch) && (!pods || reflector_is_awaited(pods)))
+        else if (watch->phase != TABLE_STARTED && (!pods || reflector_is_awaited(pods)))
                 health_fail(watch->bindings_check, "%s", trouble);
         else
                 health_pass(watch->bindings_check,
@@ -232,11 +243,11 @@ static void look_at_pods(struct table_watch *watch) {
         const char *trouble = pods ? reflector_trouble(pods) : "the nodes are not listed yet";
         struct estimator_stats stats;
 
-        if (node_table_policy(watch->options.table)->scoring != POLICY_SCORING_ESTIMATE) {
+        if (!uses_estimate(watch)) {
                 health_pass(watch->pods_check, "not needed: the policy's scoring is not estimate");
                 return;
         }
-        if (is_starting(watch) && (!pods || reflector_is_awaited(pods))) {
+        if (watch->phase != TABLE_STARTED && (!pods || reflector_is_awaited(pods))) {
                 health_fail(watch->pods_check, "%s", trouble);
                 return;
         }
@@ -257,7 +268,7 @@ static void look_at_workloads(struct table_watch *watch) {
                                            : "the nodes are not listed yet";
         struct estimator_stats stats;
 
-        if (node_table_policy(watch->options.table)->scoring != POLICY_SCORING_ESTIMATE) {
+        if (!uses_estimate(watch)) {
                 health_pass(watch->workloads_check,
                             "not needed: the policy's scoring is not estimate");
                 return;
@@ -275,7 +286,7 @@ static void table_look_at_nodes(struct table_watch *watch) {
         const char *trouble = reflector_trouble(watch->nodes);
         size_t count = node_table_count(watch->options.table);
 
-        if (!watch->is_synced)
+        if (watch->phase == TABLE_LISTING)
                 health_fail(watch->nodes_check,
                             "the first list of nodes is not complete (the service account needs "
                             "list and watch on nodes; see --kubeconfig, --master): %s",
@@ -317,13 +328,15 @@ static void look_at_table(struct table_watch *watch) {
 
 static void table_watch_look(void *userdata) {
         struct table_watch *watch = userdata;
+        int64_t now_mono_ms = table_now_mono_ms(watch);
 
+        if (watch->phase == TABLE_STARTING && now_mono_ms >= watch->start_until_mono_ms)
+                watch->phase = TABLE_STARTED;
         look_at_watches(watch);
         look_at_table(watch);
         touched(watch);
-        loop_timer_arm(watch->options.loop, &watch->look_timer,
-                       table_now_mono_ms(watch) +
-                               (is_starting(watch) ? START_LOOK_MS : LOOK_INTERVAL_MS),
+        int64_t pause_ms = watch->phase == TABLE_STARTED ? LOOK_INTERVAL_MS : START_LOOK_MS;
+        loop_timer_arm(watch->options.loop, &watch->look_timer, now_mono_ms + pause_ms,
                        table_watch_look, watch);
 }
 
@@ -367,7 +380,6 @@ struct table_watch *table_watch_new(const struct table_watch_options *options) {
 
         watch->options = *options;
         watch->awaits_policy = options->awaits_policy;
-        watch->start_until_mono_ms = INT64_MAX;
         table_register_metrics(watch);
         watch->nodes_check = health_add(options->health, "nodes", "not listed yet");
         watch->bindings_check = health_add(options->health, "bindings", "not listed yet");
@@ -384,7 +396,6 @@ void table_watch_free(struct table_watch *watch) {
         if (!watch)
                 return;
         loop_timer_disarm(watch->options.loop, &watch->publish_timer);
-        loop_timer_disarm(watch->options.loop, &watch->change_timer);
         loop_timer_disarm(watch->options.loop, &watch->look_timer);
         binding_watch_free(watch->bindings);
         estimate_watch_free(watch->estimate);
@@ -399,8 +410,7 @@ void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
         watch_estimate(watch);
         /* Publish now: once the policy is reported to be in force, answers use it. */
         watch->awaits_policy = false;
-        if (may_publish(watch))
-                publish(watch);
+        publish(watch);
         look_at_watches(watch);
 }
 
@@ -408,6 +418,5 @@ void table_watch_keep_policy(struct table_watch *watch) {
         if (!watch->awaits_policy)
                 return;
         watch->awaits_policy = false;
-        if (may_publish(watch))
-                publish(watch);
+        publish(watch);
 }
