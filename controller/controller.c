@@ -47,7 +47,7 @@ void controller_node_values(const struct controller_node *n, struct plan_values 
 }
 
 void controller_end(struct controller *c, int exit_code) {
-        c->once = ONCE_DONE;
+        c->phase = CONTROLLER_ENDED;
         c->exit_code = exit_code;
         loop_stop(c->parts.daemon->loop);
 }
@@ -313,7 +313,7 @@ void controller_set_sources(struct controller *c, const struct source_list *list
                 n->failing = 0;
                 on_node_moved(c, n->node);
         }
-        if (c->is_stopping)
+        if (c->phase >= CONTROLLER_STOPPING)
                 stop_sources(c);
 }
 
@@ -357,7 +357,6 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->options = *options;
         take_sources(c, options->sources);
         c->compiled = compiled_policy_new(policy, &c->options.compiled);
-        c->once = options->is_once ? ONCE_LISTING : ONCE_NOT;
         if (options->has_events) {
                 c->policy_events = policy_events_new(daemon);
                 policy_source_on_status(parts->policy, on_policy_status, c);
@@ -396,7 +395,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 node_set_watch(c->nodes, daemon->loop, daemon->api, daemon->metrics,
                                options->node_selector);
         if (options->is_once)
-                controller_once_look(c);
+                controller_once_begin(c);
         else if (options->is_dry_run)
                 loop_timer_arm(daemon->loop, &c->print,
                                controller_now_mono(c) + (c->interval_ms / 2 < FIRST_PRINT_MS
@@ -409,7 +408,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
         return 0;
 }
 
-static void on_shutdown_deadline(void *userdata) {
+static void on_shutdown_timeout(void *userdata) {
         struct controller *c = userdata;
 
         log_warn(MSG("shutdown timed out, abandoning requests in flight"));
@@ -423,16 +422,18 @@ static void on_writer_stopped(void *userdata) {
 }
 
 void controller_shut_down(struct controller *c) {
-        if (c->is_stopping)
+        struct loop *loop = c->parts.daemon->loop;
+
+        if (c->phase >= CONTROLLER_STOPPING)
                 return;
-        c->is_stopping = true;
-        /* --once has not finished. */
-        if (c->once != ONCE_NOT && c->once != ONCE_DONE)
+        if (c->options.is_once) /* it has not finished */
                 c->exit_code = 1;
+        c->phase = CONTROLLER_STOPPING;
         stop_sources(c);
-        loop_timer_disarm(c->parts.daemon->loop, &c->print);
-        loop_timer_arm(c->parts.daemon->loop, &c->deadline, controller_now_mono(c) + SHUTDOWN_MS,
-                       on_shutdown_deadline, c);
+        loop_timer_disarm(loop, &c->print);
+        loop_timer_disarm(loop, &c->once_look);
+        loop_timer_arm(loop, &c->shutdown_timeout, controller_now_mono(c) + SHUTDOWN_MS,
+                       on_shutdown_timeout, c);
         writer_stop(c->writer, on_writer_stopped, c);
 }
 
@@ -445,6 +446,7 @@ void controller_free(struct controller *c) {
 
         if (!c)
                 return;
+        struct loop *loop = c->parts.daemon->loop;
         controller_pods_stop(c);
         source_set_free(c->sources);
         CONTROLLER_NODE_FOREACH(n, c) {
@@ -457,8 +459,9 @@ void controller_free(struct controller *c) {
         bindings_free(c->bindings);
         controller_pods_free(c);
         compiled_policy_free(c->compiled);
-        loop_timer_disarm(c->parts.daemon->loop, &c->tick);
-        loop_timer_disarm(c->parts.daemon->loop, &c->print);
-        loop_timer_disarm(c->parts.daemon->loop, &c->deadline);
+        loop_timer_disarm(loop, &c->tick);
+        loop_timer_disarm(loop, &c->print);
+        loop_timer_disarm(loop, &c->once_look);
+        loop_timer_disarm(loop, &c->shutdown_timeout);
         free(c);
 }

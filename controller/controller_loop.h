@@ -48,6 +48,19 @@ struct controller_pods {
         struct metrics_series *bound, *measured;
 };
 
+/*
+ * RUNNING, or with --once LISTING -> READING -> WRITING (controller_once.c). A signal leads to
+ * STOPPING, until no request is in flight. ENDED: --once is done.
+ */
+enum controller_phase {
+        CONTROLLER_RUNNING,
+        CONTROLLER_LISTING,
+        CONTROLLER_READING,
+        CONTROLLER_WRITING,
+        CONTROLLER_STOPPING,
+        CONTROLLER_ENDED,
+};
+
 struct controller {
         struct controller_parts parts;
         struct controller_options options;
@@ -62,13 +75,12 @@ struct controller {
         int64_t all_intervals_ms;            /* the sum over all sources */
 
         struct loop_timer tick, print;
-        struct loop_timer deadline; /* of the shutdown; before that, the regular look of --once */
         unsigned ticks;
-        enum { ONCE_NOT, ONCE_LISTING, ONCE_READING, ONCE_WRITING, ONCE_DONE } once;
-        size_t listed;           /* --once: nodes */
-        int64_t give_up_mono_ms; /* --once: the deadline of listing or reading, or of failing
-                                    patches */
-        bool is_stopping;
+        enum controller_phase phase;
+        struct loop_timer once_look;        /* LISTING, READING and WRITING */
+        size_t listed;                      /* nodes, of LISTING */
+        int64_t give_up_mono_ms;            /* on this phase, unless it makes progress */
+        struct loop_timer shutdown_timeout; /* STOPPING */
         int exit_code;
 
         struct controller_health health;
@@ -113,8 +125,8 @@ void controller_end(struct controller *c, int exit_code);
 
 enum { CONTROLLER_ONCE_OUTCOMES = 2 }; /* per node: an interval needs two scrapes */
 
-/** controller_once_look() - call it once; it then looks regularly until everything is done */
-void controller_once_look(void *controller);
+/** controller_once_begin() - begin to look regularly, until everything is done */
+void controller_once_begin(struct controller *c);
 
 /* Which source serves a node, and which ones fail (controller_switch.c). The first switches and
  * failures in a minute are logged individually, the rest in a summary. */

@@ -10,6 +10,11 @@ enum {
         WRITING_MS = 30000, /* how often it checks whether patches succeed */
 };
 
+static void enter(struct controller *c, enum controller_phase phase, int64_t patience_ms) {
+        c->phase = phase;
+        c->give_up_mono_ms = controller_now_mono(c) + patience_ms;
+}
+
 /* Are nodes listed, bindings if the policy needs them, and is the cluster's policy known? */
 static bool are_nodes_listed(const struct controller *c) {
         const struct reflector *nodes = c->nodes->reflector;
@@ -85,7 +90,7 @@ static void look_at_writing(struct controller *c) {
         if (writer_is_idle(c->writer)) {
                 controller_end(c, c->exit_code);
         } else if (controller_now_mono(c) >= c->give_up_mono_ms) {
-                c->give_up_mono_ms = controller_now_mono(c) + WRITING_MS;
+                enter(c, CONTROLLER_WRITING, WRITING_MS);
                 if (!trouble[0])
                         return;
                 log_error(MSG("--once gave up writing"), STR("reason", trouble));
@@ -94,8 +99,7 @@ static void look_at_writing(struct controller *c) {
 }
 
 static void begin_writing(struct controller *c) {
-        c->once = ONCE_WRITING;
-        c->give_up_mono_ms = controller_now_mono(c) + WRITING_MS;
+        enter(c, CONTROLLER_WRITING, WRITING_MS);
         if (log_failed(c))
                 c->exit_code = 1;
         if (c->options.is_dry_run)
@@ -119,8 +123,8 @@ static void look_at_scrapes(struct controller *c) {
 static void look_at_lists(struct controller *c) {
         size_t count = node_set_count(c->nodes);
 
-        if (count > c->listed || c->give_up_mono_ms == 0)
-                c->give_up_mono_ms = controller_now_mono(c) + LISTS_MS;
+        if (count > c->listed)
+                enter(c, CONTROLLER_LISTING, LISTS_MS);
         c->listed = count;
         if (!are_nodes_listed(c)) {
                 if (controller_now_mono(c) < c->give_up_mono_ms)
@@ -131,22 +135,25 @@ static void look_at_lists(struct controller *c) {
                 log_error(MSG("no nodes found"), STR("selector", c->options.node_selector));
                 controller_end(c, 1);
         } else {
-                c->once = ONCE_READING;
-                c->give_up_mono_ms = controller_now_mono(c) +
-                                     READING_INTERVALS * c->all_intervals_ms;
+                enter(c, CONTROLLER_READING, READING_INTERVALS * c->all_intervals_ms);
         }
 }
 
-void controller_once_look(void *userdata) {
+static void on_once_look(void *userdata) {
         struct controller *c = userdata;
 
-        if (c->once == ONCE_LISTING)
+        if (c->phase == CONTROLLER_LISTING)
                 look_at_lists(c);
-        if (c->once == ONCE_READING)
+        if (c->phase == CONTROLLER_READING)
                 look_at_scrapes(c);
-        if (c->once == ONCE_WRITING)
+        if (c->phase == CONTROLLER_WRITING)
                 look_at_writing(c);
-        if (c->once != ONCE_DONE)
-                loop_timer_arm(c->parts.daemon->loop, &c->deadline,
-                               controller_now_mono(c) + LOOK_MS, controller_once_look, c);
+        if (c->phase != CONTROLLER_ENDED)
+                loop_timer_arm(c->parts.daemon->loop, &c->once_look,
+                               controller_now_mono(c) + LOOK_MS, on_once_look, c);
+}
+
+void controller_once_begin(struct controller *c) {
+        enter(c, CONTROLLER_LISTING, LISTS_MS);
+        on_once_look(c);
 }

@@ -47,7 +47,7 @@ void controller_view_print(struct controller *c) {
 
         qsort(all, count, sizeof(*all), compare_shown_nodes);
         printout_begin(&printout, c->compiled, (enum printout_format)c->options.output,
-                       c->once == ONCE_NOT);
+                       !c->options.is_once);
         for (size_t i = 0; i < count; i++)
                 print_shown_node(&printout, all[i]);
         if (!printout_end(&printout, stdout))
