@@ -20,6 +20,10 @@ enum {
         OBJECT_WAIT_MS = 20000,
 };
 
+enum policy_origin { FROM_BUILT_IN, FROM_FILE, FROM_OBJECT };
+
+static const char object_text[] = "DynamicSchedulerPolicy " POLICY_OBJECT_NAME;
+
 struct policy_source {
         struct policy_source_options options;
         char *path;
@@ -28,12 +32,11 @@ struct policy_source {
         struct reflector *objects;
         int64_t wait_until_mono_ms; /* the end of the wait for the first list */
         struct loop_timer wait_end;
-        bool is_taking_first;
 
         json_t *object; /* as last seen; NULL: none */
         char *problem;  /* the reason why the latest policy is not in force; NULL: it is in force */
         char *warning;  /* policy_warnings_text() of the policy in force */
-        const char *from; /* the source of the policy in force: its path, or a static text */
+        enum policy_origin origin; /* of the policy in force */
         size_t metric_count;
         bool is_writer;
         struct kube_fence fence;
@@ -49,7 +52,11 @@ struct policy_source {
         struct metrics_series *generation_gauge, *errors, *is_failed, *is_deleted;
 };
 
-static const char from_object[] = "DynamicSchedulerPolicy " POLICY_OBJECT_NAME;
+static const char *origin_text(const struct policy_source *source) {
+        return source->origin == FROM_OBJECT ? object_text
+               : source->origin == FROM_FILE ? source->path
+                                             : "the built-in policy";
+}
 
 bool policy_source_is_awaited(const struct policy_source *source) {
         return source->objects && reflector_is_awaited(source->objects) &&
@@ -57,46 +64,50 @@ bool policy_source_is_awaited(const struct policy_source *source) {
 }
 
 static void show_policy_state(struct policy_source *source) {
-        bool is_deleted = source->from == from_object && !source->object;
+        bool is_deleted = source->origin == FROM_OBJECT && !source->object;
         const char *after = source->problem ? "; cannot load the latest policy: "
                             : is_deleted    ? "; the object was deleted"
                                             : "";
         const char *trouble = source->objects ? reflector_trouble(source->objects) : "";
         const char *status_trouble = source->object ? source->status_err.msg : "";
 
+        metrics_set(source->generation_gauge, (double)source->generation);
         metrics_set(source->is_failed, source->problem != NULL);
         metrics_set(source->is_deleted, is_deleted);
         if (policy_source_is_awaited(source)) {
-                health_fail(source->check, "%s is not known yet%s%s", from_object,
+                health_fail(source->check, "%s is not known yet%s%s", object_text,
                             *trouble ? ": " : "", trouble);
                 return;
         }
         if (source->objects && source->options.on_known) /* before the check passes */
                 source->options.on_known(source->options.userdata);
         health_pass(source->check, "%s, %zu metric%s, generation %lld%s%s%s%s%s%s%s%s",
-                    source->from, source->metric_count, number_plural(source->metric_count),
+                    origin_text(source), source->metric_count, number_plural(source->metric_count),
                     (long long)source->generation, after, source->problem ? source->problem : "",
                     source->warning ? "; " : "", source->warning ? source->warning : "",
                     *trouble ? "; the object is not watched: " : "", trouble,
                     *status_trouble ? "; its status cannot be written: " : "", status_trouble);
 }
 
-static void policy_put_in_force(struct policy_source *source, struct policy *policy,
-                                const char *from) {
+static void note_policy_in_force(struct policy_source *source, const struct policy *policy,
+                                 enum policy_origin origin) {
         source->generation++;
-        source->from = from;
+        source->origin = origin;
         source->metric_count = policy->metric_count;
         free(TAKE_PTR(source->problem));
         free(source->warning);
         source->warning = policy_warnings_text(policy);
-        log_info(MSG("policy is in force"), STR("from", from), INT("metrics", policy->metric_count),
-                 INT("predicates", policy->predicate_count),
+        log_info(MSG("policy is in force"), STR("from", origin_text(source)),
+                 INT("metrics", policy->metric_count), INT("predicates", policy->predicate_count),
                  INT("priorities", policy->priority_count), INT("generation", source->generation));
         for (size_t i = 0; i < size_min(policy->warning_count, POLICY_MAX_WARNINGS); i++)
                 log_warn(MSG("policy warning"), STR("warning", policy->warnings[i]));
-        if (!source->is_taking_first)
-                source->options.on_policy(source->options.userdata, policy);
-        metrics_set(source->generation_gauge, (double)source->generation);
+}
+
+static void policy_put_in_force(struct policy_source *source, struct policy *policy,
+                                enum policy_origin origin) {
+        note_policy_in_force(source, policy, origin);
+        source->options.on_policy(source->options.userdata, policy);
         show_policy_state(source);
 }
 
@@ -119,7 +130,7 @@ static void on_policy_file(void *userdata, const char *path) {
         if (policy_load_file(path, source->options.is_strict, &policy, &err) < 0)
                 policy_keep_old(source, &err);
         else
-                policy_put_in_force(source, policy, source->path);
+                policy_put_in_force(source, policy, FROM_FILE);
 }
 
 void policy_source_reload(struct policy_source *source) {
@@ -240,10 +251,10 @@ static void take_object(struct policy_source *source, const json_t *object) {
         if (r == 0)
                 r = policy_from_tree(tree_root(tree), source->options.is_strict, &policy, &err);
         if (r < 0) {
-                (void)error_wrap(&err, err.code, "%s", from_object);
+                (void)error_wrap(&err, err.code, "%s", object_text);
                 policy_keep_old(source, &err);
         } else {
-                policy_put_in_force(source, policy, from_object);
+                policy_put_in_force(source, policy, FROM_OBJECT);
         }
 }
 
@@ -255,7 +266,8 @@ static void on_object(void *userdata, enum reflector_event event, const json_t *
                 free(TAKE_PTR(source->problem));
                 show_policy_state(source);
                 log_warn(MSG("policy object deleted, keeping the policy in force"),
-                         STR("in_force", source->from), INT("generation", source->generation));
+                         STR("in_force", origin_text(source)),
+                         INT("generation", source->generation));
                 return;
         }
         bool is_news = !has_same_spec(source->object, object);
@@ -276,7 +288,7 @@ static void on_objects_listed(void *userdata, size_t count) {
 }
 
 bool policy_source_is_settled(const struct policy_source *source) {
-        return !source->objects || source->from == from_object ||
+        return !source->objects || source->origin == FROM_OBJECT ||
                (reflector_is_synced(source->objects) && !source->object);
 }
 
@@ -334,9 +346,8 @@ int policy_source_new(const struct policy_source_options *options, struct policy
         source->path = xstrdup_or_null(options->path);
         source->check = health_add(options->health, "policy", "not loaded yet");
         register_policy_metrics(source, options->metrics);
-        source->is_taking_first = true;
-        policy_put_in_force(source, policy, source->path ? source->path : "the built-in policy");
-        source->is_taking_first = false;
+        note_policy_in_force(source, policy, source->path ? FROM_FILE : FROM_BUILT_IN);
+        show_policy_state(source);
         *ret_policy = policy;
         *ret = source;
         return 0;
