@@ -56,13 +56,14 @@ void controller_end(struct controller *c, int exit_code) {
 
 static void on_values(void *userdata, const struct writer_node *node, struct plan_values *ret) {
         (void)userdata;
-        controller_node_values((const struct controller_node *)node, ret);
+        controller_node_values(CONTAINER_OF(node, const struct controller_node, writing), ret);
 }
 
 static bool on_pod_usage(void *userdata, const struct writer_node *node,
                          char text[static POD_USAGE_TEXT_MAX]) {
         (void)userdata;
-        return controller_pods_usage((const struct controller_node *)node, text);
+        return controller_pods_usage(CONTAINER_OF(node, const struct controller_node, writing),
+                                     text);
 }
 
 /* The leader also writes the policy object's status, and Events, under the same fence. */

@@ -90,7 +90,7 @@ struct controller {
 
 /* A node with its track and its patches: node->userdata. */
 struct controller_node {
-        struct writer_node writing; /* its first member */
+        struct writer_node writing;
         struct controller *controller;
         struct node *node;
         struct node_track track;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define _cleanup_(fn) __attribute__((cleanup(fn)))
 #define _must_check_ __attribute__((warn_unused_result))
@@ -24,6 +25,11 @@
                 *take_ptr_place_ = NULL;                                                           \
                 take_ptr_value_;                                                                   \
         })
+
+/* The struct of which *ptr is the member; @type is const if *ptr is. */
+#define CONTAINER_OF(ptr, type, member)                                                            \
+        ((type *)(void *)((char *)(uintptr_t)(1 ? (ptr) : &((type *)NULL)->member) -               \
+                          offsetof(type, member)))
 
 /* Defines thing_freep(), for _cleanup_, from thing_free(). thing_free() must accept NULL if the
  * variable can be NULL. */

@@ -197,11 +197,7 @@ static struct connection *connection_of(struct MHD_Connection *mhd) {
 }
 
 void http_suspend(struct http_exchange *exchange) {
-        struct connection *connection = (struct connection *)(void *)((char *)exchange -
-                                                                      offsetof(struct connection,
-                                                                               exchange));
-
-        connection->phase = PHASE_SUSPENDED;
+        CONTAINER_OF(exchange, struct connection, exchange)->phase = PHASE_SUSPENDED;
         MHD_suspend_connection(exchange->connection);
 }
 
@@ -210,10 +206,7 @@ void http_resume(struct http_exchange *exchange) {
 }
 
 static struct MHD_Connection *mhd_of_turn(struct turn *turn) {
-        struct connection *connection =
-                (struct connection *)(void *)((char *)turn - offsetof(struct connection, turn));
-
-        return connection->exchange.connection;
+        return CONTAINER_OF(turn, struct connection, turn)->exchange.connection;
 }
 
 void http_connection_suspend(struct turn *turn) {

@@ -19,9 +19,8 @@ enum {
         URGENCY_TO_FALL = 1,
 };
 
-/* A job is the first member of its node. */
 static struct idle_node *idle_of_job(struct publisher_job *job) {
-        return (struct idle_node *)job;
+        return CONTAINER_OF(job, struct idle_node, job);
 }
 
 /* @offered_milli: may be IDLE_OFFER_NONE. False: the patch does not fit. */

@@ -26,7 +26,7 @@
 
 /* Embedded in the owner's node, which may read `carried_milli`. */
 struct idle_node {
-        struct publisher_job job; /* its first member */
+        struct publisher_job job;
         const struct node *node;
         const struct node_track *track;
         struct idle_offer offer;

@@ -156,8 +156,8 @@ static bool send_next(struct publisher *publisher) {
 
         if (!kind || (!is_earned && !token_bucket_has(&publisher->bucket, now_of(publisher))))
                 return false;
-        /* A place is the first member of its job. */
-        struct publisher_job *job = (struct publisher_job *)patch_queue_pop(&kind->queue);
+        struct publisher_job *job = CONTAINER_OF(patch_queue_pop(&kind->queue),
+                                                 struct publisher_job, place);
         buf_clear(&publisher->patch);
         if (!kind->options.on_turn(kind->options.userdata, job, &publisher->patch))
                 return true;

@@ -27,7 +27,7 @@ enum { PUBLISHER_MAX_PATCH_BYTES = 64 << 10, PUBLISHER_MAX_KINDS = 3 };
 
 /* One kind of patch of one node; embedded in its owner, which may read the members. */
 struct publisher_job {
-        struct patch_place place; /* in the queue; its first member */
+        struct patch_place place; /* in the queue */
         TAILQ_ENTRY(publisher_job) link;
         const char *node;
         const char *uid;          /* set by the owner, who puts it into patches; NULL: not known */

@@ -9,9 +9,8 @@ enum {
         NODES_PER_UNSETTLED = 10,
 };
 
-/* A job is the first member of its node. */
 static struct taint_node *tainted_of_job(struct publisher_job *job) {
-        return (struct taint_node *)job;
+        return CONTAINER_OF(job, struct taint_node, job);
 }
 
 static bool has_taints(const struct taint_node *node) {

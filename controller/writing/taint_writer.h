@@ -24,7 +24,7 @@
 
 /* Embedded in the owner's node. */
 struct taint_node {
-        struct publisher_job job; /* its first member */
+        struct publisher_job job;
         struct taint_writer *writer;
         const struct node_track *track;
         struct load_level level;

@@ -45,9 +45,8 @@ static int64_t writer_now_unix(const struct writer *writer) {
         return loop_now_unix_ms(writer->options.daemon->loop);
 }
 
-/* A job is the first member of its node. */
 static struct writer_node *node_of_job(struct publisher_job *job) {
-        return (struct writer_node *)job;
+        return CONTAINER_OF(job, struct writer_node, job);
 }
 
 /* Patches */

@@ -31,7 +31,7 @@ struct writer_patch;
 /* Embedded in the owner's node. The owner may read what the node carries from `taints` and `idle`.
  */
 struct writer_node {
-        struct publisher_job job; /* its first member */
+        struct publisher_job job;
         struct writer *writer;
         struct node_track *track;
         struct taint_node taints;

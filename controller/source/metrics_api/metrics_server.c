@@ -44,7 +44,7 @@ struct metrics_server {
 };
 
 static struct metrics_server *metrics_server_of(struct source *source) {
-        return (struct metrics_server *)(void *)source;
+        return CONTAINER_OF(source, struct metrics_server, head);
 }
 
 static int64_t interval_of(const struct metrics_server *s) {

@@ -61,7 +61,7 @@ struct prometheus {
 };
 
 static struct prometheus *prometheus_of(struct source *source) {
-        return (struct prometheus *)source; /* its first member */
+        return CONTAINER_OF(source, struct prometheus, head);
 }
 
 static size_t query_count(const struct prometheus *source) {

@@ -48,7 +48,7 @@ struct scraper {
 };
 
 static struct scraper *scraper_of(struct source *source) {
-        return (struct scraper *)source; /* its first member */
+        return CONTAINER_OF(source, struct scraper, head);
 }
 
 static void start_waiting(struct scraper *source);

@@ -41,7 +41,7 @@ TEST(order) {
 enum { READING_MS = 15000, STEP_MS = 1000, WARM_UP_STEPS = 600, STEPS = 2400, PATCHES_PER_S = 1 };
 
 struct sim_node {
-        struct patch_place place; /* its first member */
+        struct patch_place place;
         struct plan_record *record;
         struct plan_values values;
         char name[32];
@@ -121,9 +121,10 @@ static double cpu_change(const struct sim_node *node) {
 
 static void send_some(struct sim *sim) {
         for (sim->tokens += sim->patches_per_s * STEP_MS / MS_PER_S; sim->tokens >= 1;) {
-                struct sim_node *node = (struct sim_node *)patch_queue_pop(&sim->queue);
-                if (!node)
+                struct patch_place *place = patch_queue_pop(&sim->queue);
+                if (!place)
                         break;
+                struct sim_node *node = CONTAINER_OF(place, struct sim_node, place);
                 struct plan_due due = due_on(sim, node);
                 node->taken_unix_ms = sim->now_unix_ms;
                 if (plan_due_is_empty(&due))
