@@ -109,38 +109,46 @@ static void tally_idle(const struct controller_node *n, struct idle_use *sum) {
         sum->used_cores += fmax(idle.used_cores, 0);
 }
 
-static void tally_failing(struct controller_node *n, size_t failing[static SOURCE_MAX]) {
+static void tally_failing(const struct controller_node *n, size_t failing[static SOURCE_MAX]) {
         const struct controller *c = n->controller;
 
-        for (size_t i = 0; i < c->options.sources->count; i++) {
-                if (!node_track_needs(&n->track, i, controller_now_mono(c)))
-                        n->failing &= ~(UINT32_C(1) << i);
-                else if (n->track.feeds[i].failure)
-                        failing[i]++;
-        }
+        for (size_t i = 0; i < c->options.sources->count; i++)
+                failing[i] += n->track.feeds[i].failure &&
+                              node_track_needs(&n->track, i, controller_now_mono(c));
 }
 
-static void tally_node(struct controller_node *n, struct tally *tally) {
+static void tally_node(const struct controller_node *n, struct tally *tally) {
         const struct controller *c = n->controller;
+        bool is_fresh = node_track_is_fresh(&n->track, controller_now_mono(c));
         int64_t age_ms = 0;
 
         tally_idle(n, &tally->idle);
-        bool is_fresh = node_track_is_fresh(&n->track, controller_now_mono(c));
         if (node_track_failure(&n->track))
                 tally->failing_node = n;
         if (n->track.serving < c->compiled->ordered_count &&
             !(is_fresh && n->track.serving == c->compiled->first_used) &&
             tally->fallback_count++ == 0)
                 tally->fallback_node = n;
-        if (is_fresh) {
-                (void)node_track_age_ms(&n->track, controller_now_mono(c), &age_ms);
-                tally->served[n->track.serving]++;
-                tally->windows += n->usable;
-                tally->oldest_ms = age_ms > tally->oldest_ms ? age_ms : tally->oldest_ms;
+        tally->stale += !is_fresh;
+        if (!is_fresh)
                 return;
-        }
-        tally->stale++;
-        free(TAKE_PTR(n->series));
+        (void)node_track_age_ms(&n->track, controller_now_mono(c), &age_ms);
+        tally->served[n->track.serving]++;
+        tally->windows += n->usable;
+        tally->oldest_ms = age_ms > tally->oldest_ms ? age_ms : tally->oldest_ms;
+}
+
+/* Time has passed: a source is no longer needed, another one should serve the node, or the node has
+ * become silent. */
+static void settle_node(struct controller_node *n) {
+        const struct controller *c = n->controller;
+
+        for (size_t i = 0; i < c->options.sources->count; i++)
+                if (!node_track_needs(&n->track, i, controller_now_mono(c)))
+                        n->failing &= ~(UINT32_C(1) << i);
+        controller_node_switch(n);
+        if (!node_track_is_fresh(&n->track, controller_now_mono(c)))
+                free(TAKE_PTR(n->series));
 }
 
 /* Showing */
@@ -273,11 +281,10 @@ void controller_health_count(struct controller *c) {
         struct controller_node *n;
 
         CONTROLLER_NODE_FOREACH(n, c) {
+                settle_node(n);
                 tally_failing(n, tally.failing);
-                if (is_idle(c))
-                        continue;
-                controller_node_switch(n);
-                tally_node(n, &tally);
+                if (!is_idle(c))
+                        tally_node(n, &tally);
         }
         controller_switches_tick(c);
         for (size_t i = 0; i < c->options.sources->count; i++) {
