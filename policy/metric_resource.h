@@ -1,8 +1,8 @@
 /*
- * The built-in resources. One row has everything that the readers of exporters' pages, the windows,
- * PromQL and the documentation need about a resource. To add a resource of an existing kind, add a
- * row and a test of its page, and run `tests/tools/readme.py --apply`, which updates
- * docs/policy-metrics.md and the CRD.
+ * The built-in resources. One row has everything that the readers of exporters' pages, the windows
+ * and the documentation need about a resource. To add a resource of an existing kind, add a row,
+ * its formula in PromQL (controller/source/prometheus/promql.c) and a test of its page, and run
+ * `tests/tools/readme.py --apply`, which updates docs/policy-metrics.md and the CRD.
  */
 #pragma once
 
@@ -35,13 +35,6 @@ struct metric_resource_row {
                 const char *name;      /* on node_exporter's page; NULL after the last family */
                 const char *collector; /* its node_exporter collector, for ?collect[]= */
         } families[METRIC_MAX_FAMILIES];
-        /*
-         * The mean over a window $W; NULL: promql.c composes it. It aggregates `without` the labels
-         * that distinguish the series of one node, and so keeps the labels that distinguish
-         * targets: if an exporter is scraped twice, the result has two values, not their sum.
-         */
-        const char *promql;
-        const char *promql_alive; /* a raw series, present for each node with a fresh sample */
 };
 
 #define METRIC_FAMILY_CPU                                                                          \
@@ -59,93 +52,48 @@ struct metric_resource_row {
                 }                                                                                  \
         }
 
-/* rate() divides by the whole window even if the series is younger. The rate of the node's clock is
- * too small by the same factor, so their quotient is the share of the observed time. */
-#define METRIC_PROMQL_TIME(family) "rate(" family "[$W]) / rate(node_time_seconds[$W])"
-
-/* node_filesystem.h has the reasons. */
-#define METRIC_PROMQL_MOUNTED                                                                      \
-        "mountpoint!~\".*/((boot|efi|oem)(/.*)?|pods/.*/(volumes|volume-subpaths)/.*|"             \
-        "(kubelet/plugins|plugins/kubernetes[.]io)/.*)\""
-#define METRIC_PROMQL_AVAILABLE(which)                                                             \
-        "avg_over_time(node_filesystem_avail_bytes{" which "," METRIC_PROMQL_MOUNTED "}[$W])"
-
 /* clang-format off */
 #define METRIC_RESOURCE_ROWS(ROW)                                                                  \
         ROW(CPU, .name = "cpu", .what = "busy share of all CPUs; only `idle` is idle",             \
-            .kind = METRIC_KIND_CPU, .families = {METRIC_FAMILY_CPU},                              \
-            .promql = "1 - sum without (cpu, mode) "                                               \
-                      "(rate(node_cpu_seconds_total{mode=\"idle\"}[$W])) / "                       \
-                      "sum without (cpu, mode) "                                                   \
-                      "(rate(node_cpu_seconds_total{mode!~\"guest.*\"}[$W]))",                     \
-            .promql_alive = "node_cpu_seconds_total{mode=\"idle\"}")                               \
+            .kind = METRIC_KIND_CPU, .families = {METRIC_FAMILY_CPU})                              \
         ROW(MEM, .name = "mem",                                                                    \
             .what = "memory: 1 - available / total, without huge pages",                           \
             .kind = METRIC_KIND_SHARE,                                                             \
             .families = {{"node_memory_MemAvailable_bytes", "meminfo"},                            \
                          {"node_memory_MemTotal_bytes", "meminfo"},                                \
-                         {"node_memory_Hugetlb_bytes", "meminfo"}},                                \
-            .promql = "clamp_min(1 - avg_over_time(node_memory_MemAvailable_bytes[$W]) / "         \
-                      "(avg_over_time(node_memory_MemTotal_bytes[$W]) - "                          \
-                      "avg_over_time(node_memory_Hugetlb_bytes[$W]) or "                           \
-                      "avg_over_time(node_memory_MemTotal_bytes[$W])) >= -1, 0)",                  \
-            .promql_alive = "node_memory_MemAvailable_bytes")                                      \
+                         {"node_memory_Hugetlb_bytes", "meminfo"}})                                \
         ROW(SWAP, .name = "swap", .what = "swap: 1 - free / total; no value without swap",         \
             .kind = METRIC_KIND_SHARE,                                                             \
             .families = {{"node_memory_SwapFree_bytes", "meminfo"},                                \
-                         {"node_memory_SwapTotal_bytes", "meminfo"}},                              \
-            .promql = "clamp_min(1 - avg_over_time(node_memory_SwapFree_bytes[$W]) / "             \
-                      "(avg_over_time(node_memory_SwapTotal_bytes[$W]) > 0) >= -1, 0)",            \
-            .promql_alive = "node_memory_SwapFree_bytes")                                          \
+                         {"node_memory_SwapTotal_bytes", "meminfo"}})                              \
         ROW(NET, .name = "net",                                                                    \
             .what = "busier direction of the busiest physical network device against its link's "  \
                     "speed",                                                                       \
             .kind = METRIC_KIND_NETWORK, .families = METRIC_FAMILIES_NETWORK)                      \
-        ROW(NET_RX, .name = "net_rx", .what = "`net`, received only",                             \
+        ROW(NET_RX, .name = "net_rx", .what = "`net`, received only",                              \
             .kind = METRIC_KIND_NETWORK, .families = METRIC_FAMILIES_NETWORK)                      \
-        ROW(NET_TX, .name = "net_tx", .what = "`net`, sent only",                                 \
+        ROW(NET_TX, .name = "net_tx", .what = "`net`, sent only",                                  \
             .kind = METRIC_KIND_NETWORK, .families = METRIC_FAMILIES_NETWORK)                      \
         ROW(DISK, .name = "disk", .what = "share of time the busiest disk was doing I/O",          \
             .kind = METRIC_KIND_DISK,                                                              \
-            .families = {{"node_disk_io_time_seconds_total", "diskstats"}},                        \
-            .promql = "max without (device) (rate(node_disk_io_time_seconds_total[$W])) / "        \
-                      "rate(node_time_seconds[$W])",                                               \
-            .promql_alive = "node_disk_io_time_seconds_total")                                     \
+            .families = {{"node_disk_io_time_seconds_total", "diskstats"}})                        \
         ROW(LOAD, .name = "load", .what = "5-minute load average per CPU",                         \
             .kind = METRIC_KIND_PER_CPU,                                                           \
-            .families = {{"node_load5", "loadavg"}, METRIC_FAMILY_CPU},                            \
-            .promql = "avg_over_time(node_load5[$W]) / "                                           \
-                      "count without (cpu) "                                                       \
-                      "(sum without (mode) (rate(node_cpu_seconds_total[$W])) > 0)",               \
-            .promql_alive = "node_load5")                                                          \
+            .families = {{"node_load5", "loadavg"}, METRIC_FAMILY_CPU})                            \
         ROW(FS, .name = "fs", .what = "the fullest local filesystem: 1 - available / size",        \
             .kind = METRIC_KIND_FILESYSTEM,                                                        \
             .families = {{"node_filesystem_size_bytes", "filesystem"},                             \
                          {"node_filesystem_avail_bytes", "filesystem"},                            \
-                         {"node_filesystem_readonly", "filesystem"}},                              \
-            .promql = "max without (device, device_error, fstype, mountpoint) (clamp_min(1 - ("    \
-                      METRIC_PROMQL_AVAILABLE("device=~\"/dev/.*\",device!~\"/dev/zram.*\","       \
-                                              "fstype!~\"fuse[.].*|cramfs|erofs|iso9660|"          \
-                                              "romfs|squashfs\"")                                  \
-                      " or " METRIC_PROMQL_AVAILABLE("fstype=\"zfs\"") ") / "                      \
-                      "(avg_over_time(node_filesystem_size_bytes[$W]) > 0) >= -1, 0) "             \
-                      "unless node_filesystem_readonly == 1)",                                     \
-            .promql_alive = "node_filesystem_size_bytes")                                          \
+                         {"node_filesystem_readonly", "filesystem"}})                              \
         ROW(PSI_CPU, .name = "psi_cpu", .what = "share of time some task waited for CPU",          \
             .kind = METRIC_KIND_TIME,                                                              \
-            .families = {{"node_pressure_cpu_waiting_seconds_total", "pressure"}},                 \
-            .promql = METRIC_PROMQL_TIME("node_pressure_cpu_waiting_seconds_total"),               \
-            .promql_alive = "node_pressure_cpu_waiting_seconds_total")                             \
+            .families = {{"node_pressure_cpu_waiting_seconds_total", "pressure"}})                 \
         ROW(PSI_MEM, .name = "psi_mem", .what = "share of time some task waited for memory",       \
             .kind = METRIC_KIND_TIME,                                                              \
-            .families = {{"node_pressure_memory_waiting_seconds_total", "pressure"}},              \
-            .promql = METRIC_PROMQL_TIME("node_pressure_memory_waiting_seconds_total"),            \
-            .promql_alive = "node_pressure_memory_waiting_seconds_total")                          \
+            .families = {{"node_pressure_memory_waiting_seconds_total", "pressure"}})              \
         ROW(PSI_IO, .name = "psi_io", .what = "share of time some task waited for I/O",            \
             .kind = METRIC_KIND_TIME,                                                              \
-            .families = {{"node_pressure_io_waiting_seconds_total", "pressure"}},                  \
-            .promql = METRIC_PROMQL_TIME("node_pressure_io_waiting_seconds_total"),                \
-            .promql_alive = "node_pressure_io_waiting_seconds_total")
+            .families = {{"node_pressure_io_waiting_seconds_total", "pressure"}})
 /* clang-format on */
 
 #define METRIC_RESOURCE_ID_(id, ...) METRIC_##id,

@@ -6,14 +6,95 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/name.h"
 #include "base/number.h"
 #include "controller/window/window.h"
 #include "policy/metric_resource.h"
 
 /* An instance whose targets are all down. An instance that nobody scrapes is unknown, not down. */
-#define DEAD "up == 0 unless on (instance) up == 1"
+#define DEAD "up$S == 0 unless on (instance) up$S == 1"
 
 #define SLOWEST_RULE "10m"
+
+#define AVG(series) "avg_over_time(" series "$S[$W])"
+#define RATE(series) "rate(" series "$S[$W])"
+/* rate() divides by the whole window even if the series is younger. The rate of the node's clock is
+ * too small by the same factor, so their quotient is the share of the observed time. */
+#define OF_TIME " / " RATE("node_time_seconds")
+#define SHARE_OF_TIME(series)                                                                      \
+        { RATE(series) OF_TIME, series "$S" }
+
+/* node_filesystem.h has the reasons. */
+#define MOUNTED                                                                                    \
+        "mountpoint!~\".*/((boot|efi|oem)(/.*)?|pods/.*/(volumes|volume-subpaths)/.*|"             \
+        "(kubelet/plugins|plugins/kubernetes[.]io)/.*)\""
+#define AVAILABLE(which) "avg_over_time(node_filesystem_avail_bytes{$," which "," MOUNTED "}[$W])"
+
+/*
+ * The mean over a window of the built-in resources, and a raw series that is present for each node
+ * with a fresh sample. In our own texts `$W` is the window, `$S` the selector in braces, and `$,`
+ * the selector before other matchers; see put().
+ *
+ * A mean aggregates `without` the labels that distinguish the series of one node, and so keeps the
+ * labels that distinguish targets: if an exporter is scraped twice, the result has two values, not
+ * their sum. The formulas of network devices are composed.
+ */
+static const struct {
+        const char *mean, *alive;
+} formulas
+        [METRIC_RESOURCE_COUNT] =
+                {
+                        /* clang-format off */
+        [METRIC_CPU] = {
+                "1 - sum without (cpu, mode) (rate(node_cpu_seconds_total{$,mode=\"idle\"}[$W])) / "
+                "sum without (cpu, mode) (rate(node_cpu_seconds_total{$,mode!~\"guest.*\"}[$W]))",
+                "node_cpu_seconds_total{$,mode=\"idle\"}"},
+        [METRIC_MEM] = {
+                "clamp_min(1 - " AVG("node_memory_MemAvailable_bytes") " / "
+                "(" AVG("node_memory_MemTotal_bytes") " - " AVG("node_memory_Hugetlb_bytes") " or "
+                AVG("node_memory_MemTotal_bytes") ") >= -1, 0)", "node_memory_MemAvailable_bytes$S"},
+        [METRIC_SWAP] = {
+                "clamp_min(1 - " AVG("node_memory_SwapFree_bytes") " / "
+                "(" AVG("node_memory_SwapTotal_bytes") " > 0) >= -1, 0)",
+                "node_memory_SwapFree_bytes$S"},
+        [METRIC_DISK] = {
+                "max without (device) (" RATE("node_disk_io_time_seconds_total") ")" OF_TIME,
+                "node_disk_io_time_seconds_total$S"},
+        [METRIC_LOAD] = {
+                AVG("node_load5") " / count without (cpu) "
+                "(sum without (mode) (" RATE("node_cpu_seconds_total") ") > 0)", "node_load5$S"},
+        [METRIC_FS] = {
+                "max without (device, device_error, fstype, mountpoint) (clamp_min(1 - ("
+                AVAILABLE("device=~\"/dev/.*\",device!~\"/dev/zram.*\","
+                          "fstype!~\"fuse[.].*|cramfs|erofs|iso9660|romfs|squashfs\"") " or "
+                AVAILABLE("fstype=\"zfs\"") ") / (" AVG("node_filesystem_size_bytes") " > 0) "
+                ">= -1, 0) unless node_filesystem_readonly$S == 1)", "node_filesystem_size_bytes$S"},
+                        /* clang-format on */
+                        [METRIC_PSI_CPU] = SHARE_OF_TIME("node_pressure_cpu_waiting_seconds_total"),
+                        [METRIC_PSI_MEM] = SHARE_OF_TIME(
+                                "node_pressure_memory_waiting_seconds_total"),
+                        [METRIC_PSI_IO] = SHARE_OF_TIME("node_pressure_io_waiting_seconds_total"),
+};
+
+/* A query while it is written. */
+struct query {
+        const struct promql *promql;
+        char window[DURATION_TEXT_MAX];
+        struct buf *out;
+};
+
+static void put(const struct query *q, const char *text) {
+        const char *selector = q->promql->selector;
+
+        for (const char *c = text; *c; c++) {
+                if (*c != '$')
+                        buf_putc(q->out, *c);
+                else if (*++c == 'W')
+                        buf_puts(q->out, q->window);
+                else if (selector)
+                        buf_printf(q->out, *c == 'S' ? "{%s}" : "%s,", selector);
+        }
+}
 
 void promql_mean_name(const struct promql *promql, unsigned resource,
                       char ret_name[static METRIC_NAME_MAX + 1]) {
@@ -27,29 +108,31 @@ bool promql_is_computed(const struct metric_query *query) {
 
 /* Names need no escaping (metric_name_is_valid()), but may not be PromQL identifiers, or may be
  * words of PromQL. */
-static void put_metric_name(const char *name, struct buf *out) {
-        buf_printf(out, "{__name__=\"%s\"}", name);
+static void put_metric_name(const struct query *q, const char *name) {
+        put(q, "{$,");
+        buf_printf(q->out, "__name__=\"%s\"}", name);
 }
 
 /* The labels that distinguish targets. A user's own series may have any other labels. */
 #define TARGET "job, instance, node, nodename, kubernetes_node"
 
-/* The selector of a series that the policy declares:
+/* A series that the policy declares:
  * {__name__="DCGM_FI_DEV_GPU_UTIL",modelName="A100"} */
-static void put_selector(const struct policy_resource *resource, const char *series,
-                         struct buf *out) {
-        buf_printf(out, "{__name__=\"%s\"", series);
+static void put_series(const struct query *q, const struct policy_resource *resource,
+                       const char *series) {
+        put(q, "{$,");
+        buf_printf(q->out, "__name__=\"%s\"", series);
         for (size_t i = 0; i < resource->match_count; i++) {
-                buf_printf(out, ",%s=\"", resource->matches[i].name);
+                buf_printf(q->out, ",%s=\"", resource->matches[i].name);
                 for (const char *c = resource->matches[i].value; *c; c++)
-                        buf_printf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
-                buf_puts(out, "\"");
+                        buf_printf(q->out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+                buf_puts(q->out, "\"");
         }
-        buf_puts(out, "}");
+        buf_puts(q->out, "}");
 }
 
-static void put_reduced(const struct policy_resource *resource, const char *series,
-                        const char *function, const char *window, struct buf *out) {
+static void put_reduced(const struct query *q, const struct policy_resource *resource,
+                        const char *series, const char *function) {
         static const char *const reductions[] = {
                 [POLICY_REDUCE_MAX] = "max",
                 [POLICY_REDUCE_MEAN] = "avg",
@@ -57,26 +140,25 @@ static void put_reduced(const struct policy_resource *resource, const char *seri
                 [POLICY_REDUCE_MIN] = "min",
         };
 
-        buf_printf(out, "%s by (" TARGET ") (%s(", reductions[resource->reduce], function);
-        put_selector(resource, series, out);
-        buf_printf(out, "[%s]))", window);
+        buf_printf(q->out, "%s by (" TARGET ") (%s(", reductions[resource->reduce], function);
+        put_series(q, resource, series);
+        put(q, "[$W]))");
 }
 
-static void put_own_formula(const struct policy_resource *resource, const char *window,
-                            struct buf *out) {
+static void put_own_formula(const struct query *q, const struct policy_resource *resource) {
         char capacity[NUMBER_TEXT_MAX];
 
-        put_reduced(resource, resource->series,
-                    resource->type == POLICY_COUNTER ? "rate" : "avg_over_time", window, out);
-        buf_puts(out, " / ");
+        put_reduced(q, resource, resource->series,
+                    resource->type == POLICY_COUNTER ? "rate" : "avg_over_time");
+        put(q, " / ");
         if (resource->capacity > 0) {
                 number_format(resource->capacity, capacity);
-                buf_puts(out, capacity);
+                put(q, capacity);
         } else {
-                put_reduced(resource, resource->capacity_series, "avg_over_time", window, out);
+                put_reduced(q, resource, resource->capacity_series, "avg_over_time");
         }
-        buf_puts(out, ") and on (instance) ");
-        put_selector(resource, resource->series, out);
+        put(q, ") and on (instance) ");
+        put_series(q, resource, resource->series);
 }
 
 /* A glob as a regular expression. Characters that need escaping match any character. */
@@ -92,109 +174,90 @@ static void put_glob(const char *glob, struct buf *out) {
 }
 
 /* node_network.h lists the values that are not speeds. */
-#define SPEED "node_network_speed_bytes > 0 != 1250000 != 8191875000 != 536870911875000"
+#define SPEED "node_network_speed_bytes$S > 0 != 1250000 != 8191875000 != 536870911875000"
 
 /* The traffic of the devices that count in one direction, divided by their speed. */
-static void put_link_usage(const struct node_network_options *rules, const char *direction,
-                           const char *window, struct buf *out) {
+static void put_link_usage(const struct query *q, const char *direction) {
+        const struct node_network_options *rules = q->promql->network;
         bool is_named = rules->devices.count > 0;
         char speed[NUMBER_TEXT_MAX];
 
-        buf_printf(out, "rate(node_network_%s_bytes_total{device%s\"", direction,
-                   is_named ? "=~" : "!~");
+        buf_printf(q->out, "rate(node_network_%s_bytes_total", direction);
+        put(q, is_named ? "{$,device=~\"" : "{$,device!~\"");
         for (size_t i = 0; i < rules->devices.count; i++) {
-                buf_puts(out, i > 0 ? "|" : "");
-                put_glob(rules->devices.globs[i], out);
+                buf_puts(q->out, i > 0 ? "|" : "");
+                put_glob(rules->devices.globs[i], q->out);
         }
         for (size_t i = 0; !is_named && node_network_virtual_names[i]; i++) {
-                buf_puts(out, i > 0 ? "|" : "");
-                put_glob(node_network_virtual_names[i], out);
+                buf_puts(q->out, i > 0 ? "|" : "");
+                put_glob(node_network_virtual_names[i], q->out);
         }
-        buf_printf(out, "\"}[%s]) / (" SPEED, window);
+        put(q, "\"}[$W]) / (" SPEED);
         if (rules->speed_bytes > 0) {
                 number_format(rules->speed_bytes, speed);
-                buf_printf(out, " or node_network_carrier * 0 + %s", speed);
+                put(q, " or node_network_carrier$S * 0 + ");
+                put(q, speed);
         }
-        buf_puts(out, ") and node_network_carrier == 1");
+        put(q, ") and node_network_carrier$S == 1");
         if (!is_named)
-                buf_puts(out, " and node_network_iface_id == node_network_iface_link and "
-                              "(node_network_protocol_type == 1 or "
-                              "node_network_protocol_type == 32) unless "
-                              "node_network_name_assign_type == 3");
+                put(q, " and node_network_iface_id$S == node_network_iface_link$S and "
+                       "(node_network_protocol_type$S == 1 or "
+                       "node_network_protocol_type$S == 32) unless "
+                       "node_network_name_assign_type$S == 3");
 }
 
-static void put_network_formula(const struct node_network_options *rules, unsigned resource,
-                                const char *window, struct buf *out) {
+static void put_network_formula(const struct query *q, unsigned resource) {
         if (resource == METRIC_NET) {
                 /* The two directions of a device have the same labels, so add one. */
-                buf_puts(out, "max without (device, direction) (label_replace(");
-                put_link_usage(rules, "receive", window, out);
-                buf_puts(out, ", \"direction\", \"rx\", \"\", \"\") or label_replace(");
-                put_link_usage(rules, "transmit", window, out);
-                buf_puts(out, ", \"direction\", \"tx\", \"\", \"\"))");
+                put(q, "max without (device, direction) (label_replace(");
+                put_link_usage(q, "receive");
+                put(q, ", \"direction\", \"rx\", \"\", \"\") or label_replace(");
+                put_link_usage(q, "transmit");
+                put(q, ", \"direction\", \"tx\", \"\", \"\"))");
         } else {
-                buf_puts(out, "max without (device) (");
-                put_link_usage(rules, resource == METRIC_NET_RX ? "receive" : "transmit", window,
-                               out);
-                buf_puts(out, ")");
+                put(q, "max without (device) (");
+                put_link_usage(q, resource == METRIC_NET_RX ? "receive" : "transmit");
+                put(q, ")");
         }
-        buf_printf(out, " / rate(node_time_seconds[%s])) and on (instance) node_network_carrier",
-                   window);
+        put(q, OF_TIME ") and on (instance) node_network_carrier$S");
 }
 
-static void put_formula(const struct promql *promql, unsigned resource, int64_t window_ms,
-                        struct buf *out) {
-        char window[DURATION_TEXT_MAX];
+static void put_formula(const struct query *q, unsigned resource) {
+        const struct policy *policy = q->promql->policy;
 
-        duration_format(window_ms, window);
-        buf_puts(out, "((");
         if (resource >= METRIC_RESOURCE_COUNT) {
-                put_own_formula(&promql->policy->resources[resource - METRIC_RESOURCE_COUNT],
-                                window, out);
-        } else if (!metric_resource_rows[resource].promql) {
-                put_network_formula(promql->network, resource, window, out);
+                put_own_formula(q, &policy->resources[resource - METRIC_RESOURCE_COUNT]);
+        } else if (!formulas[resource].mean) {
+                put_network_formula(q, resource);
         } else {
-                const char *rest = metric_resource_rows[resource].promql;
-                for (const char *place; (place = strstr(rest, "$W")) != NULL; rest = place + 2) {
-                        buf_append(out, rest, (size_t)(place - rest));
-                        buf_puts(out, window);
-                }
-                buf_printf(out, "%s) and on (instance) %s", rest,
-                           metric_resource_rows[resource].promql_alive);
+                put(q, formulas[resource].mean);
+                put(q, ") and on (instance) ");
+                put(q, formulas[resource].alive);
         }
-        buf_puts(out, ")");
 }
 
-static void put_query(const struct promql *promql, const char *name,
-                      const struct metric_query *query, struct buf *out) {
-        buf_puts(out, "(");
-        if (query && query->statistic != METRIC_AVG) {
-                buf_puts(out, "last_over_time(");
-                put_metric_name(name, out);
-                buf_puts(out, "[" SLOWEST_RULE "])");
-        } else {
-                put_metric_name(name, out);
-        }
+void promql_now(const struct promql *promql, const char *name, const struct metric_query *query,
+                struct buf *out) {
+        struct query q = {.promql = promql, .out = out};
+        bool is_slow = query && query->statistic != METRIC_AVG;
+
+        put(&q, is_slow ? "(last_over_time(" : "(");
+        put_metric_name(&q, name);
+        put(&q, is_slow ? "[" SLOWEST_RULE "])" : "");
         if (query && promql_is_computed(query)) {
-                buf_puts(out, " or on (instance) ");
-                put_formula(promql, query->resource, query->window_ms, out);
+                duration_format(query->window_ms, q.window);
+                put(&q, " or on (instance) ((");
+                put_formula(&q, query->resource);
+                put(&q, ")");
         }
-        buf_puts(out, ") unless on (instance) (" DEAD ")");
+        put(&q, ") unless on (instance) (" DEAD ")");
+        assert(!out->overflow);
 }
 
 /* ---- The selector. */
 
-static bool is_name_char(char c, bool is_first) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-               (c >= '0' && c <= '9' && !is_first);
-}
-
 static const char *skip_name(const char *c) {
-        const char *name = c;
-
-        while (is_name_char(*c, c == name))
-                c++;
-        return c;
+        return strchr(NAME_DIGITS, *c) ? c : c + strspn(c, NAME_ANY "_");
 }
 
 /* @c: at the opening quote. Return: after the closing quote; NULL if there is none. */
@@ -233,33 +296,4 @@ int promql_selector_check(const char *selector, struct error *err) {
                 c = end + (*end == ',');
         }
         return 0;
-}
-
-/* Copy one of our queries, in which each of these names is a series. */
-static void put_selected(const char *query, const char *selector, struct buf *out) {
-        for (const char *c = query, *end; *c; c = end) {
-                end = *c == '"' ? skip_quoted(c) : skip_name(c);
-                if (end == c)
-                        end++;
-                size_t len = (size_t)(end - c);
-                bool is_series = strncmp(c, "node_", 5) == 0 ||
-                                 (len == 2 && strncmp(c, "up", 2) == 0);
-                buf_append(out, c, len);
-                if (*c == '{')
-                        buf_printf(out, "%s,", selector);
-                else if (is_series && *end != '{')
-                        buf_printf(out, "{%s}", selector);
-        }
-}
-
-void promql_now(const struct promql *promql, const char *name, const struct metric_query *query,
-                struct buf *out) {
-        _cleanup_(buf_done) struct buf whole = BUF_INIT(PROMQL_MAX_BYTES);
-
-        put_query(promql, name, query, &whole);
-        assert(!whole.overflow);
-        if (promql->selector)
-                put_selected(whole.data, promql->selector, out);
-        else
-                buf_append(out, whole.data, whole.len);
 }
