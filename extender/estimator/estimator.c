@@ -7,11 +7,10 @@
 
 #include "base/mem.h"
 #include "base/strmap.h"
+#include "extender/estimator/trimmed_mean.h"
 
 /* The capacity of a node, in cores or bytes. */
 static const double CAPACITY_MIN = 0.001, CAPACITY_MAX = 1e18;
-/* For means over nodes: see shares_mean(). */
-static const double WEIGHT_MAX = 16, TRIM_MIN = 0.02, TRIM_MAX = 0.45;
 
 struct estimator_node {
         char *name;
@@ -284,94 +283,31 @@ void estimator_published(struct estimator *estimator, uint64_t publication) {
         estimator_unlock(estimator);
 }
 
-/* ---- Trimmed means over nodes or workloads, which no single one can decide, however wrong it is.
- */
-
-struct share {
-        double ratio, weight;
-};
-
-struct shares {
-        struct share *of;
-        size_t count, cap;
-};
-
-static int compare_ratios(const void *a, const void *b) {
-        double left = ((const struct share *)a)->ratio, right = ((const struct share *)b)->ratio;
-
-        return (left > right) - (left < right);
-}
-
-static int compare_weights(const void *a, const void *b) {
-        double left = ((const struct share *)a)->weight, right = ((const struct share *)b)->weight;
-
-        return (left > right) - (left < right);
-}
-
-static void add_share(struct shares *shares, double amount, double of) {
-        if (!(of > 0))
-                return;
-        mem_grow(&shares->of, shares->count, &shares->cap);
-        shares->of[shares->count++] = (struct share){amount / of, of};
-}
-
-/* None weighs more than WEIGHT_MAX typical ones. Return: the sum of weights */
-static double limit_weights(struct shares *shares, double *ret_largest) {
-        double sum = 0;
-
-        qsort(shares->of, shares->count, sizeof(*shares->of), compare_weights);
-        double most = WEIGHT_MAX * shares->of[shares->count / 2].weight;
-        for (size_t i = 0; i < shares->count; i++) {
-                shares->of[i].weight = fmin(shares->of[i].weight, most);
-                sum += shares->of[i].weight;
-        }
-        *ret_largest = shares->of[shares->count - 1].weight;
-        return sum;
-}
-
-/* The mean without the smallest and the largest ratios: 2% of the weight at either end, and at
- * least one of them; releases them. Return: NAN: there are none */
-static double shares_mean(struct shares *shares) {
-        double below = 0, mean = 0, largest = 0;
-        double sum = shares->count > 0 ? limit_weights(shares, &largest) : 0;
-        double left_out = fmin(fmax(TRIM_MIN * sum, largest), TRIM_MAX * sum);
-
-        if (shares->count > 0)
-                qsort(shares->of, shares->count, sizeof(*shares->of), compare_ratios);
-        for (size_t i = 0; i < shares->count; i++) {
-                double above = below + shares->of[i].weight;
-                double inside = fmin(above, sum - left_out) - fmax(below, left_out);
-                mean += fmax(0, inside) * shares->of[i].ratio;
-                below = above;
-        }
-        free(shares->of);
-        return mean / (sum - 2 * left_out);
-}
-
 /* ---- The cluster's factor and mean base. */
 
-struct measured_shares {
+struct measured_mean {
         int resource;
-        struct shares shares;
+        struct trimmed_mean mean;
 };
 
 static void add_workload(void *userdata, const char *name, size_t name_len,
                          const struct workload_measure *measure) {
-        struct measured_shares *measured = userdata;
+        struct measured_mean *measured = userdata;
         double pods = (double)measure->pods;
         int r = measured->resource;
 
         (void)name;
         (void)name_len;
-        add_share(&measured->shares, pods * measure->mean.of[r], pods * measure->request.of[r]);
+        trimmed_mean_add(&measured->mean, pods * measure->mean.of[r],
+                         pods * measure->request.of[r]);
 }
 
 /* Return: NAN: no pod is measured */
 static double measure_factor(const struct estimator *estimator, int r) {
-        struct measured_shares measured = {.resource = r};
+        struct measured_mean measured = {.resource = r};
 
         workload_set_each(estimator->workloads, add_workload, &measured);
-        return shares_mean(&measured.shares);
+        return trimmed_mean_take(&measured.mean);
 }
 
 static void step_factor(struct estimator *estimator) {
@@ -386,7 +322,7 @@ static void step_factor(struct estimator *estimator) {
 
 /* What nodes with a reading that is not old have in addition to their pods. */
 static void add_bases(const struct estimator *estimator, int64_t now_unix_ms,
-                      struct shares bases[static ESTIMATE_RESOURCE_COUNT]) {
+                      struct trimmed_mean bases[static ESTIMATE_RESOURCE_COUNT]) {
         struct node_usage usage[ESTIMATE_RESOURCE_COUNT];
 
         for (size_t i = 0; i < estimator->node_count; i++) {
@@ -398,19 +334,21 @@ static void add_bases(const struct estimator *estimator, int64_t now_unix_ms,
                         const struct mean_reading *reading = &node->readings[r];
                         double capacity = node->capacity.of[r];
                         if (now_unix_ms - reading->ends_unix_ms < 2 * reading->window_ms)
-                                add_share(&bases[r], usage[r].base_ratio * capacity, capacity);
+                                trimmed_mean_add(&bases[r], usage[r].base_ratio * capacity,
+                                                 capacity);
                 }
         }
 }
 
 /* Return: has it moved? */
 static bool step_base(struct estimator *estimator, int64_t now_unix_ms) {
-        struct shares bases[ESTIMATE_RESOURCE_COUNT] = {0};
+        struct trimmed_mean bases[ESTIMATE_RESOURCE_COUNT] = {0};
         bool has_moved = false;
 
         add_bases(estimator, now_unix_ms, bases);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                double *known = &estimator->cluster.base_ratio[r], mean = shares_mean(&bases[r]);
+                double *known = &estimator->cluster.base_ratio[r],
+                       mean = trimmed_mean_take(&bases[r]);
                 if (!isfinite(mean))
                         continue;
                 mean = fmax(0, mean); /* pods use no less than is known of them */
