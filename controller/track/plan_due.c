@@ -20,6 +20,21 @@
 
 enum { OVERDUE_MAX_MS = 45000 }; /* of the minute above */
 
+/*
+ * Why a value is written:
+ *
+ *                is due   is worth a patch
+ *   OVERDUE        x             x           it is missing, or has outlived its dead band
+ *   PERIOD_ENDS    x                         it would be older than its period at the next turn
+ *   CORRECTED      x                         it was provisional, and no longer is
+ *   LENIENCE_ENDS                x           it would outlive its dead band by the next turn
+ *   MOVED                        x           it has left its dead band, or crossed a limit
+ */
+enum reason { OVERDUE = 1, PERIOD_ENDS = 2, CORRECTED = 4, LENIENCE_ENDS = 8, MOVED = 16 };
+
+static const unsigned due_at_turn = PERIOD_ENDS | CORRECTED;
+static const unsigned worth_a_patch = OVERDUE | LENIENCE_ENDS | MOVED;
+
 enum { BAND_MOVED, BAND_MISSING, BAND_VERDICT, BAND_EXPIRING };
 
 /* What a patch changes for readers. */
@@ -192,22 +207,31 @@ static unsigned find_urgency(const struct plan *plan, const struct plan_record *
         return urgency_in(band, sqrt(score_change_ratio(plan->policy, values->pool, &stake)));
 }
 
-/* @age_ms: of what is written, at the turn; < 0: it was written since. A value that was written
- * just before, because it was missing, is not due. */
-static bool is_due_at_turn(const struct plan *plan, const struct plan_record *record,
-                           const struct plan_values *values, size_t i, int64_t age_ms) {
-        bool is_corrected = record->metrics[i].is_provisional && !plan_is_provisional(values, i);
+/* @turn_age_ms: of what is written, at the turn; < 0: it was written since, or it is no turn.
+ * Return: 0: it is not due */
+static unsigned reasons_of(const struct plan *plan, const struct plan_record *record,
+                           const struct plan_values *values, size_t i, int64_t age_ms,
+                           int64_t turn_age_ms) {
+        const struct policy_metric *metric = &plan->policy->metrics[i];
+        const struct plan_written *written = &record->metrics[i];
+        double old_ratio = written->value, new_ratio = values->ratio[i];
+        unsigned reasons = is_overdue(plan, metric, age_ms) ? OVERDUE : 0;
 
-        return age_ms >= plan->sync_ms / 4 &&
-               (is_corrected || is_late_next(plan, age_ms, plan->policy->metrics[i].period_ms));
-}
-
-static bool has_moved(const struct plan *plan, const struct plan_record *record,
-                      const struct plan_values *values, size_t i) {
-        double old_ratio = record->metrics[i].value, new_ratio = values->ratio[i];
-
-        return fabs(new_ratio - old_ratio) >= DEAD_BAND_RATIO ||
-               crosses_limit(plan->policy, values->pool, i, old_ratio, new_ratio);
+        /* A value that was written just before, because it was missing, is not due. */
+        if (turn_age_ms >= plan->sync_ms / 4) {
+                if (is_late_next(plan, turn_age_ms, metric->period_ms))
+                        reasons |= PERIOD_ENDS;
+                if (written->is_provisional && !plan_is_provisional(values, i))
+                        reasons |= CORRECTED;
+        }
+        if (reasons == 0)
+                return 0;
+        if (is_late_next(plan, turn_age_ms, lenient_ms(metric)))
+                reasons |= LENIENCE_ENDS;
+        if (fabs(new_ratio - old_ratio) >= DEAD_BAND_RATIO ||
+            crosses_limit(plan->policy, values->pool, i, old_ratio, new_ratio))
+                reasons |= MOVED;
+        return reasons;
 }
 
 /* Has the load changed so much that a turn is worth taking now? A mean that would not be written at
@@ -220,7 +244,7 @@ static bool is_far(const struct plan *plan, const struct plan_record *record,
                 if ((plan->means >> i & 1) != 0 && plan->policy->metrics[i].period_ms > 0 &&
                     plan_has(values, i) && !plan_is_provisional(values, i) &&
                     fabs(values->ratio[i] - written->value) >= FAR_RATIO &&
-                    is_due_at_turn(plan, record, values, i, age_ms))
+                    (reasons_of(plan, record, values, i, age_ms, age_ms) & due_at_turn) != 0)
                         return true;
         }
         return false;
@@ -250,13 +274,11 @@ struct plan_due plan_due(const struct plan *plan, const struct plan_record *reco
                 int64_t turn_age_ms = !is_turn              ? INT64_MIN
                                       : age_ms == INT64_MAX ? INT64_MAX
                                                             : age_ms - (now_unix_ms - turn_unix_ms);
-                bool is_late = is_overdue(plan, metric, age_ms);
-                if (!is_newer(values, i, written, now_unix_ms) ||
-                    !(is_late || is_due_at_turn(plan, record, values, i, turn_age_ms)))
+                unsigned reasons = reasons_of(plan, record, values, i, age_ms, turn_age_ms);
+                if (reasons == 0 || !is_newer(values, i, written, now_unix_ms))
                         continue;
                 due.metrics |= UINT64_C(1) << i;
-                is_needed |= is_late || is_late_next(plan, turn_age_ms, lenient_ms(metric)) ||
-                             has_moved(plan, record, values, i);
+                is_needed |= (reasons & worth_a_patch) != 0;
         }
         if (!is_needed)
                 return (struct plan_due){0};
