@@ -18,10 +18,10 @@ enum {
         FIRST_PRINT_MS = 1000,
 };
 
-/* A replica that does not write asks a costly source at every second turn, and after a failure at
- * the next one. So one failure does not interrupt the windows: a reading is fresh for four turns.
+/* A replica that does not write asks a costly source in every second interval, and after a failure
+ * in the next one. So one failure does not interrupt the windows: a reading is fresh for four.
  */
-enum { STANDBY_TURNS = 2 };
+enum { STANDBY_INTERVALS = 2 };
 
 /* Nodes */
 
@@ -127,15 +127,15 @@ static void on_node_failure(const struct source_sink *sink, struct node *node,
         controller_node_switch(n);
 }
 
-/* @turn: spreads nodes over the turns */
-static bool is_turn(const struct source_sink *sink, const struct controller_node *n, size_t turn,
-                    int64_t now_mono_ms) {
+/* @offset: spreads nodes over the intervals */
+static bool is_asked_now(const struct source_sink *sink, const struct controller_node *n,
+                         size_t offset, int64_t now_mono_ms) {
         const struct controller *c = n->controller;
         const struct source_traits *source = &c->compiled->options.sources[sink->source];
         const struct feed *feed = &n->track.feeds[sink->source];
 
         return !source->is_costly || c->options.is_dry_run || writer_is_active(c->writer) ||
-               ((size_t)(now_mono_ms / source->interval_ms) + turn) % STANDBY_TURNS == 0 ||
+               ((size_t)(now_mono_ms / source->interval_ms) + offset) % STANDBY_INTERVALS == 0 ||
                feed->failure || feed->outcomes < CONTROLLER_ONCE_OUTCOMES;
 }
 
@@ -146,13 +146,13 @@ static bool is_source_needed(const struct source_sink *sink, const struct node *
         bool is_needed = false;
 
         if (n)
-                return is_turn(sink, n, node->slot, now_mono_ms) &&
+                return is_asked_now(sink, n, node->slot, now_mono_ms) &&
                        node_track_needs(&n->track, sink->source, now_mono_ms);
         /* One question about all nodes: those that it has no answer for do not cause another. */
         CONTROLLER_NODE_FOREACH(n, c) {
                 if (!node_track_needs(&n->track, sink->source, now_mono_ms))
                         continue;
-                if (!is_turn(sink, n, 0, now_mono_ms))
+                if (!is_asked_now(sink, n, 0, now_mono_ms))
                         return false;
                 is_needed = true;
         }

@@ -363,7 +363,7 @@ static void attempt_call(void *userdata) {
 
         loop_timer_disarm(api->loop, &call->timer);
         if (loop_now_mono_ms(api->loop) >= end_mono_ms(call)) {
-                /* As always, the call ends on a later turn. */
+                /* As always, the call ends on a later pass of the loop. */
                 loop_timer_arm(api->loop, &call->timer, loop_now_mono_ms(api->loop), on_too_late,
                                call);
                 return;

@@ -98,7 +98,7 @@ struct kube_request {
  *
  * Up to max_retries retries: after the time in Retry-After for 429 and 5xx, else with jittered
  * backoff for connection errors and 5xx. A 429 without Retry-After is final, as in client-go. A 401
- * is retried once with fresh credentials, for any method. on_done is called once, on a later turn
+ * is retried once with fresh credentials, for any method. on_done is called once, on a later pass
  * of the loop, when the call is already freed.
  */
 struct kube_call *kube_start(struct kube_api *api, const struct kube_request *request);

@@ -72,6 +72,6 @@ typedef void lease_released_fn(void *userdata);
  * acquire it
  *
  * Call it when no write is in flight.
- * @on_done: called once, on a later turn of the loop, even if the release failed
+ * @on_done: called once, on a later pass of the loop, even if the release failed
  */
 void lease_release(struct lease *lease, lease_released_fn *on_done, void *userdata);

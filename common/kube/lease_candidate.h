@@ -11,7 +11,7 @@
  *
  * Why there are never two leaders: a candidate leads until renew_deadline_ms after it *sent* its
  * last successful write. Others notice that write later, and then wait for duration_ms, which is
- * longer. The difference (5 s by default) covers different clock rates, a turn of the loop, and
+ * longer. The difference (5 s by default) covers different clock rates, a pass of the loop, and
  * writes that the server has received but not yet applied. As with any lease, a write that is
  * delayed longer is still applied: writes under a lease must be harmless if they are late or
  * repeated.

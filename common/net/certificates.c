@@ -71,7 +71,7 @@ static void reload_later(void *userdata) {
         certificates_reload(userdata);
 }
 
-/* On the next turn of the loop, after the watches of the other files: one reload for all changes.
+/* On the next pass of the loop, after the watches of the other files: one reload for all changes.
  */
 static void on_certificate_file(void *userdata, const char *path) {
         struct certificates *certificates = userdata;

@@ -8,7 +8,7 @@
  *
  *     state      until                     deadline               closed for a new connection
  *     opened     the first request line    first_ms               first, unless bytes wait
- *     arriving   the request has its turn  transfer_ms            first
+ *     arriving   the request is served     transfer_ms            first
  *     handling   the handler has replied   none                   never
  *     replying   the reply was sent        transfer_ms            last
  *     idle       the next request line     idle_ms + transfer_ms  first
@@ -61,7 +61,7 @@ enum { CONNECTION_WATCH_ADDRESS_MAX = 64, CONNECTION_WATCH_MAX_NEW = 64 };
 enum watched_state {
         WATCHED_OPENED,   /* set by connection_watch_open() */
         WATCHED_ARRIVING, /* the request line has arrived */
-        WATCHED_HANDLING, /* the request is complete, and has its turn */
+        WATCHED_HANDLING, /* the request is complete, and is served */
         WATCHED_REPLYING, /* the reply is being sent */
         WATCHED_IDLE,     /* the reply was sent */
 };

@@ -389,8 +389,8 @@ static void start_call(struct http_call *call) {
         }
 }
 
-/* Starts each queued call at most once per turn: a call that fails at once, and is restarted by its
- * owner, does not block the loop. */
+/* Starts each queued call at most once per pass of the loop: a call that fails at once, and is
+ * restarted by its owner, does not block the loop. */
 static void start_queued_calls(void *userdata) {
         struct http_client *client = userdata;
 
@@ -441,8 +441,8 @@ static struct http_shard *choose_shard(struct http_client *client, struct http_p
                                        const struct http_request *request) {
         const char *authority = NULL;
         size_t authority_len = http_call_authority(request->url, &authority);
-        size_t index = request->has_turn ? (size_t)(request->turn_ratio * SHARDS)
-                                         : strmap_hash(authority, authority_len);
+        size_t index = request->has_phase ? (size_t)(request->phase_ratio * SHARDS)
+                                          : strmap_hash(authority, authority_len);
         struct http_shard **shard = &pool->shards[index % SHARDS];
 
         if (!*shard)

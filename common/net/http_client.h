@@ -2,9 +2,9 @@
  * Asynchronous HTTP requests; the only user of libcurl. Everything runs on the loop's thread. Every
  * request has a deadline and a limit for the response body.
  *
- * Calls are distributed over 64 curl multi handles, by host or by turn, because a handle slows down
- * with its number of connections. Connections are kept alive. Redirects are not followed, and the
- * proxies of the environment are not used.
+ * Calls are distributed over 64 curl multi handles, by host or by phase, because a handle slows
+ * down with its number of connections. Connections are kept alive. Redirects are not followed, and
+ * the proxies of the environment are not used.
  */
 #pragma once
 
@@ -116,11 +116,11 @@ struct http_request {
          * common pool. Streams that stay open, such as watches, have a pool of their own. */
         unsigned pool;
         bool closes; /* do not keep the connection for later calls */
-        /* A periodic call starts at this point of its period, in [0, 1). Hosts with close turns
+        /* A periodic call starts at this point of its period, in [0, 1). Hosts with close phases
          * share a multi handle: curl checks all idle connections of a handle every second while it
-         * is in use. The turn of a host does not change. */
-        double turn_ratio;
-        bool has_turn;         /* else the call is assigned by host */
+         * is in use. The phase of a host does not change. */
+        double phase_ratio;
+        bool has_phase;        /* else the call is assigned by host */
         http_data_fn *on_data; /* NULL: on_done gets the whole body */
         http_done_fn *on_done;
         void *userdata;

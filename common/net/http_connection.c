@@ -20,7 +20,7 @@ enum {
 enum phase {
         PHASE_IDLE,      /* between requests, or the request line is arriving */
         PHASE_HEADERS,   /* the headers are arriving */
-        PHASE_BODY,      /* the body arrives, the request waits for its turn, or it is handled */
+        PHASE_BODY,      /* the body arrives, the request is queued, or it is handled */
         PHASE_SUSPENDED, /* suspended by the handler */
         PHASE_REPLYING,  /* the reply is queued */
 };
@@ -30,7 +30,7 @@ struct connection {
         struct http_server *server;
         struct http_worker *worker;
         struct watched watched;
-        struct turn turn;
+        struct address_place place;
         struct server_tls *tls; /* for its handshake; NULL: plain HTTP */
         struct tls_handshake handshake;
         uint64_t trust_generation;
@@ -161,13 +161,14 @@ static enum MHD_Result answer_request(struct connection *connection, struct MHD_
                 exchange->body = body_text(connection->body);
                 exchange->body_bytes = connection->body->len;
         }
-        if (!turns_take(&connection->server->turns, &connection->turn, exchange->body_bytes))
+        if (!address_queue_enter(&connection->server->queue, &connection->place,
+                                 exchange->body_bytes))
                 return MHD_YES;
         connection_watch_set(connection->server->watch, &connection->watched, WATCHED_HANDLING);
         atomic_store(&connection->worker->is_handling, true);
         connection->server->handler(connection->server->userdata, exchange);
         atomic_store(&connection->worker->is_handling, false);
-        turns_give(&connection->server->turns, &connection->turn);
+        address_queue_leave(&connection->server->queue, &connection->place);
         return connection->phase == PHASE_SUSPENDED ? MHD_YES : queue_reply(connection, mhd);
 }
 
@@ -205,16 +206,16 @@ void http_resume(struct http_exchange *exchange) {
         MHD_resume_connection(exchange->connection);
 }
 
-static struct MHD_Connection *mhd_of_turn(struct turn *turn) {
-        return CONTAINER_OF(turn, struct connection, turn)->exchange.connection;
+static struct MHD_Connection *mhd_of_place(struct address_place *place) {
+        return CONTAINER_OF(place, struct connection, place)->exchange.connection;
 }
 
-void http_connection_suspend(struct turn *turn) {
-        MHD_suspend_connection(mhd_of_turn(turn));
+void http_connection_suspend(struct address_place *place) {
+        MHD_suspend_connection(mhd_of_place(place));
 }
 
-void http_connection_resume(struct turn *turn) {
-        MHD_resume_connection(mhd_of_turn(turn));
+void http_connection_resume(struct address_place *place) {
+        MHD_resume_connection(mhd_of_place(place));
 }
 
 /* The first callback of a request. */
@@ -240,7 +241,8 @@ void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void 
         (void)mhd;
         (void)code;
         bool was_under_way = connection->phase >= PHASE_BODY;
-        turns_give(&server->turns, &connection->turn); /* it broke before the handler ran */
+        address_queue_leave(&server->queue,
+                            &connection->place); /* it broke before the handler ran */
         release_request(connection);
         connection->phase = PHASE_IDLE;
         connection_watch_set(server->watch, &connection->watched, WATCHED_IDLE);
@@ -283,7 +285,7 @@ static void *on_opened(struct http_worker *worker, struct MHD_Connection *mhd) {
         connection->worker = worker;
         connection->is_loopback = is_to_loopback(info->connect_fd);
         connection_watch_open(server->watch, &connection->watched, info->connect_fd);
-        turns_set_peer(&connection->turn, &connection->watched.peer.any);
+        address_queue_set_peer(&connection->place, &connection->watched.peer.any);
         pthread_mutex_lock(&server->lock);
         connection->tls = server->tls ? server_tls_ref(server->tls) : NULL;
         connection->trust_generation = atomic_load(&server->trust_generation);

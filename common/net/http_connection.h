@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/address_queue.h"
 #include "net/body_pool.h"
 #include "net/connection_watch.h"
 #include "net/handshake_watch.h"
 #include "net/http_server.h"
 #include "net/server_tls.h"
-#include "net/turns.h"
 
 /* A thread with its connections. */
 struct http_worker {
@@ -33,7 +33,7 @@ struct http_server {
         void *userdata;
         size_t max_body_bytes;
         struct body_pool bodies;
-        struct turns turns;
+        struct address_queue queue;
         struct connection_watch *watch;
         struct handshake_watch *handshakes;
         uint16_t port;
@@ -47,9 +47,9 @@ struct http_server {
         size_t requests_under_way;
 };
 
-/* Callbacks of struct turns. */
-void http_connection_suspend(struct turn *turn);
-void http_connection_resume(struct turn *turn);
+/* Callbacks of struct address_queue. */
+void http_connection_suspend(struct address_place *place);
+void http_connection_resume(struct address_place *place);
 
 /* Callbacks of MHD_start_daemon(), on the worker's thread; @userdata is the worker. */
 

@@ -55,7 +55,7 @@ static void destroy_server(struct http_server *server) {
         free(server->workers);
         connection_watch_free(server->watch);
         body_pool_done(&server->bodies);
-        turns_done(&server->turns);
+        address_queue_done(&server->queue);
         handshake_watch_free(server->handshakes);
         server_tls_unref(server->tls);
         pthread_cond_destroy(&server->changed);
@@ -94,7 +94,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         server->max_body_bytes = options->max_body_bytes;
         body_pool_init(&server->bodies, options->max_body_bytes + BODY_PADDING + SPARE_BODY_BYTES,
                        SIZE_MAX);
-        turns_init(&server->turns, http_connection_suspend, http_connection_resume);
+        address_queue_init(&server->queue, http_connection_suspend, http_connection_resume);
         server->port = listen_port(fd);
         server->needs_client_cert = options->tls.client_ca_file != NULL;
         server->handshakes = tls ? handshake_watch_new(options->metrics) : NULL;
@@ -181,6 +181,6 @@ void http_server_stop(struct http_server *server, int64_t drain_ms) {
         pthread_mutex_unlock(&server->lock);
 
         connection_watch_stop(server->watch);
-        turns_stop(&server->turns);
+        address_queue_stop(&server->queue);
         destroy_server(server);
 }

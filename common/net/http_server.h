@@ -13,8 +13,8 @@
  *
  * A worker handles one step of each of its connections in turn, and takes new connections before
  * each round. A probe is therefore answered within two rounds, however many clients request pages.
- * The handler runs for one request of an address at a time, see turns.h. It must be fast: pages
- * that are expensive to render are shared (shared_page.h).
+ * The handler runs for one request of an address at a time, see address_queue.h. It must be fast:
+ * pages that are expensive to render are shared (shared_page.h).
  *
  * TLS 1.2 or 1.3, with http/1.1 as the only ALPN protocol.
  */

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { EVENTS_PER_TURN = 256, NS_PER_MS = 1000000 };
+enum { EVENTS_PER_PASS = 256, NS_PER_MS = 1000000 };
 
 /*
  * One slot per descriptor number. Epoll events carry the generation. Events that were fetched
@@ -180,7 +180,7 @@ void loop_timer_disarm(struct loop *loop, struct loop_timer *timer) {
 }
 
 static void run_timers(struct loop *loop) {
-        uint64_t end = loop->next_order; /* timers armed from here on run in the next turn */
+        uint64_t end = loop->next_order; /* timers armed from here on run in the next pass */
 
         while (loop->heap_len > 0) {
                 struct loop_timer *timer = loop->heap[1];
@@ -195,7 +195,7 @@ static int wait_timeout_ms(const struct loop *loop) {
         if (loop->heap_len == 0)
                 return -1;
 
-        /* The turn may have taken long: measure from now, not from its start. */
+        /* The pass may have taken long: measure from now, not from its start. */
         int64_t left_ms = loop->heap[1]->due_mono_ms - clock_mono_ms();
         if (left_ms <= 0)
                 return 0;
@@ -280,7 +280,7 @@ static void dispatch_event(struct loop *loop, const struct epoll_event *event) {
 
         if (!watch->fn || event->data.u64 != pack_event(fd, watch->generation))
                 return;
-        /* An earlier callback of this turn may have changed the events. */
+        /* An earlier callback of this pass may have changed the events. */
         uint32_t epoll_events = event->events & (watch->epoll_events | EPOLLERR | EPOLLHUP);
         if (epoll_events != 0)
                 watch->fn(watch->userdata, fd, epoll_events);
@@ -296,7 +296,7 @@ static int wait_for_events(const struct loop *loop, struct epoll_event *events) 
         int timeout_ms = wait_timeout_ms(loop);
 
         if (loop->rest_ms > 0 && timeout_ms != 0) {
-                int count = epoll_wait(loop->epoll_fd, events, EVENTS_PER_TURN, 0);
+                int count = epoll_wait(loop->epoll_fd, events, EVENTS_PER_PASS, 0);
                 if (count != 0)
                         return count;
                 bool is_shorter = timeout_ms > 0 && (unsigned)timeout_ms < loop->rest_ms;
@@ -305,11 +305,11 @@ static int wait_for_events(const struct loop *loop, struct epoll_event *events) 
                 (void)nanosleep(&rest, NULL);
                 timeout_ms = wait_timeout_ms(loop);
         }
-        return epoll_wait(loop->epoll_fd, events, EVENTS_PER_TURN, timeout_ms);
+        return epoll_wait(loop->epoll_fd, events, EVENTS_PER_PASS, timeout_ms);
 }
 
 void loop_run(struct loop *loop) {
-        struct epoll_event events[EVENTS_PER_TURN];
+        struct epoll_event events[EVENTS_PER_PASS];
 
         read_clocks(loop);
         while (!atomic_exchange(&loop->must_stop, false)) {

@@ -1,12 +1,12 @@
 /*
  * The event loop: one thread with epoll, timers, and posts from other threads. All callbacks run on
- * the thread that calls loop_run(). They can add and remove anything, including themselves. A turn:
+ * the thread that calls loop_run(). They can add and remove anything, including themselves. A pass:
  *
  *     rest, if nothing is ready -> wait -> read the clocks -> descriptors and posts -> timers
  *          ^                                                                            |
  *          +----------------------------------------------------------------------------+
  *
- * A timer that a timer arms for now is due in the next turn.
+ * A timer that a timer arms for now is due in the next pass.
  */
 #pragma once
 
@@ -26,12 +26,12 @@ DEFINE_FREEP(struct loop, loop_free);
 
 /** loop_run() - returns after loop_stop() */
 void loop_run(struct loop *loop);
-/** loop_stop() - end loop_run() after the current turn; any thread. Before loop_run(), which then
+/** loop_stop() - end loop_run() after the current pass; any thread. Before loop_run(), which then
  * returns at once */
 void loop_stop(struct loop *loop);
 
 /**
- * loop_set_rest() - rest for @rest_ms after each turn with work, or until the next timer is due
+ * loop_set_rest() - rest for @rest_ms after each pass with work, or until the next timer is due
  * @rest_ms: below 1,000; 0, the default: no rest
  *
  * The events of that time are handled together. Many small pieces of work, each of which would find
@@ -40,7 +40,7 @@ void loop_stop(struct loop *loop);
  */
 void loop_set_rest(struct loop *loop, unsigned rest_ms);
 
-/* The time of the current turn. */
+/* The time of the current pass. */
 int64_t loop_now_mono_ms(const struct loop *loop);
 int64_t loop_now_unix_ms(const struct loop *loop);
 
@@ -69,7 +69,7 @@ struct loop_timer {
 /**
  * loop_timer_arm() - call @fn once at @due_mono_ms; arming again changes the time
  *
- * A time in the past means the next turn: a timer that arms itself for now does not starve others.
+ * A time in the past means the next pass: a timer that arms itself for now does not starve others.
  */
 void loop_timer_arm(struct loop *loop, struct loop_timer *timer, int64_t due_mono_ms,
                     loop_timer_fn *fn, void *userdata);

@@ -109,7 +109,7 @@ struct source {
         struct metrics *metrics;
         const struct node_network_options *network;
         bool is_once;            /* read every node twice, as soon as possible */
-        bool is_at_once;         /* do not wait for the first turn of a node */
+        bool is_at_once;         /* do not wait for the first moment of a node */
         struct source_sink sink; /* where readings go */
 };
 

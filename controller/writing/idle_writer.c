@@ -101,7 +101,7 @@ static bool is_offer_wanted(const struct idle_node *idle, int64_t next_milli) {
         return idle->is_odd || next_milli != idle->carried_milli;
 }
 
-static bool on_offer_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
+static bool compose_offer(void *userdata, struct publisher_job *job, struct buf *patch) {
         struct idle_node *idle = idle_of_job(job);
 
         (void)userdata;
@@ -126,7 +126,7 @@ struct patch_kind *idle_writer_new(struct publisher *publisher) {
                                   &(struct patch_kind_options){.what = "idle CPU",
                                                                .max_in_flight = MAX_IN_FLIGHT,
                                                                .max_retry_ms = MAX_RETRY_MS,
-                                                               .on_turn = on_offer_turn,
+                                                               .compose = compose_offer,
                                                                .on_done = on_offer_done});
 }
 

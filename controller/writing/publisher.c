@@ -159,7 +159,7 @@ static bool send_next(struct publisher *publisher) {
         struct publisher_job *job = CONTAINER_OF(patch_queue_pop(&kind->queue),
                                                  struct publisher_job, place);
         buf_clear(&publisher->patch);
-        if (!kind->options.on_turn(kind->options.userdata, job, &publisher->patch))
+        if (!kind->options.compose(kind->options.userdata, job, &publisher->patch))
                 return true;
         publisher->first_streak = kind == first ? publisher->first_streak + 1 : 0;
         if (kind != first)
@@ -191,7 +191,7 @@ static void publisher_run(void *userdata) {
                 publisher->options.on_idle(publisher->options.userdata);
 }
 
-/* In the loop's next turn: callbacks never run inside of the owner's call. */
+/* In the loop's next pass: callbacks never run inside of the owner's call. */
 static void publisher_wake(struct publisher *publisher) {
         loop_timer_arm(publisher->options.daemon->loop, &publisher->timer, now_of(publisher),
                        publisher_run, publisher);

@@ -37,7 +37,7 @@ static unsigned shown_level(const struct taint_node *node) {
                                 node_taints_count(&node->taints));
 }
 
-static bool on_taints_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
+static bool compose_taints(void *userdata, struct publisher_job *job, struct buf *patch) {
         const struct taint_node *node = tainted_of_job(job);
 
         (void)userdata;
@@ -58,7 +58,7 @@ struct taint_writer *taint_writer_new(struct publisher *publisher, struct metric
                 publisher, &(struct patch_kind_options){.what = "taints",
                                                         .max_in_flight = MAX_IN_FLIGHT,
                                                         .max_retry_ms = MAX_RETRY_MS,
-                                                        .on_turn = on_taints_turn,
+                                                        .compose = compose_taints,
                                                         .on_done = on_taints_done});
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++) {
                 const char level[] = {(char)('1' + i), '\0'};

@@ -113,7 +113,7 @@ static void write_patch(const struct writer *writer, struct publisher_job *job,
         json_write_object_end(text);
 }
 
-static bool on_annotations_turn(void *userdata, struct publisher_job *job, struct buf *text) {
+static bool compose_annotations(void *userdata, struct publisher_job *job, struct buf *text) {
         struct writer *writer = userdata;
         struct writer_node *node = node_of_job(job);
         struct writer_patch patch = {.at_unix_ms = writer_now_unix(writer)};
@@ -342,7 +342,7 @@ struct writer *writer_new(const struct writer_options *options,
                         .what = "patch",
                         .max_in_flight = publisher_in_flight(options->patches_per_s),
                         .max_retry_ms = MAX_RETRY_MS,
-                        .on_turn = on_annotations_turn,
+                        .compose = compose_annotations,
                         .on_done = on_annotations_done,
                         .userdata = writer});
         writer->taints = taint_writer_new(writer->publisher, options->daemon->metrics);

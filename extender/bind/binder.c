@@ -26,7 +26,7 @@ struct bind {
         struct http_exchange *exchange;
         struct bind_request request;
         int64_t begin_ns;
-        struct kube_call *call; /* NULL until the loop's turn */
+        struct kube_call *call; /* NULL until the loop's next pass */
 };
 
 LIST_HEAD(bind_list, bind);

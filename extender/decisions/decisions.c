@@ -16,7 +16,7 @@ enum {
 struct slot {
         TAILQ_ENTRY(slot) age;
         LIST_ENTRY(slot) same_bucket;
-        uint64_t turn; /* of its last answer or binding */
+        uint64_t order; /* of its last answer or binding */
         struct decision decision;
 };
 
@@ -29,7 +29,7 @@ struct decisions {
         size_t unverified_count;
         struct bucket by_id[BUCKETS]; /* ids are seeded hashes */
         size_t count;
-        uint64_t turns;
+        uint64_t last_order;
         int64_t confirmed_unix_ms;
         struct slot slots[DECISIONS_MAX];
 };
@@ -78,7 +78,7 @@ static void take_out(struct decisions *decisions, struct slot *slot) {
 static void put_in(struct decisions *decisions, struct slot *slot) {
         bool is_confirmed = slot->decision.confirmed_unix_ms != 0;
 
-        slot->turn = ++decisions->turns;
+        slot->order = ++decisions->last_order;
         TAILQ_INSERT_HEAD(is_confirmed ? &decisions->confirmed : &decisions->unverified, slot, age);
         decisions->unverified_count += !is_confirmed;
         LIST_INSERT_HEAD(bucket_of(decisions, slot->decision.pod.id), slot, same_bucket);
@@ -201,7 +201,7 @@ size_t decisions_list(struct decisions *decisions, uint16_t ret_slots[static DEC
         const struct slot *a = TAILQ_FIRST(&decisions->unverified);
         const struct slot *b = TAILQ_FIRST(&decisions->confirmed);
         while (a || b) {
-                const struct slot **newer = !b || (a && a->turn > b->turn) ? &a : &b;
+                const struct slot **newer = !b || (a && a->order > b->order) ? &a : &b;
                 ret_slots[count++] = (uint16_t)(*newer - decisions->slots);
                 *newer = TAILQ_NEXT(*newer, age);
         }

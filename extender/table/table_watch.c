@@ -102,8 +102,8 @@ static void publish(void *userdata) {
         publish_at(watch, table_now_mono_ms(watch) + change_ms);
 }
 
-/* The table may have changed. The timer fires after the events of this turn, so a burst of events
- * causes one snapshot. */
+/* The table may have changed. The timer fires after the events of this pass of the loop, so a burst
+ * of events causes one snapshot. */
 static void touched(struct table_watch *watch) {
         if (may_publish(watch) && node_table_is_dirty(watch->options.table))
                 publish_at(watch, watch->publish_not_before_mono_ms);

@@ -15,7 +15,7 @@ struct planner {
         size_t *first_pod;          /* [row]: a pod on the node, or SIZE_MAX */
         size_t *next_pod;           /* [pod]: another pod on its node, or SIZE_MAX */
         enum rebalance_keep *tried; /* [pod]: why it cannot move; REBALANCE_MAY_MOVE: not tried */
-        double too_many_cores;      /* of the node's turn: a pod that uses so much has no target */
+        double too_many_cores;      /* of the node at hand: a pod that uses so much has no target */
         size_t move_max;
 };
 

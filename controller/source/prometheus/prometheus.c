@@ -48,7 +48,7 @@ struct prometheus {
         struct ask asks[PROMETHEUS_MAX_QUERIES]; /* by the round's query */
 
         enum phase phase;
-        struct loop_timer turn;
+        struct loop_timer round_timer;
         int64_t due_mono_ms, first_latest_mono_ms;
         size_t first_ask; /* of the round: the first that the last round did not send */
         size_t next_ask;  /* counted from first_ask */
@@ -132,14 +132,14 @@ static void note_well(struct prometheus *source) {
         source->trouble = NULL;
 }
 
-static struct ask *ask_at(struct prometheus *source, size_t turn) {
-        return &source->asks[(source->first_ask + turn) % query_count(source)];
+static struct ask *ask_at(struct prometheus *source, size_t place) {
+        return &source->asks[(source->first_ask + place) % query_count(source)];
 }
 
 static void cancel_asks(struct prometheus *source, const char *reason) {
-        for (size_t turn = 0; turn < query_count(source); turn++) {
-                struct ask *ask = ask_at(source, turn);
-                if (ask->call || turn >= source->next_ask)
+        for (size_t place = 0; place < query_count(source); place++) {
+                struct ask *ask = ask_at(source, place);
+                if (ask->call || place >= source->next_ask)
                         ask->failure = reason;
                 prometheus_cancel(TAKE_PTR(ask->call));
         }
@@ -281,7 +281,8 @@ static void on_round_due(void *userdata) {
         do
                 source->due_mono_ms += until_round_ms(source);
         while (source->due_mono_ms <= loop_now_mono_ms(source->head.loop));
-        loop_timer_arm(source->head.loop, &source->turn, source->due_mono_ms, on_round_due, source);
+        loop_timer_arm(source->head.loop, &source->round_timer, source->due_mono_ms, on_round_due,
+                       source);
         /* With --once, a round may take longer: each query has its own timeout. */
         if (source->head.is_once && source->phase == PHASE_IN_ROUND)
                 return;
@@ -324,13 +325,14 @@ static void prometheus_add_node(struct source *base, struct node *node) {
         prometheus_round_add_node(&source->round, node);
         if (source->phase != PHASE_BEFORE_FIRST)
                 return;
-        if (!loop_timer_is_armed(&source->turn))
+        if (!loop_timer_is_armed(&source->round_timer))
                 source->first_latest_mono_ms = loop_now_mono_ms(source->head.loop) +
                                                FIRST_ROUND_LATEST_MS;
         source->due_mono_ms = loop_now_mono_ms(source->head.loop) + FIRST_ROUND_MS;
         if (source->due_mono_ms > source->first_latest_mono_ms)
                 source->due_mono_ms = source->first_latest_mono_ms;
-        loop_timer_arm(source->head.loop, &source->turn, source->due_mono_ms, on_round_due, source);
+        loop_timer_arm(source->head.loop, &source->round_timer, source->due_mono_ms, on_round_due,
+                       source);
 }
 
 static void prometheus_remove_node(struct source *base, struct node *node) {
@@ -341,7 +343,7 @@ static void prometheus_free(struct source *base) {
         struct prometheus *source = prometheus_of(base);
 
         cancel_asks(source, NULL);
-        loop_timer_disarm(source->head.loop, &source->turn);
+        loop_timer_disarm(source->head.loop, &source->round_timer);
         prometheus_round_done(&source->round);
         prometheus_api_free(source->api);
         free(source);

@@ -15,8 +15,8 @@ enum {
         SPREAD_SALT = 1,           /* so that scrapes and syncs do not coincide */
         BATCHES = 60,              /* the minimum per interval; a batch begins together */
         BATCH_TARGETS = 256,       /* larger batches save no more time per target */
-        TLS_KEPT = 1000,        /* connections; one has 46 KiB, a handshake takes 1.1 ms of CPU */
-        BACK_OFF_MAX_TURNS = 8, /* a node that comes back is read after two minutes */
+        TLS_KEPT = 1000,  /* connections; one has 46 KiB, a handshake takes 1.1 ms of CPU */
+        BACK_OFF_MAX = 8, /* a node that comes back is read after two minutes */
 };
 
 struct target {
@@ -28,7 +28,7 @@ struct target {
         bool is_at_second_address;        /* the node was last reached there */
         struct scrape scrape;
         const char *failure; /* of the last scrape; NULL: it succeeded, or there was none */
-        unsigned back_off_turns, rest_turns; /* see back_off() */
+        unsigned back_off_scrapes, skips_left; /* see back_off() */
         struct scrape_state state;
 };
 
@@ -105,14 +105,14 @@ static void target_failed(struct target *target, const char *reason, const char 
 }
 
 /* A timeout occupies a place for seconds, which other failures do not. So a target that does not
- * answer again and again is scraped at the next turn, then at every second, fourth, eighth. */
+ * answer again and again is scraped at the next time, then at every second, fourth, eighth. */
 static void back_off(struct target *target) {
-        unsigned turns = target->back_off_turns * 2;
+        unsigned scrapes = target->back_off_scrapes * 2;
 
-        target->back_off_turns = turns == 0                   ? 1
-                                 : turns < BACK_OFF_MAX_TURNS ? turns
-                                                              : BACK_OFF_MAX_TURNS;
-        target->rest_turns = target->back_off_turns - 1;
+        target->back_off_scrapes = scrapes == 0             ? 1
+                                   : scrapes < BACK_OFF_MAX ? scrapes
+                                                            : BACK_OFF_MAX;
+        target->skips_left = target->back_off_scrapes - 1;
 }
 
 static void take_page(struct target *target, const struct scrape *scrape) {
@@ -180,7 +180,7 @@ static void on_scrape_done(void *userdata, const struct http_response *response)
 
         scrape->call = NULL;
         if (!is_late)
-                target->back_off_turns = 0;
+                target->back_off_scrapes = 0;
         if (response->failure == HTTP_OK && scrape->is_to_other_address)
                 target->is_at_second_address = !target->is_at_second_address;
         scrape->is_to_other_address = false;
@@ -271,8 +271,8 @@ static void start_scrape(struct scraper *source, struct target *target) {
                                                  .basic_auth = credentials->basic_auth,
                                                  .tls = &tls,
                                                  .closes = is_tls && target->node->slot >= TLS_KEPT,
-                                                 .has_turn = true,
-                                                 .turn_ratio = phase_ratio(source, target->node),
+                                                 .has_phase = true,
+                                                 .phase_ratio = phase_ratio(source, target->node),
                                                  .on_data = on_data,
                                                  .on_done = on_scrape_done,
                                                  .userdata = &target->scrape,
@@ -311,8 +311,8 @@ static void on_target_due(void *userdata) {
                 target->failure = NULL;
                 return;
         }
-        if (target->rest_turns > 0) {
-                target->rest_turns--;
+        if (target->skips_left > 0) {
+                target->skips_left--;
                 return;
         }
         if (target->scrape.phase != SCRAPE_IDLE) {
@@ -362,7 +362,7 @@ static void reset_target(struct target *target) {
         scrape_pool_end(&source->pool, &target->scrape);
         scrape_state_done(&target->state);
         target->whole_page_until_mono_ms = 0;
-        target->back_off_turns = target->rest_turns = 0;
+        target->back_off_scrapes = target->skips_left = 0;
         target->is_at_second_address = target->scrape.is_to_other_address = false;
 }
 

@@ -9,7 +9,7 @@
  * stay open, but with TLS only those of 1,000 nodes, for the sake of memory.
  *
  * Slow targets do not delay others: see scrape_pool.h. A target that has timed out twice in a row
- * is scraped less often until it answers, at least at every eighth turn. All pages in flight share
+ * is scraped less often until it answers, at least at every eighth time. All pages in flight share
  * one memory budget. If it is exceeded, the scrape with the largest page fails.
  */
 #pragma once

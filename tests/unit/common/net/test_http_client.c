@@ -60,11 +60,11 @@ static size_t open_descriptors(void) {
         return count;
 }
 
-static void run_by_turn(double turn_ratio) {
+static void run_by_phase(double phase_ratio) {
         _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
 
-        attempt->request.has_turn = true;
-        attempt->request.turn_ratio = turn_ratio;
+        attempt->request.has_phase = true;
+        attempt->request.phase_ratio = phase_ratio;
         run(attempt);
 }
 
@@ -359,12 +359,12 @@ TEST_BETWEEN(idle_connections, set_up, tear_down) {
 /* Turns that are close share connections, whatever the host. */
 TEST_BETWEEN(connections_by_turn, set_up, tear_down) {
         static const struct {
-                double turn_ratio;
+                double phase_ratio;
                 int connections;
         } rows[] = {{0, 1}, {0.015, 1}, {0.016, 2}, {0.03, 2}, {0.99999, 3}, {0, 3}, {0.03, 3}};
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                run_by_turn(rows[i].turn_ratio);
+                run_by_phase(rows[i].phase_ratio);
                 assert_int_equal(atomic_load(&peer->connections), rows[i].connections);
         }
 }

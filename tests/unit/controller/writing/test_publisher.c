@@ -15,14 +15,14 @@ struct fixture {
         struct publisher *publisher;
         struct patch_kind *kind, *others; /* others: behind it */
         struct publisher_job jobs[JOBS], other_jobs[JOBS];
-        size_t done, expected, turns;
+        size_t done, expected, composed;
         char order[2 * JOBS + 1]; /* of what was sent: n of nodes, s of their status */
 };
 
-static bool on_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
+static bool compose(void *userdata, struct publisher_job *job, struct buf *patch) {
         struct fixture *f = userdata;
 
-        f->order[f->turns++] = job->is_of_status ? 's' : 'n';
+        f->order[f->composed++] = job->is_of_status ? 's' : 'n';
         return buf_puts(patch, "{}");
 }
 
@@ -34,7 +34,7 @@ static void begin_at(struct fixture *f, double patches_per_s) {
         const struct patch_kind_options options = {.what = "test",
                                                    .max_in_flight = 1,
                                                    .max_retry_ms = 1000,
-                                                   .on_turn = on_turn,
+                                                   .compose = compose,
                                                    .on_done = on_done,
                                                    .userdata = f};
 
@@ -98,7 +98,7 @@ TEST(denied) {
                             "the last 16 patches failed: forbidden: 403 no; see the RBAC rule for "
                             "patching nodes");
         api_run_quiet(&f.api);
-        assert_int_equal(f.turns, DENIED_IN_A_ROW);
+        assert_int_equal(f.composed, DENIED_IN_A_ROW);
         later_ms += DENIED_PAUSE_MS;
         api_run(&f.api, is_idle, &f);
         assert_int_equal(f.done, JOBS);
@@ -140,7 +140,7 @@ TEST(cancelled) {
         }
         assert_true(publisher_is_idle(f.publisher));
         api_run_quiet(&f.api);
-        assert_int_equal(f.turns, 1);
+        assert_int_equal(f.composed, 1);
         assert_int_equal(f.done, 0);
 }
 

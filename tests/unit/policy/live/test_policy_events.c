@@ -95,7 +95,7 @@ TEST(counts_for_an_hour) {
         tell(&f, POLICY_EVENT_IN_FORCE, "c");
         run_until(&f, 3);
         later_ms += 3700 * MS_PER_S;
-        run_until(&f, 3); /* the loop's time is that of its turn */
+        run_until(&f, 3); /* the loop's time is that of its pass */
         tell(&f, POLICY_EVENT_IN_FORCE, "d");
         run_until(&f, 4);
 }
