@@ -41,8 +41,8 @@ enum {
         POLICY_POOL_MAX_TERMS = 8, /* predicates of one pool, and its priorities */
         POLICY_MAX_RULES = 8,
         POLICY_MAX_NAMESPACES = 16, /* in one rule */
-        POLICY_MAX_TERMS = POLICY_MAX_METRICS +
-                           (POLICY_MAX_POOLS + POLICY_MAX_RULES) * POLICY_POOL_MAX_TERMS,
+        POLICY_MAX_ENTRIES = POLICY_MAX_METRICS +
+                             (POLICY_MAX_POOLS + POLICY_MAX_RULES) * POLICY_POOL_MAX_TERMS,
 };
 
 enum policy_series_type { POLICY_GAUGE, POLICY_COUNTER };
@@ -163,11 +163,11 @@ struct policy {
         struct policy_metric metrics[POLICY_MAX_METRICS];
         size_t predicate_count;
         size_t predicate_total; /* including those of pools and rules, which follow in the array */
-        struct policy_predicate predicates[POLICY_MAX_TERMS];
+        struct policy_predicate predicates[POLICY_MAX_ENTRIES];
         bool has_last; /* some predicate has overLimit: last */
         size_t priority_count;
         size_t priority_total;
-        struct policy_priority priorities[POLICY_MAX_TERMS];
+        struct policy_priority priorities[POLICY_MAX_ENTRIES];
         size_t pool_count;
         struct policy_pool pools[POLICY_MAX_POOLS];
         size_t rule_count;

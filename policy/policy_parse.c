@@ -11,7 +11,7 @@
 #include "codec/reader.h"
 #include "policy/policy.h"
 #include "policy/policy_advice.h"
-#include "policy/policy_terms.h"
+#include "policy/policy_entries.h"
 #include "policy/policy_yaml.h"
 
 enum { SLIP_MAX = 2 }; /* edits between a misspelling and the correct name */

@@ -127,7 +127,7 @@ static void print_pool(const struct policy *policy, const struct policy_pool *po
                        struct buf *out) {
         buf_puts(out, "  - nodeSelector:\n");
         print_selector(&pool->selector, 6, out);
-        /* The terms of a pool come after those of the spec. */
+        /* The entries of a pool come after those of the spec. */
         if (pool->predicates.begin >= policy->predicate_count)
                 print_predicates(policy, "predicate", pool->predicates, 4, out);
         if (pool->priorities.begin >= policy->priority_count)

@@ -55,7 +55,7 @@ static inline int verdict_over(struct verdict_limits verdict) {
 /* For each priority with scale: relative, the largest usable reading among the candidates of a
  * call, or 0 if no reading is usable. Entries of other priorities are not set. */
 struct verdict_largest {
-        double usage_ratio[POLICY_MAX_TERMS];
+        double usage_ratio[POLICY_MAX_ENTRIES];
 };
 
 /**

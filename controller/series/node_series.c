@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "controller/track/value_columns.h"
-#include "policy/estimate/estimate_terms.h"
+#include "policy/estimate/score_weights.h"
 
 enum {
         NAME_MAX_BYTES = 1 << 10,
@@ -39,8 +39,8 @@ struct series_copy {
 
 struct node_series {
         const struct policy *policy;
-        struct estimate_terms terms[POLICY_MAX_POOLS + 1]; /* per pool */
-        struct series_copy *next;                          /* between begin and publish */
+        struct score_weights weights[POLICY_MAX_POOLS + 1]; /* per pool */
+        struct series_copy *next;                           /* between begin and publish */
 
         pthread_mutex_t lock;
         struct series_copy *published; /* replaced by the loop's thread, under the lock */
@@ -215,14 +215,14 @@ void node_series_free(struct node_series *series) {
 void node_series_set_policy(struct node_series *series, const struct policy *policy) {
         series->policy = policy;
         for (size_t pool = 0; pool <= policy->pool_count; pool++)
-                estimate_terms_init(&series->terms[pool], policy, pool);
+                score_weights_init(&series->weights[pool], policy, pool);
 }
 
 static int score_of(const struct node_series *series, const struct plan_values *values) {
         struct value_columns row;
 
         value_columns_init(&row, series->policy, values);
-        return value_columns_score(&row, series->policy, series->terms, values);
+        return value_columns_score(&row, series->policy, series->weights, values);
 }
 
 void node_series_keep(const struct node_series *series, struct series_row **row,

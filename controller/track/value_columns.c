@@ -35,22 +35,23 @@ static bool is_whole(const struct policy *policy, const struct plan_values *valu
 }
 
 static int headroom(const struct reading_columns *columns, const struct policy *policy,
-                    const struct estimate_terms *terms) {
-        struct score_node node = {.other = estimate_terms_other(terms, policy, columns, 0, 0)};
+                    const struct score_weights *weights) {
+        struct score_node node = {.other = score_weights_other(weights, policy, columns, 0, 0)};
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                if (terms->metric[r] >= 0)
-                        node.used[r] = terms->weight[r] * columns->usage_ratio[terms->metric[r]][0];
-        double points = estimate_terms_headroom(terms, &node, &(struct pod_load){0});
+                if (weights->metric[r] >= 0)
+                        node.used[r] = weights->weight[r] *
+                                       columns->usage_ratio[weights->metric[r]][0];
+        double points = score_weights_headroom(weights, &node, &(struct pod_load){0});
         return points > 0 ? (int)points : 0;
 }
 
 int value_columns_score(const struct value_columns *row, const struct policy *policy,
-                        const struct estimate_terms terms[static POLICY_MAX_POOLS + 1],
+                        const struct score_weights weights[static POLICY_MAX_POOLS + 1],
                         const struct plan_values *values) {
         if (!is_whole(policy, values))
                 return -1;
         if (policy->scoring == POLICY_SCORING_ESTIMATE)
-                return headroom(&row->columns, policy, &terms[values->pool]);
+                return headroom(&row->columns, policy, &weights[values->pool]);
         return verdict_score100(policy, &row->columns, 0, NULL, 0);
 }

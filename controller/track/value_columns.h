@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "controller/track/plan.h"
-#include "policy/estimate/estimate_terms.h"
+#include "policy/estimate/score_weights.h"
 #include "policy/verdict.h"
 
 /* Must not be moved or copied: it points into itself. */
@@ -24,11 +24,11 @@ void value_columns_init(struct value_columns *ret, const struct policy *policy,
 /**
  * value_columns_score() - the node's score by its present values only; with scoring estimate, its
  * headroom without another pod
- * @terms:  [pool]
+ * @weights:  [pool]
  * @values: the same as for value_columns_init()
  * Return: 0 to 100; negative: there is no priority, a priority with weight has no value, or the
  * score depends on the other candidates (scale: relative, unless scoring is estimate)
  */
 int value_columns_score(const struct value_columns *row, const struct policy *policy,
-                        const struct estimate_terms terms[static POLICY_MAX_POOLS + 1],
+                        const struct score_weights weights[static POLICY_MAX_POOLS + 1],
                         const struct plan_values *values);

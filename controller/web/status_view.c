@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "controller/track/value_columns.h"
 #include "controller/web/status_text.h"
-#include "policy/estimate/estimate_terms.h"
+#include "policy/estimate/score_weights.h"
 #include "policy/verdict.h"
 
 enum { IDLE_DIGITS = 6 };
@@ -34,7 +34,7 @@ struct status_group {
 struct status_view {
         const struct status_head *head;
         struct buf *out;
-        struct estimate_terms terms[POLICY_MAX_POOLS + 1]; /* per pool */
+        struct score_weights weights[POLICY_MAX_POOLS + 1]; /* per pool */
         unsigned resources[STATUS_VIEW_MAX_RESOURCES];
         size_t resource_count;
 
@@ -77,7 +77,7 @@ static struct judgement judge_node(const struct status_view *view, const struct 
                 judgement.verdict = STATUS_REJECTED;
         judgement.score100 = node->closed_by
                                      ? -1
-                                     : value_columns_score(&row, policy, view->terms, values);
+                                     : value_columns_score(&row, policy, view->weights, values);
         struct policy_range limits = policy_pool_predicates(policy, values->pool);
         for (size_t i = limits.begin; i < limits.end; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
@@ -374,7 +374,7 @@ void status_view_write(const struct status_head *head, struct buf *out) {
 
         find_resources(&view);
         for (size_t pool = 0; pool <= policy->pool_count; pool++)
-                estimate_terms_init(&view.terms[pool], policy, pool);
+                score_weights_init(&view.weights[pool], policy, pool);
         _cleanup_(freep) struct rank *ranks = count_nodes(&view);
 
         json_write_object(out, NULL);

@@ -20,8 +20,8 @@
 
 enum {
         DECISION_NODES_MAX = 16,
-        DECISION_TERMS_MAX = 6, /* predicates or priorities; crane's policy has 4 and 6 */
-        DECISION_UID_MAX = 63,  /* UIDs of Kubernetes have 36 bytes */
+        DECISION_READINGS_MAX = 6, /* predicates or priorities; crane's policy has 4 and 6 */
+        DECISION_UID_MAX = 63,     /* UIDs of Kubernetes have 36 bytes */
         DECISION_TEXT_BYTES = 832,
         DECISION_FULL_NAME_MAX = POD_FACTS_NAMESPACE_MAX + 1 + POD_FACTS_NAME_MAX,
 };
@@ -77,7 +77,7 @@ struct decision_filter {
         bool is_all_over;
         uint8_t rule; /* the number of the rule that applies, from 1; 0: none */
         uint8_t predicate_count, rejection_count;
-        struct decision_predicate predicates[DECISION_TERMS_MAX];
+        struct decision_predicate predicates[DECISION_READINGS_MAX];
         struct decision_rejection rejections[DECISION_NODES_MAX]; /* the first in the request */
         struct decision_texts texts;
 };
@@ -86,23 +86,23 @@ static inline uint32_t decision_passed(const struct decision_filter *filter) {
         return filter->call.candidates - filter->rejected - filter->call.duplicates;
 }
 
-/* For scoring: estimate: ratios of the capacity; see policy/judge/estimate_usage.h. */
-struct decision_usage {
+/* For scoring: estimate: ratios of the capacity; see policy/judge/usage_split.h. */
+struct decision_split {
         float weight; /* 0: the resource does not count, and the other members are not set */
         float reading_ratio, in_flight_ratio, margin_ratio, pod_ratio, reserved_ratio;
         int32_t age_ms; /* of the reading, clamped; or DECISION_NEVER_READ */
 };
 
 struct decision_estimate {
-        struct decision_usage usage[ESTIMATE_RESOURCE_COUNT];
+        struct decision_split usage[ESTIMATE_RESOURCE_COUNT];
         float other; /* the largest weighted reading of all other priorities */
         float headroom;
 };
 
 /* For other scorings. */
-struct decision_terms {
-        float usage_ratio[DECISION_TERMS_MAX], points[DECISION_TERMS_MAX];
-        int32_t age_ms[DECISION_TERMS_MAX]; /* as above; an expired reading counts as missing */
+struct decision_readings {
+        float usage_ratio[DECISION_READINGS_MAX], points[DECISION_READINGS_MAX];
+        int32_t age_ms[DECISION_READINGS_MAX]; /* as above; an expired reading counts as missing */
         float other_weight; /* the sum of the weights of priorities that do not fit */
         float hot;
         uint8_t score100;
@@ -112,11 +112,11 @@ struct decision_terms {
 struct decision_node {
         struct decision_text name;
         int8_t score;     /* 0 to 10 */
-        bool is_in_table; /* otherwise there are no terms */
+        bool is_in_table; /* otherwise nothing more is known */
         bool is_last;     /* judge_is_last() */
         union {
                 struct decision_estimate estimate;
-                struct decision_terms terms;
+                struct decision_readings readings;
         };
 };
 
@@ -131,7 +131,7 @@ struct decision_ranking {
         enum policy_scoring scoring;
         uint8_t node_count;
         uint8_t priority_count; /* 0 with scoring: estimate */
-        struct decision_priority priorities[DECISION_TERMS_MAX];
+        struct decision_priority priorities[DECISION_READINGS_MAX];
         struct estimator_expectation expectation;       /* with scoring: estimate */
         struct decision_text workload;                  /* likewise; len 0: none */
         struct decision_node nodes[DECISION_NODES_MAX]; /* the best first */

@@ -122,7 +122,7 @@ static void json_put_expectation(struct buf *out, const struct decision_ranking 
         json_write_object_end(out);
 }
 
-static void json_put_usage(struct buf *out, const char *key, const struct decision_usage *usage) {
+static void json_put_usage(struct buf *out, const char *key, const struct decision_split *usage) {
         if (usage->weight <= 0) {
                 json_write_null(out, key);
                 return;
@@ -151,26 +151,26 @@ static void json_put_estimate(struct buf *out, const struct decision_estimate *e
         json_write_object_end(out);
 }
 
-static void json_put_terms(struct buf *out, const struct decision_ranking *ranking,
-                           const struct decision_terms *terms) {
+static void json_put_readings(struct buf *out, const struct decision_ranking *ranking,
+                              const struct decision_readings *readings) {
         json_write_array(out, "priorities");
-        for (size_t i = terms->begin; i < terms->end; i++) {
+        for (size_t i = readings->begin; i < readings->end; i++) {
                 const struct decision_priority *of = &ranking->priorities[i];
-                bool is_read = terms->age_ms[i] != DECISION_NEVER_READ;
+                bool is_read = readings->age_ms[i] != DECISION_NEVER_READ;
                 json_write_object(out, NULL);
                 put_kept(out, "metric", &ranking->texts, of->metric);
                 put_number(out, "weight", of->weight);
-                put_number(out, "value", is_read ? (double)terms->usage_ratio[i] : NAN);
-                json_put_age(out, terms->age_ms[i]);
+                put_number(out, "value", is_read ? (double)readings->usage_ratio[i] : NAN);
+                json_put_age(out, readings->age_ms[i]);
                 put_number(out, "full", of->full_ratio);
-                put_number(out, "points", terms->points[i]);
+                put_number(out, "points", readings->points[i]);
                 json_write_object_end(out);
         }
         json_write_array_end(out);
-        if (terms->other_weight > 0)
-                put_number(out, "otherWeight", terms->other_weight);
-        put_number(out, "hotValue", terms->hot);
-        json_write_int(out, "score100", terms->score100);
+        if (readings->other_weight > 0)
+                put_number(out, "otherWeight", readings->other_weight);
+        put_number(out, "hotValue", readings->hot);
+        json_write_int(out, "score100", readings->score100);
 }
 
 static void json_put_node(struct buf *out, const struct decision_ranking *ranking,
@@ -183,7 +183,7 @@ static void json_put_node(struct buf *out, const struct decision_ranking *rankin
         if (node->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE)
                 json_put_estimate(out, &node->estimate);
         else if (node->is_in_table)
-                json_put_terms(out, ranking, &node->terms);
+                json_put_readings(out, ranking, &node->readings);
         json_write_object_end(out);
 }
 

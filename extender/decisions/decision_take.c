@@ -6,8 +6,8 @@
 
 #include "policy/annotation.h"
 #include "policy/estimate/score.h"
-#include "policy/judge/estimate_usage.h"
 #include "policy/judge/judge_estimate.h"
+#include "policy/judge/usage_split.h"
 
 bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret) {
         const struct skim_string *namespace = &facts->namespace, *name = &facts->name;
@@ -27,7 +27,7 @@ bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret) 
         return true;
 }
 
-static_assert((int)DECISION_TERMS_MAX * (int)METRIC_NAME_MAX <= (int)DECISION_TEXT_BYTES,
+static_assert((int)DECISION_READINGS_MAX * (int)METRIC_NAME_MAX <= (int)DECISION_TEXT_BYTES,
               "keep_metric()");
 
 /* Return: false: there is no room */
@@ -88,14 +88,15 @@ static struct decision_call take_call(const struct answer *answer) {
 
 /* ---- Filter. */
 
-/* @ret_place: [predicate of the policy]: its index in the decision, or DECISION_TERMS_MAX */
+/* @ret_place: [predicate of the policy]: its index in the decision, or DECISION_READINGS_MAX */
 static void take_predicates(const struct judge_filtered *filtered, const struct policy *policy,
-                            struct decision_filter *filter, uint8_t ret_place[POLICY_MAX_TERMS]) {
+                            struct decision_filter *filter, uint8_t ret_place[POLICY_MAX_ENTRIES]) {
         for (size_t i = 0; i < policy->predicate_total; i++) {
                 const struct policy_predicate *of = &policy->predicates[i];
                 struct decision_predicate *to = &filter->predicates[filter->predicate_count];
-                ret_place[i] = DECISION_TERMS_MAX;
-                if (filtered->over_count[i] == 0 || filter->predicate_count == DECISION_TERMS_MAX)
+                ret_place[i] = DECISION_READINGS_MAX;
+                if (filtered->over_count[i] == 0 ||
+                    filter->predicate_count == DECISION_READINGS_MAX)
                         continue;
                 keep_metric(&filter->texts, &policy->metrics[of->metric], &to->metric);
                 to->limit_ratio = (float)of->limit_ratio;
@@ -104,7 +105,7 @@ static void take_predicates(const struct judge_filtered *filtered, const struct 
         }
 }
 
-static void take_rejections(const struct answer *answer, const uint8_t place[POLICY_MAX_TERMS],
+static void take_rejections(const struct answer *answer, const uint8_t place[POLICY_MAX_ENTRIES],
                             struct decision_filter *filter) {
         const struct judge_question *question = &answer->judge.question;
         const struct judge_filtered *filtered = &answer->judge.filtered;
@@ -117,7 +118,7 @@ static void take_rejections(const struct answer *answer, const uint8_t place[POL
                 if (by < 0)
                         continue;
                 left--;
-                if (place[by] == DECISION_TERMS_MAX ||
+                if (place[by] == DECISION_READINGS_MAX ||
                     !keep_candidate(&filter->texts, answer, i, &to->node))
                         continue;
                 size_t metric = nodes->policy->predicates[by].metric;
@@ -131,7 +132,7 @@ void decision_take_filter(const struct answer *answer, struct decision_filter *r
         const struct judge_question *question = &answer->judge.question;
         const struct judge_filtered *filtered = &answer->judge.filtered;
         const struct policy *policy = question->nodes->policy;
-        uint8_t place[POLICY_MAX_TERMS];
+        uint8_t place[POLICY_MAX_ENTRIES];
 
         memset(ret, 0, offsetof(struct decision_filter, texts.bytes));
         ret->call = take_call(answer);
@@ -194,13 +195,13 @@ static size_t find_best(const struct judge *judge, struct ranked best[DECISION_N
 }
 
 static void take_usage(const struct judge_question *question, uint32_t row, int resource,
-                       const struct pod_load *reserved, struct decision_usage *ret) {
+                       const struct pod_load *reserved, struct decision_split *ret) {
         double own = question->nodes->columns.own[resource][row];
-        struct estimate_usage usage;
+        struct usage_split usage;
 
-        if (!estimate_usage_get(question->nodes, row, resource, &question->load, &usage))
+        if (!usage_split_get(question->nodes, row, resource, &question->load, &usage))
                 return;
-        *ret = (struct decision_usage){
+        *ret = (struct decision_split){
                 .weight = (float)usage.weight,
                 .reading_ratio = (float)usage.reading_ratio,
                 .in_flight_ratio = (float)usage.in_flight_ratio,
@@ -227,7 +228,7 @@ static void take_estimate(const struct judge *judge, uint32_t row, double headro
 /* For scorings other than estimate: the priorities of the spec, then those of the pools. */
 static void take_priorities(const struct judge *judge, const struct policy *policy,
                             struct decision_ranking *ranking) {
-        for (size_t i = 0; i < policy->priority_total && i < DECISION_TERMS_MAX; i++) {
+        for (size_t i = 0; i < policy->priority_total && i < DECISION_READINGS_MAX; i++) {
                 const struct policy_priority *of = &policy->priorities[i];
                 struct decision_priority *to = &ranking->priorities[i];
                 keep_metric(&ranking->texts, &policy->metrics[of->metric], &to->metric);
@@ -237,8 +238,8 @@ static void take_priorities(const struct judge *judge, const struct policy *poli
         }
 }
 
-static void take_terms(const struct judge *judge, uint32_t row, size_t priority_count,
-                       struct decision_terms *ret) {
+static void take_readings(const struct judge *judge, uint32_t row, size_t priority_count,
+                          struct decision_readings *ret) {
         int64_t now_unix_ms = judge->question.now_unix_ms;
         const struct judge_nodes *nodes = judge->question.nodes;
         const struct policy *policy = nodes->policy;
@@ -288,7 +289,7 @@ static void take_nodes(const struct answer *answer, struct decision_ranking *ran
                 if (to->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE)
                         take_estimate(judge, row, best[i].headroom, &to->estimate);
                 else if (to->is_in_table)
-                        take_terms(judge, row, ranking->priority_count, &to->terms);
+                        take_readings(judge, row, ranking->priority_count, &to->readings);
         }
 }
 

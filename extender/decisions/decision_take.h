@@ -1,5 +1,5 @@
 /*
- * Turns an answer into the decision that is kept. Its terms are the numbers that the judge has
+ * Turns an answer into the decision that is kept. Its figures are the numbers that the judge has
  * used. Pure, and allocates nothing; it reads a few fields of each candidate.
  */
 #pragma once

@@ -4,7 +4,7 @@
 #include "base/json_write.h"
 #include "extender/explain/explanation.h"
 #include "extender/table/node_annotation.h"
-#include "policy/judge/estimate_usage.h"
+#include "policy/judge/usage_split.h"
 
 enum { DIGITS = 7 };
 
@@ -42,7 +42,7 @@ static void put_pools(const struct explanation *explanation, struct buf *out) {
         for (size_t pool = 0; pool <= policy->pool_count; pool++) {
                 double target_ratio =
                         explanation->has_estimate
-                                ? explanation->nodes->terms[pool].target_ratio[ESTIMATE_CPU]
+                                ? explanation->nodes->weights[pool].target_ratio[ESTIMATE_CPU]
                                 : 0;
                 json_write_object(out, NULL);
                 json_write_object(out, "limits");
@@ -177,10 +177,10 @@ static void put_usage(const struct explanation *explanation, size_t row, int res
                       struct buf *out) {
         const struct node_facts *facts = &explanation->nodes->columns.facts[row];
         double reserved = explanation_reserved(explanation, row, resource);
-        struct estimate_usage usage;
+        struct usage_split usage;
 
-        if (!estimate_usage_get(explanation->nodes, row, resource, &explanation->expectation.load,
-                                &usage))
+        if (!usage_split_get(explanation->nodes, row, resource, &explanation->expectation.load,
+                             &usage))
                 return;
         json_write_object(out, resource_names[resource]);
         put(out, "weight", usage.weight);
@@ -250,7 +250,7 @@ static void put_terms(const struct explanation *explanation, size_t row, size_t 
                       struct buf *out) {
         const struct policy *policy = explanation->policy;
         const struct policy_rule *rule = explanation->judge.question.rule;
-        struct policy_range terms = policy_pool_priorities(policy, pool);
+        struct policy_range priorities = policy_pool_priorities(policy, pool);
         double weights = 0;
 
         json_write_array(out, "predicates");
@@ -258,10 +258,10 @@ static void put_terms(const struct explanation *explanation, size_t row, size_t 
         if (rule)
                 put_predicates(explanation, row, rule->limits, out);
         json_write_array_end(out);
-        for (size_t i = terms.begin; i < terms.end; i++)
+        for (size_t i = priorities.begin; i < priorities.end; i++)
                 weights += policy->priorities[i].weight;
         json_write_array(out, "priorities");
-        for (size_t i = terms.begin; i < terms.end; i++)
+        for (size_t i = priorities.begin; i < priorities.end; i++)
                 put_priority(explanation, row, i, weights, out);
         json_write_array_end(out);
 }

@@ -74,9 +74,9 @@ static void settle_facts(const struct node_row *node, const struct estimator_usa
         }
 }
 
-static double reading_of(const struct node_columns *columns, const struct estimate_terms *terms,
+static double reading_of(const struct node_columns *columns, const struct score_weights *weights,
                          size_t row, int resource) {
-        int metric = terms->metric[resource];
+        int metric = weights->metric[resource];
 
         return node_columns_has_mean(columns, metric, row) ? columns->usage_ratio[metric][row] : 0;
 }
@@ -84,7 +84,7 @@ static double reading_of(const struct node_columns *columns, const struct estima
 /* The own reading, and what the other table knows to be in flight. Return: its number there */
 static uint32_t usage_like(const struct node_row *node, struct row_context *context,
                            struct estimator_usage *usage) {
-        const struct estimate_terms *terms = &context->table_policy->terms[node->pool];
+        const struct score_weights *weights = &context->table_policy->weights[node->pool];
         const struct judge_nodes *like = &context->like->nodes;
         uint32_t row = like->columns.has_estimate && !context->has_no_pods
                                ? node_names_find(context->like->names, node->name,
@@ -97,9 +97,9 @@ static uint32_t usage_like(const struct node_row *node, struct row_context *cont
                 if (row == NODE_ROW_NONE || !like->columns.facts[row].is_known[r])
                         continue;
                 double in_flight = like->columns.facts[row].usage_ratio[r] -
-                                   reading_of(&like->columns, &like->terms[like->columns.pool[row]],
-                                              row, r);
-                double ratio = reading_of(&context->columns, terms, node->row, r) + in_flight;
+                                   reading_of(&like->columns,
+                                              &like->weights[like->columns.pool[row]], row, r);
+                double ratio = reading_of(&context->columns, weights, node->row, r) + in_flight;
                 usage->ratio[r] = ratio > 0 ? ratio : 0;
                 usage->margin_ratio[r] = like->columns.margin_ratio[r][row];
                 usage->is_known[r] = true;
@@ -121,7 +121,7 @@ static void settle_estimate(struct node_row *node, struct row_context *context,
                 number = usage_like(node, context, &usage);
         }
         row_estimate_settle(&context->columns, node->row, context->table_policy->policy,
-                            &context->table_policy->terms[node->pool], usage, now_unix_ms);
+                            &context->table_policy->weights[node->pool], usage, now_unix_ms);
         context->columns.estimate_number[node->row] = number;
 }
 
@@ -143,25 +143,25 @@ void node_row_settle(struct node_row *node, struct row_context *context, int64_t
         if (columns->has_estimate)
                 settle_estimate(node, context, now_unix_ms);
         const struct node_verdict verdict = judge_nodes_verdict_of(
-                columns, table_policy->policy, table_policy->terms, row, now_unix_ms);
+                columns, table_policy->policy, table_policy->weights, row, now_unix_ms);
         columns->limits[row] = verdict.limits;
         columns->score100[row] = (uint8_t)verdict.score100;
 }
 
 static void read_for_estimate(struct node_row *node, const struct row_context *context,
                               int64_t now_unix_ms) {
-        const struct estimate_terms *terms = &context->table_policy->terms[node->pool];
+        const struct score_weights *weights = &context->table_policy->weights[node->pool];
         struct reading covered, mean;
 
         row_read(node, context, ANNOTATION_COVERED, 0, &covered);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                if (terms->metric[r] < 0) {
+                if (weights->metric[r] < 0) {
                         estimator_forget_reading(node->estimate, r);
                         continue;
                 }
-                node_row_reading(node, context, (size_t)terms->metric[r], &mean);
-                const struct mean_reading reading = row_estimate_reading(&mean, terms->window_ms[r],
-                                                                         &covered, now_unix_ms);
+                node_row_reading(node, context, (size_t)weights->metric[r], &mean);
+                const struct mean_reading reading = row_estimate_reading(
+                        &mean, weights->window_ms[r], &covered, now_unix_ms);
                 if (reading.window_ms > 0)
                         estimator_read(node->estimate, r, &reading);
         }

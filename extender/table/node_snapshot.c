@@ -13,7 +13,7 @@ static struct node_snapshot *snapshot_copy(const struct node_snapshot_source *so
                 .nodes =
                         {
                                 .policy = source->table_policy->policy,
-                                .terms = source->table_policy->terms,
+                                .weights = source->table_policy->weights,
                                 .has_target = source->table_policy->has_target,
                                 .count = source->count,
                                 .columns = node_columns_new(source->columns, source->count,

@@ -32,21 +32,22 @@ static void take_plain_reading(const struct node_columns *columns, size_t row, i
 }
 
 void row_estimate_settle(struct node_columns *columns, size_t row, const struct policy *policy,
-                         const struct estimate_terms *terms, struct estimator_usage usage,
+                         const struct score_weights *weights, struct estimator_usage usage,
                          int64_t now_unix_ms) {
         const struct reading_columns view = node_columns_view(columns);
 
         columns->is_estimate_old[row] = false;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                int metric = terms->metric[r];
+                int metric = weights->metric[r];
                 take_plain_reading(columns, row, metric, r, now_unix_ms, &usage);
-                columns->used[r][row] = terms->weight[r] * (usage.ratio[r] + usage.margin_ratio[r]);
+                columns->used[r][row] = weights->weight[r] *
+                                        (usage.ratio[r] + usage.margin_ratio[r]);
                 columns->margin_ratio[r][row] = usage.margin_ratio[r];
-                columns->own[r][row] = score_own(terms->weight[r], usage.per_capacity[r]);
+                columns->own[r][row] = score_own(weights->weight[r], usage.per_capacity[r]);
                 if (metric >= 0 && columns->expires_unix_ms[metric][row] <= now_unix_ms)
                         columns->is_estimate_old[row] = true;
         }
-        columns->other[row] = estimate_terms_other(terms, policy, &view, row, now_unix_ms);
-        columns->missing[row] = estimate_terms_missing(terms, policy, &view, row, usage.is_known,
-                                                       now_unix_ms);
+        columns->other[row] = score_weights_other(weights, policy, &view, row, now_unix_ms);
+        columns->missing[row] = score_weights_missing(weights, policy, &view, row, usage.is_known,
+                                                      now_unix_ms);
 }

@@ -26,5 +26,5 @@ struct mean_reading row_estimate_reading(const struct reading *mean, int64_t win
  * @usage: of the node; zero-initialised: the node is not in the estimate
  */
 void row_estimate_settle(struct node_columns *columns, size_t row, const struct policy *policy,
-                         const struct estimate_terms *terms, struct estimator_usage usage,
+                         const struct score_weights *weights, struct estimator_usage usage,
                          int64_t now_unix_ms);

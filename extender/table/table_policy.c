@@ -13,8 +13,8 @@ struct table_policy *table_policy_new(struct policy *policy, uint64_t generation
         table_policy->generation = generation;
         table_policy->refs = 1;
         for (size_t pool = 0; pool <= policy->pool_count; pool++) {
-                estimate_terms_init(&table_policy->terms[pool], policy, pool);
-                table_policy->has_target |= table_policy->terms[pool].has_target;
+                score_weights_init(&table_policy->weights[pool], policy, pool);
+                table_policy->has_target |= table_policy->weights[pool].has_target;
         }
         for (size_t i = 0; i < policy->predicate_total; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];

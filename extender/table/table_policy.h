@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "metrics/metrics.h"
-#include "policy/estimate/estimate_terms.h"
+#include "policy/estimate/score_weights.h"
 #include "policy/policy.h"
 
 /* A counter per predicate, and "none" for nodes that passed. */
@@ -22,11 +22,11 @@ struct table_policy {
         struct policy *policy; /* owned */
         uint64_t generation;   /* counted from 1 */
         atomic_size_t refs;
-        char *reason_json[POLICY_MAX_TERMS]; /* [predicate]: `"cpu_usage_avg_5m above 0.65"` */
-        struct estimate_terms
-                terms[POLICY_MAX_POOLS + 1]; /* [pool], with POLICY_SCORING_ESTIMATE */
-        bool has_target;                     /* some of the terms have a target */
-        struct metrics_series *rejected[POLICY_MAX_TERMS]; /* [predicate]; NULL without metrics */
+        char *reason_json[POLICY_MAX_ENTRIES]; /* [predicate]: `"cpu_usage_avg_5m above 0.65"` */
+        struct score_weights
+                weights[POLICY_MAX_POOLS + 1]; /* [pool], with POLICY_SCORING_ESTIMATE */
+        bool has_target;                       /* some of the weights have a target */
+        struct metrics_series *rejected[POLICY_MAX_ENTRIES]; /* [predicate]; NULL without metrics */
 };
 
 /**

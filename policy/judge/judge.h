@@ -65,7 +65,7 @@ struct judge_filtered {
         size_t rejected_count, left_out_count;
         /* [predicate]: the number of candidates for which it is the first limit exceeded. They are
          * rejected unless is_all_over. */
-        uint32_t over_count[POLICY_MAX_TERMS];
+        uint32_t over_count[POLICY_MAX_ENTRIES];
 };
 
 /* The result of judge_score(): the points of the candidates. judge_shortlist() sets only the

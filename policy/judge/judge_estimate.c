@@ -96,20 +96,20 @@ static void headrooms_median(const struct judge *judge, uint8_t parts,
         for (size_t i = 0; i < question->count; i++)
                 if (judge->scored.headrooms[i] != -DBL_MAX)
                         rows[judged++] = question->rows[i];
-        node_columns_median(&question->nodes->columns, question->nodes->terms, rows, judged, parts,
-                            ret);
+        node_columns_median(&question->nodes->columns, question->nodes->weights, rows, judged,
+                            parts, ret);
 }
 
 static double headroom_again(const struct judge *judge, uint32_t row,
                              const struct estimate_median *median) {
         const struct judge_nodes *nodes = judge->question.nodes;
         const struct node_columns *columns = &nodes->columns;
-        const struct estimate_terms *terms = &nodes->terms[columns->pool[row]];
+        const struct score_weights *weights = &nodes->weights[columns->pool[row]];
         struct score_node node = node_columns_estimate(columns, row);
 
-        estimate_terms_complete(terms, median, columns->missing[row], &node);
+        score_weights_complete(weights, median, columns->missing[row], &node);
         reservations_apply(judge, columns->estimate_number[row], &node);
-        return estimate_terms_headroom(terms, &node, &judge->question.load);
+        return score_weights_headroom(weights, &node, &judge->question.load);
 }
 
 /* The rare cases, after headrooms_of_all(): targets, candidates that rank last, and candidates with
@@ -162,11 +162,11 @@ const struct pod_load *judge_reserved(const struct judge *judge, uint32_t row) {
 struct pod_load judge_reservation(const struct judge *judge) {
         const struct node_columns *columns = &judge->question.nodes->columns;
         uint32_t row = judge->question.rows[judge->scored.best];
-        const struct estimate_terms *terms = &judge->question.nodes->terms[columns->pool[row]];
+        const struct score_weights *weights = &judge->question.nodes->weights[columns->pool[row]];
         struct pod_load load = judge->question.load;
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                double whole = terms->weight[r] / score_reserved(columns->own[r][row]);
+                double whole = weights->weight[r] / score_reserved(columns->own[r][row]);
                 if (columns->own[r][row] > 0 && load.of[r] > whole)
                         load.of[r] = whole;
         }

@@ -23,8 +23,8 @@
 
 struct judge_nodes {
         const struct policy *policy;
-        const struct estimate_terms *terms; /* [pool], with scoring: estimate */
-        bool has_target;                    /* some of the terms have a target */
+        const struct score_weights *weights; /* [pool], with scoring: estimate */
+        bool has_target;                     /* some of the weights have a target */
         bool has_missing; /* with scoring: estimate, some row has an unknown value */
         size_t count;     /* rows */
         struct node_columns columns;
@@ -40,16 +40,16 @@ struct node_verdict {
 };
 
 /** judge_nodes_verdict_of() - compute the verdict on a row from its readings
- * @terms: see struct judge_nodes */
+ * @weights: see struct judge_nodes */
 struct node_verdict judge_nodes_verdict_of(const struct node_columns *columns,
                                            const struct policy *policy,
-                                           const struct estimate_terms *terms, size_t row,
+                                           const struct score_weights *weights, size_t row,
                                            int64_t now_unix_ms);
 
 /** judge_nodes_verdict_slow() - judge_nodes_verdict_of() for a row of @nodes */
 static inline struct node_verdict judge_nodes_verdict_slow(const struct judge_nodes *nodes,
                                                            size_t row, int64_t now_unix_ms) {
-        return judge_nodes_verdict_of(&nodes->columns, nodes->policy, nodes->terms, row,
+        return judge_nodes_verdict_of(&nodes->columns, nodes->policy, nodes->weights, row,
                                       now_unix_ms);
 }
 

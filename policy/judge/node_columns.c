@@ -124,12 +124,12 @@ bool node_columns_lack_any(const struct node_columns *columns, size_t count) {
         return any != 0;
 }
 
-static double part_weight(const struct estimate_terms *terms, int part) {
-        return part == ESTIMATE_OTHER ? terms->has_other : terms->weight[part];
+static double part_weight(const struct score_weights *weights, int part) {
+        return part == ESTIMATE_OTHER ? weights->has_other : weights->weight[part];
 }
 
 /* Counts instead of sorting, so no input makes it slow. */
-static double median_of(const struct node_columns *columns, const struct estimate_terms *terms,
+static double median_of(const struct node_columns *columns, const struct score_weights *weights,
                         const uint32_t *rows, size_t count, int part) {
         enum { STEPS = 1000 };
         const double *column = part == ESTIMATE_OTHER ? columns->other : columns->used[part];
@@ -138,7 +138,7 @@ static double median_of(const struct node_columns *columns, const struct estimat
 
         for (size_t i = 0; i < count && known < NODE_COLUMNS_MEDIAN_OF; i++) {
                 uint32_t row = rows[i];
-                double weight = part_weight(&terms[columns->pool[row]], part);
+                double weight = part_weight(&weights[columns->pool[row]], part);
                 if (weight <= 0 || columns->missing[row] >> part & 1)
                         continue;
                 double ratio = column[row] / weight;
@@ -150,18 +150,18 @@ static double median_of(const struct node_columns *columns, const struct estimat
         return (double)step / STEPS;
 }
 
-void node_columns_median(const struct node_columns *columns, const struct estimate_terms *terms,
+void node_columns_median(const struct node_columns *columns, const struct score_weights *weights,
                          const uint32_t *rows, size_t count, uint8_t parts,
                          struct estimate_median *ret) {
         for (int part = 0; part < ESTIMATE_PART_COUNT; part++)
                 if (parts >> part & 1)
-                        ret->ratio[part] = median_of(columns, terms, rows, count, part);
+                        ret->ratio[part] = median_of(columns, weights, rows, count, part);
 }
 
-int node_columns_score100(const struct node_columns *columns, const struct estimate_terms *terms,
+int node_columns_score100(const struct node_columns *columns, const struct score_weights *weights,
                           size_t row) {
         const struct score_node node = node_columns_estimate(columns, row);
-        double headroom = estimate_terms_headroom(terms, &node, &(struct pod_load){0});
+        double headroom = score_weights_headroom(weights, &node, &(struct pod_load){0});
 
         return headroom > 0 ? (int)headroom : 0;
 }

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/estimate/estimate_terms.h"
 #include "policy/estimate/node_estimate.h"
+#include "policy/estimate/score_weights.h"
 #include "policy/policy.h"
 #include "policy/verdict.h"
 
@@ -51,7 +51,7 @@ struct node_columns {
                                                           unweighted */
         uint32_t *estimate_number;                     /* estimator_node_number() */
         uint8_t *is_estimate_old;                      /* some reading is expired or missing */
-        uint8_t *missing;                              /* estimate_terms_missing() */
+        uint8_t *missing;                              /* score_weights_missing() */
 
         void *block;
 };
@@ -75,13 +75,13 @@ size_t node_columns_expired(const struct node_columns *columns, size_t count, in
 /** node_columns_lack_any() - some row has an unknown value */
 bool node_columns_lack_any(const struct node_columns *columns, size_t count);
 /**
- * node_columns_median() - the median of @rows, to a thousandth, for estimate_terms_complete(). With
+ * node_columns_median() - the median of @rows, to a thousandth, for score_weights_complete(). With
  * an even number of rows, the busier of the middle two is used. The first NODE_COLUMNS_MEDIAN_OF
  * with a value are enough, since a scheduler sends the nodes of all zones in turn
- * @terms: [pool]
+ * @weights: [pool]
  * @parts: one bit for each part whose median to set
  */
-void node_columns_median(const struct node_columns *columns, const struct estimate_terms *terms,
+void node_columns_median(const struct node_columns *columns, const struct score_weights *weights,
                          const uint32_t *rows, size_t count, uint8_t parts,
                          struct estimate_median *ret);
 /** node_columns_has_mean() - the row has a reading for the estimate, which may have expired
@@ -91,7 +91,7 @@ static inline bool node_columns_has_mean(const struct node_columns *columns, int
         return metric >= 0 && columns->expires_unix_ms[metric][row] != READING_NEVER &&
                columns->usage_ratio[metric][row] <= NODE_ESTIMATE_RATIO_MAX;
 }
-/** node_columns_estimate() - the row as input of estimate_terms_headroom() */
+/** node_columns_estimate() - the row as input of score_weights_headroom() */
 static inline struct score_node node_columns_estimate(const struct node_columns *columns,
                                                       size_t row) {
         struct score_node node = {.other = columns->other[row]};
@@ -103,7 +103,7 @@ static inline struct score_node node_columns_estimate(const struct node_columns 
         return node;
 }
 /** node_columns_score100() - the headroom of a row before any pod is added, 0 to 100 */
-int node_columns_score100(const struct node_columns *columns, const struct estimate_terms *terms,
+int node_columns_score100(const struct node_columns *columns, const struct score_weights *weights,
                           size_t row);
 /** node_columns_view() - the readings for policy/verdict.h; valid until @columns is moved or freed
  */

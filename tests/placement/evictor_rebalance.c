@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "evictor.h"
-#include "policy/judge/estimate_usage.h"
 #include "policy/judge/judge_rows.h"
+#include "policy/judge/usage_split.h"
 #include "policy/rebalance/rebalance.h"
 #include "present.h"
 
@@ -103,7 +103,7 @@ static struct rebalance_line line_of(const struct judge_nodes *nodes, size_t poo
                 if (limit > 0 && metric->is_query && metric->query.resource == METRIC_CPU)
                         limit_ratio = fmin(limit_ratio, limit);
         }
-        return rebalance_line(limit_ratio, nodes->terms[pool].target_ratio[ESTIMATE_CPU]);
+        return rebalance_line(limit_ratio, nodes->weights[pool].target_ratio[ESTIMATE_CPU]);
 }
 
 static void add_nodes(const struct view *view) {
@@ -114,9 +114,9 @@ static void add_nodes(const struct view *view) {
         for (size_t n = 0; n < world->node_count; n++) {
                 const struct node *node = &world->nodes[n];
                 uint32_t row = extender_row(view->extender, n);
-                struct estimate_usage usage;
+                struct usage_split usage;
                 if (row == JUDGE_UNKNOWN ||
-                    !estimate_usage_get(nodes, row, ESTIMATE_CPU, &no_load, &usage))
+                    !usage_split_get(nodes, row, ESTIMATE_CPU, &no_load, &usage))
                         continue;
                 view->rows[row] = (struct rebalance_row){
                         .usage_ratio = usage.reading_ratio + usage.in_flight_ratio,

@@ -58,11 +58,11 @@ TEST(predicates) {
         put_gauges(fixture, "idle", "0.25", 0, "", READ);
         (void)buf_puts(&names, "\"idle\"");
         ask_filter(fixture, OTHER_POD, names.data);
-        assert_int_equal(fixture->decision.filter.predicate_count, DECISION_TERMS_MAX);
+        assert_int_equal(fixture->decision.filter.predicate_count, DECISION_READINGS_MAX);
         assert_int_equal(fixture->decision.filter.rejected, METRICS);
         assert_int_equal(fixture->decision.filter.rule, 0);
         const json_t *nodes = member(fixture, "filter", "rejectedNodes");
-        assert_int_equal(json_array_size(nodes), DECISION_TERMS_MAX);
+        assert_int_equal(json_array_size(nodes), DECISION_READINGS_MAX);
         assert_shows(json_array_get(nodes, 0), "node: over-6");
         buf_done(&names);
         fixture_free(fixture);
@@ -93,8 +93,8 @@ TEST(priorities) {
                 ask_prioritize(fixture, POD, "\"a\"");
                 const json_t *node = json_array_get(member(fixture, "prioritize", "bestNodes"), 0);
                 const json_t *terms = json_object_get(node, "priorities");
-                assert_int_equal(json_array_size(terms), DECISION_TERMS_MAX);
-                for (size_t t = 0; t < DECISION_TERMS_MAX; t++)
+                assert_int_equal(json_array_size(terms), DECISION_READINGS_MAX);
+                for (size_t t = 0; t < DECISION_READINGS_MAX; t++)
                         assert_shows(json_array_get(terms, t), rows[i].term);
                 fixture_free(fixture);
         }

@@ -1,7 +1,7 @@
 /* The node table at its ceilings, and with objects that say too little. */
 #include "tests/unit/fixture/node_words.h"
 
-#include "policy/judge/estimate_usage.h"
+#include "policy/judge/usage_split.h"
 
 static const char hot[] = "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                           "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
@@ -82,14 +82,14 @@ TEST(capacity) {
                     {"cpu=-2", 0}};
         _cleanup_(node_table_freep) struct node_table *table = table_of(estimate);
         const struct pod_load pod = {{1, 1}};
-        struct estimate_usage usage;
+        struct usage_split usage;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 put(table, "a", rows[i].capacity);
                 struct node_snapshot *snapshot = publish(table, NOW);
-                assert_true(estimate_usage_get(&snapshot->nodes, 0, ESTIMATE_CPU, &pod, &usage));
+                assert_true(usage_split_get(&snapshot->nodes, 0, ESTIMATE_CPU, &pod, &usage));
                 assert_true(usage.capacity == rows[i].cores);
-                assert_false(estimate_usage_get(&snapshot->nodes, 0, ESTIMATE_MEM, &pod, &usage));
+                assert_false(usage_split_get(&snapshot->nodes, 0, ESTIMATE_MEM, &pod, &usage));
                 node_snapshot_unref(snapshot);
         }
 }

@@ -2,8 +2,8 @@
 #include "tests/unit/fixture/test.h"
 
 #include "base/mem.h"
-#include "policy/estimate/estimate_terms.h"
 #include "policy/estimate/score.h"
+#include "policy/estimate/score_weights.h"
 
 TEST(score) {
         const struct score_node both = {
@@ -37,13 +37,13 @@ TEST(packed) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct estimate_terms terms = {.weight = {1, rows[i].mem_weight},
-                                               .has_target = true};
+                struct score_weights weights = {.weight = {1, rows[i].mem_weight},
+                                                .has_target = true};
                 struct score_node node = {
                         .used = {rows[i].used[0], rows[i].used[1] * rows[i].mem_weight},
                         .own = {score_own(1, 1.0 / 8), score_own(rows[i].mem_weight, 1 / 32e9)}};
-                memcpy(terms.target_ratio, rows[i].target, sizeof(terms.target_ratio));
-                assert_float_equal((float)estimate_terms_headroom(&terms, &node, &load),
+                memcpy(weights.target_ratio, rows[i].target, sizeof(weights.target_ratio));
+                assert_float_equal((float)score_weights_headroom(&weights, &node, &load),
                                    (float)rows[i].headroom, 1e-4);
         }
 }

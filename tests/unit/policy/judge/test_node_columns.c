@@ -115,7 +115,7 @@ TEST(median) {
                 {{0.1005, 0, 0}, 1, 0, 0.101},
                 {{0, 0, 0}, 0, 0, 0},
         };
-        static const struct estimate_terms terms = {.weight = {0.5, 0}};
+        static const struct score_weights weights = {.weight = {0.5, 0}};
         static const uint32_t all[] = {0, 1, 2};
         _cleanup_(node_columns_done) struct node_columns columns = columns_of(true);
 
@@ -123,12 +123,12 @@ TEST(median) {
                 struct estimate_median median;
                 for (size_t row = 0; row < ROWS; row++) {
                         fill(&columns, row, 0);
-                        columns.used[ESTIMATE_CPU][row] = rows[i].used[row] * terms.weight[0];
+                        columns.used[ESTIMATE_CPU][row] = rows[i].used[row] * weights.weight[0];
                         columns.used[ESTIMATE_MEM][row] = 0.7; /* which has no weight */
                 }
                 columns.missing[0] = rows[i].missing;
                 median.ratio[ESTIMATE_OTHER] = 7; /* not asked for */
-                node_columns_median(&columns, &terms, all, rows[i].count,
+                node_columns_median(&columns, &weights, all, rows[i].count,
                                     1 << ESTIMATE_CPU | 1 << ESTIMATE_MEM, &median);
                 if (median.ratio[ESTIMATE_CPU] != rows[i].median)
                         fail_msg("row %zu gave %g", i, median.ratio[ESTIMATE_CPU]);
@@ -138,7 +138,7 @@ TEST(median) {
 }
 
 TEST(score_is_the_headroom) {
-        static const struct estimate_terms terms = {.weight = {1, 1}};
+        static const struct score_weights weights = {.weight = {1, 1}};
         static const struct {
                 double used;
                 int score100;
@@ -148,6 +148,6 @@ TEST(score_is_the_headroom) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 fill(&columns, 0, 0);
                 columns.used[ESTIMATE_CPU][0] = rows[i].used;
-                assert_int_equal(node_columns_score100(&columns, &terms, 0), rows[i].score100);
+                assert_int_equal(node_columns_score100(&columns, &weights, 0), rows[i].score100);
         }
 }

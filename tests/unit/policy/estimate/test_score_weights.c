@@ -2,7 +2,7 @@
 #include "tests/unit/fixture/policy.h"
 
 #include "base/mem.h"
-#include "policy/estimate/estimate_terms.h"
+#include "policy/estimate/score_weights.h"
 
 #define NOW_UNIX_MS INT64_C(1784805954000)
 
@@ -46,14 +46,14 @@ TEST(which_metrics) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(policy_freep) struct policy *policy = policy_for(rows[i].priorities);
-                struct estimate_terms terms;
-                estimate_terms_init(&terms, policy, 0);
-                assert_int_equal(terms.metric[ESTIMATE_CPU], rows[i].cpu);
-                assert_int_equal(terms.metric[ESTIMATE_MEM], rows[i].mem);
-                assert_true(terms.weight[ESTIMATE_CPU] == rows[i].cpu_weight);
-                assert_true(terms.other_weight[0] == rows[i].others[0]);
-                assert_true(terms.other_weight[1] == rows[i].others[1]);
-                assert_int_equal(terms.has_target, rows[i].has_target);
+                struct score_weights weights;
+                score_weights_init(&weights, policy, 0);
+                assert_int_equal(weights.metric[ESTIMATE_CPU], rows[i].cpu);
+                assert_int_equal(weights.metric[ESTIMATE_MEM], rows[i].mem);
+                assert_true(weights.weight[ESTIMATE_CPU] == rows[i].cpu_weight);
+                assert_true(weights.other_weight[0] == rows[i].others[0]);
+                assert_true(weights.other_weight[1] == rows[i].others[1]);
+                assert_int_equal(weights.has_target, rows[i].has_target);
         }
 }
 
@@ -82,10 +82,10 @@ TEST(others) {
                         .expires_unix_ms = (const int64_t *[]){&later, NULL, NULL, &mem_expires,
                                                                &later},
                 };
-                struct estimate_terms terms;
-                estimate_terms_init(&terms, policy, 0);
+                struct score_weights weights;
+                score_weights_init(&weights, policy, 0);
                 assert_float_equal(
-                        (float)estimate_terms_other(&terms, policy, &columns, 0, NOW_UNIX_MS),
+                        (float)score_weights_other(&weights, policy, &columns, 0, NOW_UNIX_MS),
                         (float)rows[i].expected, 1e-6);
         }
 }
@@ -115,18 +115,18 @@ TEST(missing) {
                                                                &never},
                 };
                 const bool is_known[ESTIMATE_RESOURCE_COUNT] = {rows[i].knows_cpu};
-                struct estimate_terms terms;
-                estimate_terms_init(&terms, policy, 0);
-                uint8_t missing = estimate_terms_missing(&terms, policy, &columns, 0, is_known,
-                                                         NOW_UNIX_MS);
+                struct score_weights weights;
+                score_weights_init(&weights, policy, 0);
+                uint8_t missing = score_weights_missing(&weights, policy, &columns, 0, is_known,
+                                                        NOW_UNIX_MS);
                 assert_int_equal(missing, rows[i].expected);
         }
 }
 
 TEST(headroom_without_a_target) {
-        const struct estimate_terms terms = {.weight = {1, 1}};
+        const struct score_weights weights = {.weight = {1, 1}};
         const struct score_node node = {.used = {0.5, 0.25}, .own = {score_own(1, 0.125), 0}};
         const struct pod_load load = {{1, 0}};
 
-        assert_float_equal((float)estimate_terms_headroom(&terms, &node, &load), 25, 1e-6);
+        assert_float_equal((float)score_weights_headroom(&weights, &node, &load), 25, 1e-6);
 }

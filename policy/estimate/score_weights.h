@@ -24,30 +24,30 @@
 /* The parts of the maximum: CPU, memory, and the largest of all other priorities. */
 enum { ESTIMATE_OTHER = ESTIMATE_RESOURCE_COUNT, ESTIMATE_PART_COUNT };
 
-struct estimate_terms {
+struct score_weights {
         int metric[ESTIMATE_RESOURCE_COUNT]; /* index into the policy's metrics; -1: none */
         int64_t window_ms[ESTIMATE_RESOURCE_COUNT];
         double weight[ESTIMATE_RESOURCE_COUNT];       /* 0 to 1 */
         double target_ratio[ESTIMATE_RESOURCE_COUNT]; /* 0: none */
         bool has_target;                              /* any of them */
         bool has_other;                               /* some other_weight is above 0 */
-        double other_weight[POLICY_MAX_TERMS];        /* [priority]; 0 for CPU and memory */
+        double other_weight[POLICY_MAX_ENTRIES];      /* [priority]; 0 for CPU and memory */
         struct policy_range priorities;               /* of the pool */
 };
 
-/** estimate_terms_init() - for the nodes of @pool (policy_pool_of()) */
-void estimate_terms_init(struct estimate_terms *terms, const struct policy *policy, size_t pool);
-/** estimate_terms_other() - the largest weighted reading of the priorities other than CPU and
+/** score_weights_init() - for the nodes of @pool (policy_pool_of()) */
+void score_weights_init(struct score_weights *weights, const struct policy *policy, size_t pool);
+/** score_weights_other() - the largest weighted reading of the priorities other than CPU and
  * memory; with a target, a reading counts as 1 - verdict_packed(). 0: no reading is usable */
-double estimate_terms_other(const struct estimate_terms *terms, const struct policy *policy,
-                            const struct reading_columns *columns, size_t row, int64_t now_unix_ms);
-/** estimate_terms_missing() - the unknown parts that count, one bit each. ESTIMATE_OTHER is unknown
+double score_weights_other(const struct score_weights *weights, const struct policy *policy,
+                           const struct reading_columns *columns, size_t row, int64_t now_unix_ms);
+/** score_weights_missing() - the unknown parts that count, one bit each. ESTIMATE_OTHER is unknown
  * if one of its readings is unusable
  * @is_known: estimator_usage.is_known */
-uint8_t estimate_terms_missing(const struct estimate_terms *terms, const struct policy *policy,
-                               const struct reading_columns *columns, size_t row,
-                               const bool is_known[static ESTIMATE_RESOURCE_COUNT],
-                               int64_t now_unix_ms);
+uint8_t score_weights_missing(const struct score_weights *weights, const struct policy *policy,
+                              const struct reading_columns *columns, size_t row,
+                              const bool is_known[static ESTIMATE_RESOURCE_COUNT],
+                              int64_t now_unix_ms);
 
 /* The median usage of candidates by part; CPU and memory are unweighted. 0: no candidate has a
  * known value. */
@@ -55,21 +55,21 @@ struct estimate_median {
         double ratio[ESTIMATE_PART_COUNT];
 };
 
-/** estimate_terms_complete() - raise the unknown parts of @node to the median
- * @missing: estimate_terms_missing() */
-void estimate_terms_complete(const struct estimate_terms *terms,
-                             const struct estimate_median *median, uint8_t missing,
-                             struct score_node *node);
+/** score_weights_complete() - raise the unknown parts of @node to the median
+ * @missing: score_weights_missing() */
+void score_weights_complete(const struct score_weights *weights,
+                            const struct estimate_median *median, uint8_t missing,
+                            struct score_node *node);
 
-/** estimate_terms_packed() - score_headroom() for priorities with targets: a resource with a target
+/** score_weights_packed() - score_headroom() for priorities with targets: a resource with a target
  * counts with weight * (1 - verdict_packed(v / weight)) instead of v */
-double estimate_terms_packed(const struct estimate_terms *terms, const struct score_node *node,
-                             const struct pod_load *pod);
-/** estimate_terms_headroom() - estimate_terms_packed() if there is a target, else score_headroom()
+double score_weights_packed(const struct score_weights *weights, const struct score_node *node,
+                            const struct pod_load *pod);
+/** score_weights_headroom() - score_weights_packed() if there is a target, else score_headroom()
  */
-static inline double estimate_terms_headroom(const struct estimate_terms *terms,
-                                             const struct score_node *node,
-                                             const struct pod_load *pod) {
-        return terms->has_target ? estimate_terms_packed(terms, node, pod)
-                                 : score_headroom(node, pod);
+static inline double score_weights_headroom(const struct score_weights *weights,
+                                            const struct score_node *node,
+                                            const struct pod_load *pod) {
+        return weights->has_target ? score_weights_packed(weights, node, pod)
+                                   : score_headroom(node, pod);
 }

@@ -1,17 +1,17 @@
-#include "policy/judge/estimate_usage.h"
+#include "policy/judge/usage_split.h"
 
 #include "policy/annotation.h"
 
-bool estimate_usage_get(const struct judge_nodes *nodes, size_t row, int resource,
-                        const struct pod_load *pod, struct estimate_usage *ret) {
-        const struct estimate_terms *terms = &nodes->terms[nodes->columns.pool[row]];
-        int metric = terms->metric[resource];
-        double weight = terms->weight[resource];
+bool usage_split_get(const struct judge_nodes *nodes, size_t row, int resource,
+                     const struct pod_load *pod, struct usage_split *ret) {
+        const struct score_weights *weights = &nodes->weights[nodes->columns.pool[row]];
+        int metric = weights->metric[resource];
+        double weight = weights->weight[resource];
 
         if (weight <= 0)
                 return false;
         double own = nodes->columns.own[resource][row]; /* score_own() */
-        *ret = (struct estimate_usage){
+        *ret = (struct usage_split){
                 .weight = weight,
                 .capacity = own > 0 ? weight * SCORE_OWN_LOAD_FACTOR / own : 0,
                 .pod_ratio = own * pod->of[resource] / weight,

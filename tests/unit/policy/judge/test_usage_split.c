@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "judged_nodes.h"
-#include "policy/judge/estimate_usage.h"
+#include "policy/judge/usage_split.h"
 
 #define GIB ((double)(1 << 30))
 #define POLICY(priority)                                                                           \
@@ -45,9 +45,9 @@ TEST(parts) {
         publish(&judged, POLICY(BOTH), nodes);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                        struct estimate_usage usage;
-                        assert_true(estimate_usage_get(&judged.snapshot->nodes, rows[i].row, r,
-                                                       &pod, &usage));
+                        struct usage_split usage;
+                        assert_true(usage_split_get(&judged.snapshot->nodes, rows[i].row, r, &pod,
+                                                    &usage));
                         check(usage.weight, rows[i].weight[r]);
                         check(usage.capacity / rows[i].capacity[r], 1);
                         assert_int_equal(usage.is_read, rows[i].is_read);
@@ -63,7 +63,7 @@ TEST(parts) {
 /* A pod that was bound as the reading was taken is not in it. */
 TEST(in_flight) {
         static const struct judged_node nodes[] = {{"a", "cpu=0.3 mem=0.4"}, {0}};
-        struct estimate_usage usage;
+        struct usage_split usage;
         struct judged judged;
 
         publish(&judged, POLICY(BOTH), nodes);
@@ -74,7 +74,7 @@ TEST(in_flight) {
                                                .request = {{2, 20 * GIB}},
                                                .runs_unix_ms = JUDGED_NOW});
         judged_ask(&judged, nodes, 1, 1);
-        assert_true(estimate_usage_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, &usage));
+        assert_true(usage_split_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, &usage));
         check(usage.reading_ratio, 0.4);
         check(usage.in_flight_ratio, 0.2);
         check(usage.margin_ratio, 0.674 * 0.5 * 0.2); /* of memory, half */
@@ -85,11 +85,11 @@ TEST(in_flight) {
 /* With priorities, a resource without one does not count; without any, both do, by pods alone. */
 TEST(resource_without_weight) {
         static const struct judged_node nodes[] = {{"a", "cpu=0.3 mem=0.4"}, {0}};
-        struct estimate_usage usage = {.weight = 42};
+        struct usage_split usage = {.weight = 42};
         struct judged judged;
 
         publish(&judged, POLICY("  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"), nodes);
-        assert_false(estimate_usage_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, &usage));
+        assert_false(usage_split_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, &usage));
         assert_true(usage.weight == 42);
         judged_done(&judged);
 
@@ -98,7 +98,7 @@ TEST(resource_without_weight) {
                 "  extender: {scoring: estimate}\n",
                 nodes);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                assert_true(estimate_usage_get(&judged.snapshot->nodes, 0, r, &pod, &usage));
+                assert_true(usage_split_get(&judged.snapshot->nodes, 0, r, &pod, &usage));
                 assert_false(usage.is_read);
                 check(usage.expected_ratio, 0.2);
         }
@@ -109,7 +109,7 @@ TEST(resource_without_weight) {
 TEST(capacity_not_known) {
         static const struct judged_node nodes[] = {{"a", "cpu=0.3"}, {"b", "cpu=3"}, {0}};
         static const double expected[] = {0.3, 0};
-        struct estimate_usage usage;
+        struct usage_split usage;
         struct judged judged;
 
         publish(&judged, POLICY(BOTH), nodes);
@@ -118,7 +118,7 @@ TEST(capacity_not_known) {
         judged_ask(&judged, nodes, 1, 1);
         for (size_t i = 0; nodes[i].name; i++) {
                 assert_true(
-                        estimate_usage_get(&judged.snapshot->nodes, i, ESTIMATE_CPU, &pod, &usage));
+                        usage_split_get(&judged.snapshot->nodes, i, ESTIMATE_CPU, &pod, &usage));
                 assert_true(usage.capacity == 0 && usage.pod_ratio == 0);
                 check(usage.expected_ratio, expected[i]);
         }

@@ -1,4 +1,4 @@
-#include "policy/policy_terms.h"
+#include "policy/policy_entries.h"
 
 #include <float.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
 #include "policy/estimate/pod_load.h"
 #include "policy/judge/judge_nodes.h"
 
-/* Ratios of the node's capacity. estimate_terms_headroom() uses their sum, times the weight. */
-struct estimate_usage {
+/* Ratios of the node's capacity. score_weights_headroom() uses their sum, times the weight. */
+struct usage_split {
         double weight;        /* in the maximum over the resources: above 0 to 1 */
         double capacity;      /* CPUs or bytes; 0: unknown */
         bool is_read;         /* there is a reading; it may have expired */
@@ -27,12 +27,12 @@ struct estimate_usage {
 };
 
 /**
- * estimate_usage_get() - split the usage of the node in @row with the pod on it, without
+ * usage_split_get() - split the usage of the node in @row with the pod on it, without
  * reservations
  * @resource: ESTIMATE_CPU or ESTIMATE_MEM
  * @pod:      its expected load
  * Return: false if the resource does not count: the policy has priorities, but none with a weight
  * on a mean of this resource
  */
-bool estimate_usage_get(const struct judge_nodes *nodes, size_t row, int resource,
-                        const struct pod_load *pod, struct estimate_usage *ret);
+bool usage_split_get(const struct judge_nodes *nodes, size_t row, int resource,
+                     const struct pod_load *pod, struct usage_split *ret);
