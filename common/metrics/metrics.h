@@ -1,8 +1,9 @@
 /*
  * The program's own metrics, rendered in the Prometheus text format 0.0.4. Any thread can update
  * them, without a lock; registering and rendering take a lock. Register a series once at startup,
- * and update it through its pointer. Only a counter of failures, whose label is a reason that is
- * not known before, is looked up when it counts.
+ * and update it through its pointer. It is looked up when it counts only if a label is the outcome
+ * of something that takes far longer, such as a call to another program: then series appear with
+ * their first event.
  *
  * Names follow Prometheus' conventions: base units, _total for counters, _seconds, _bytes, _ratio.
  * No label has the name of a node: series per node have a section of their own.
