@@ -17,7 +17,3 @@ char *node_closed_by(const json_t *node) {
         }
         return NULL;
 }
-
-bool node_is_avoided(const json_t *node) {
-        return json_array_size(json_at(node, "spec", "taints", NULL)) > 0;
-}

@@ -35,10 +35,6 @@ const char *kube_access_namespace(const struct kube_access *config) {
         return config->source.namespace ? config->source.namespace : "default";
 }
 
-bool kube_access_is_in_cluster(const struct kube_access *config) {
-        return config->is_in_cluster;
-}
-
 const char *kube_access_home(const struct kube_access *config) {
         return config && config->is_in_cluster ? kube_access_namespace(config) : "kube-system";
 }

@@ -43,8 +43,6 @@ DEFINE_FREEP(struct kube_access, kube_access_free);
 const char *kube_access_server(const struct kube_access *config);
 /** kube_access_namespace() - of the context or service account; "default" if unset */
 const char *kube_access_namespace(const struct kube_access *config);
-/** kube_access_is_in_cluster() - whether this is the pod's service account */
-bool kube_access_is_in_cluster(const struct kube_access *config);
 
 /** kube_access_home() - the namespace of our own objects: the pod's, else that of the manifests
  * @config: NULL: no API server is used */

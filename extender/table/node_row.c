@@ -26,24 +26,19 @@ void node_row_free(struct node_row *node) {
 
 /* ---- One annotation. */
 
-static void row_read(const struct node_row *node, const struct row_context *context,
-                     const char *key, int64_t period_ms, struct reading *ret) {
+static void read_annotation(const struct node_row *node, const struct row_context *context,
+                            const char *key, int64_t period_ms, struct reading *ret) {
         node_annotation_read(kept_texts_get(&node->annotations, key), context->zone, period_ms,
                              ret);
 }
 
-void node_row_reading(const struct node_row *node, const struct row_context *context, size_t metric,
-                      struct reading *ret) {
+static void read_metric(const struct node_row *node, const struct row_context *context,
+                        size_t metric, struct reading *ret) {
         const struct policy_metric *of = &context->table_policy->policy->metrics[metric];
 
-        row_read(node, context, of->name, of->period_ms, ret);
+        read_annotation(node, context, of->name, of->period_ms, ret);
         if (context->is_percent)
                 ret->value /= 100;
-}
-
-void node_row_hot_reading(const struct node_row *node, const struct row_context *context,
-                          struct reading *ret) {
-        row_read(node, context, ANNOTATION_HOT_VALUE, 0, ret);
 }
 
 /* ---- The row. */
@@ -153,13 +148,13 @@ static void read_for_estimate(struct node_row *node, const struct row_context *c
         const struct score_weights *weights = &context->table_policy->weights[node->pool];
         struct reading covered, mean;
 
-        row_read(node, context, ANNOTATION_COVERED, 0, &covered);
+        read_annotation(node, context, ANNOTATION_COVERED, 0, &covered);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 if (weights->metric[r] < 0) {
                         estimator_forget_reading(node->estimate, r);
                         continue;
                 }
-                node_row_reading(node, context, (size_t)weights->metric[r], &mean);
+                read_metric(node, context, (size_t)weights->metric[r], &mean);
                 const struct mean_reading reading = row_estimate_reading(
                         &mean, weights->window_ms[r], &covered, now_unix_ms);
                 if (reading.window_ms > 0)
@@ -182,7 +177,7 @@ static void parse_metrics(struct node_row *node, struct row_context *context, in
                 .is_avoided = node->is_avoided,
         };
         for (size_t i = 0; i < columns->metric_count; i++) {
-                node_row_reading(node, context, i, &reading);
+                read_metric(node, context, i, &reading);
                 columns->usage_ratio[i][node->row] = reading.value;
                 columns->expires_unix_ms[i][node->row] = reading.expires_unix_ms;
                 if (reading.state == READING_MALFORMED)
@@ -202,7 +197,7 @@ void node_row_parse(struct node_row *node, struct row_context *context, int64_t 
         parse_metrics(node, context, now_unix_ms);
         if (context->columns.has_estimate && node->estimate)
                 read_for_estimate(node, context, now_unix_ms);
-        node_row_hot_reading(node, context, &hot);
+        read_annotation(node, context, ANNOTATION_HOT_VALUE, 0, &hot);
         node->hot.annotated = (struct annotation){hot.value, hot.at_unix_ms};
         node->hot.annotated_expires_unix_ms = hot.expires_unix_ms;
         node_row_settle(node, context, now_unix_ms);

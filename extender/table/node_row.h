@@ -17,7 +17,6 @@
 
 struct node_row {
         char *name;
-        uint32_t generation; /* the last list that had the node */
         uint32_t row;
         struct estimator_node *estimate; /* NULL: no estimator, or no room in it */
         struct pod_load capacity, allocatable;
@@ -49,13 +48,6 @@ struct row_context {
 struct node_row *node_row_new(const char *name, size_t len);
 /** node_row_free() - the caller has already released zone and estimate */
 void node_row_free(struct node_row *node);
-
-/** node_row_reading() - read a metric of the policy; the caller checks the expiry */
-void node_row_reading(const struct node_row *node, const struct row_context *context, size_t metric,
-                      struct reading *ret);
-/** node_row_hot_reading() - read the annotation node_hot_value */
-void node_row_hot_reading(const struct node_row *node, const struct row_context *context,
-                          struct reading *ret);
 
 /** node_row_parse() - fill the row of the node */
 void node_row_parse(struct node_row *node, struct row_context *context, int64_t now_unix_ms);

@@ -22,7 +22,6 @@ struct node_table {
         struct node_zones zones;
         uint64_t *changed_in; /* [row]: the publication with its last change */
         uint64_t whole_in;    /* the last publication that changed more than rows */
-        uint32_t generation;  /* of the current or last list */
 
         struct node_names *names; /* in the last publication; outdated if has_new_names */
         bool has_new_names;
@@ -281,7 +280,6 @@ void node_table_put(struct node_table *table, const struct node_update *update,
         has_changed |= kept_texts_set_annotations(&node->annotations, update->annotations,
                                                   table->options.annotation_prefix);
         has_changed |= set_room(node, update);
-        node->generation = table->generation;
         if (has_changed)
                 parse_row(table, node->row, now_unix_ms);
 }
@@ -309,16 +307,6 @@ void node_table_remove(struct node_table *table, const char *name) {
 
         if (node)
                 forget_node(table, node);
-}
-
-void node_table_list_begins(struct node_table *table) {
-        table->generation++;
-}
-
-void node_table_list_ended(struct node_table *table) {
-        for (size_t row = table->count; row-- > 0;)
-                if (table->rows[row]->generation != table->generation)
-                        forget_node(table, table->rows[row]);
 }
 
 struct estimator *node_table_estimator(const struct node_table *table) {
@@ -409,25 +397,6 @@ struct node_snapshot *node_table_acquire(struct node_table *table) {
         struct node_snapshot *snapshot = node_snapshot_ref(table->current);
         (void)pthread_mutex_unlock(&table->current_lock);
         return snapshot;
-}
-
-/* ---- Readings for explain, and statistics. */
-
-static void judge_age(struct reading *reading, int64_t now_unix_ms) {
-        if (reading->state == READING_USABLE && now_unix_ms >= reading->expires_unix_ms)
-                reading->state = READING_EXPIRED;
-}
-
-void node_table_reading(const struct node_table *table, size_t row, size_t metric,
-                        int64_t now_unix_ms, struct reading *ret) {
-        node_row_reading(table->rows[row], &table->context, metric, ret);
-        judge_age(ret, now_unix_ms);
-}
-
-void node_table_hot_reading(const struct node_table *table, size_t row, int64_t now_unix_ms,
-                            struct reading *ret) {
-        node_row_hot_reading(table->rows[row], &table->context, ret);
-        judge_age(ret, now_unix_ms);
 }
 
 void node_table_stats(const struct node_table *table, int64_t now_unix_ms,

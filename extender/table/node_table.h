@@ -81,10 +81,6 @@ void node_table_put(struct node_table *table, const struct node_update *update,
  * it has no name */
 bool node_table_put_object(struct node_table *table, const json_t *node, int64_t now_unix_ms);
 void node_table_remove(struct node_table *table, const char *name);
-/** node_table_list_begins() - node_table_put() follows for every node */
-void node_table_list_begins(struct node_table *table);
-/** node_table_list_ended() - remove the nodes that were not in the list */
-void node_table_list_ended(struct node_table *table);
 /** node_table_estimator() - borrowed; NULL before the first policy with scoring: estimate. It is
  * kept when the policy changes */
 struct estimator *node_table_estimator(const struct node_table *table);
@@ -122,13 +118,6 @@ void node_table_publish(struct node_table *table, int64_t now_unix_ms);
 /** node_table_acquire() - the newest snapshot; any thread. The caller calls node_snapshot_unref()
  */
 struct node_snapshot *node_table_acquire(struct node_table *table);
-
-/** node_table_reading() - the reading of a metric of the policy in @row */
-void node_table_reading(const struct node_table *table, size_t row, size_t metric,
-                        int64_t now_unix_ms, struct reading *ret);
-/** node_table_hot_reading() - the reading of the annotation node_hot_value in @row */
-void node_table_hot_reading(const struct node_table *table, size_t row, int64_t now_unix_ms,
-                            struct reading *ret);
 
 struct node_table_stats {
         size_t nodes;

@@ -23,10 +23,12 @@ struct node_facts {
          * now, without the margin. */
         struct pod_load requested;
         double usage_ratio[ESTIMATE_RESOURCE_COUNT];
-        int32_t pods;                           /* -1: unknown */
-        uint32_t pods_max;                      /* that fit on the node; 0: unknown */
-        uint8_t taint_level;                    /* the number of taints by spec.taints */
-        bool is_avoided;                        /* node_is_avoided() */
+        int32_t pods;        /* -1: unknown */
+        uint32_t pods_max;   /* that fit on the node; 0: unknown */
+        uint8_t taint_level; /* the number of taints by spec.taints */
+        /* No pod should move there: it has a taint of any effect. An autoscaler that is about to
+         * remove a node may have tainted it with PreferNoSchedule. */
+        bool is_avoided;
         bool is_known[ESTIMATE_RESOURCE_COUNT]; /* usage_ratio; see struct estimator_usage */
 };
 

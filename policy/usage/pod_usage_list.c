@@ -65,10 +65,3 @@ void pod_usage_list_format(const struct pod_usage_list *list,
                                         list->pods[i].load.of[ESTIMATE_CPU],
                                         list->pods[i].load.of[ESTIMATE_MEM] / MIB);
 }
-
-const struct pod_load *pod_usage_list_find(const struct pod_usage_list *list, uint32_t uid) {
-        for (size_t i = 0; i < list->count; i++)
-                if (list->pods[i].uid == uid)
-                        return &list->pods[i].load;
-        return NULL;
-}

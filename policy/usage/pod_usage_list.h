@@ -44,5 +44,3 @@ _must_check_ int pod_usage_list_parse(const char *text, size_t len, struct pod_u
 /** pod_usage_list_format() - "" for an empty list; loads are finite and within USAGE_CORES_MAX and
  * USAGE_BYTES_MAX */
 void pod_usage_list_format(const struct pod_usage_list *list, char text[static POD_USAGE_TEXT_MAX]);
-/** pod_usage_list_find() - the load of a pod; NULL: what its workload's pods use */
-const struct pod_load *pod_usage_list_find(const struct pod_usage_list *list, uint32_t uid);

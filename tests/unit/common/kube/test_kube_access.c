@@ -299,7 +299,6 @@ TEST_BETWEEN(nothing_found, set_up, remove_directory) {
         assert_int_equal(setenv("KUBERNETES_SERVICE_PORT", "443", 1), 0);
         config = load(&options);
         assert_string_equal(kube_access_credentials(config, 0).bearer, "pod");
-        assert_true(kube_access_is_in_cluster(config));
         kube_access_free(config);
         assert_int_equal(kube_access_load_in_pod(&config, &err), -EEXIST);
         assert_non_null(strstr(err.msg, ".kube/config"));
@@ -318,5 +317,4 @@ TEST(proxy) {
         assert_string_equal(kube_access_namespace(config), "default");
         assert_string_equal(credentials.unix_socket, "/d/s");
         assert_null(credentials.bearer);
-        assert_false(kube_access_is_in_cluster(config));
 }

@@ -5,8 +5,6 @@
 
 #include "policy/usage/pod_usage_list.h"
 
-static const double MIB = 1024 * 1024;
-
 #define ENTRIES_4 "0000000a=1/2,0000000b=1/2,0000000c=1/2,0000000d=1/2"
 #define ENTRIES_16 ENTRIES_4 "," ENTRIES_4 "," ENTRIES_4 "," ENTRIES_4
 
@@ -55,16 +53,6 @@ TEST(a_long_text_is_malformed) {
 
         memset(text, '0', sizeof(text));
         assert_int_equal(pod_usage_list_parse(text, sizeof(text), &list, NULL), -EINVAL);
-}
-
-TEST(find) {
-        static const char text[] = "1f0c9ab2=1.20/512,7d11e0c4=0.003/48";
-        struct pod_usage_list list;
-
-        assert_int_equal(pod_usage_list_parse(text, strlen(text), &list, NULL), 0);
-        const struct pod_load *load = pod_usage_list_find(&list, 0x7d11e0c4);
-        assert_true(load->of[ESTIMATE_CPU] == 0.003 && load->of[ESTIMATE_MEM] == 48 * MIB);
-        assert_null(pod_usage_list_find(&list, 0x7d11e0c5));
 }
 
 /* The longest list fits. */
