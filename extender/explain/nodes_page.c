@@ -79,14 +79,14 @@ static void put_node(const struct explanation *explanation, size_t row, struct b
         json_write_bool(out, "tainted", facts->is_avoided);
         explanation_json_over(explanation, row, out);
         json_write_bool(out, "rejected", explanation->rejected_by[row] >= 0);
-        put(out, "score", score < 0 ? NAN : score);
+        put(out, "score", score < 0 ? (double)NAN : score);
         json_write_int(out, "pool", columns->pool[row]);
         put_readings(explanation, row, out);
         put(out, "hotValue", is_hot ? columns->hot[row] : 0);
         put_load(out, "capacity", true, &facts->capacity);
         put_load(out, "allocatable", true, &facts->allocatable);
         put_load(out, "requested", facts->pods >= 0, &facts->requested);
-        put(out, "pods", facts->pods < 0 ? NAN : facts->pods);
+        put(out, "pods", facts->pods < 0 ? (double)NAN : facts->pods);
         json_write_int(out, "podsMax", facts->pods_max);
         if (explanation->has_estimate)
                 put_estimate(explanation, row, out);

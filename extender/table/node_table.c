@@ -246,7 +246,8 @@ static bool set_taints(struct node_table *table, struct node_row *node,
         size_t i;
 
         json_array_foreach (update->taints, i, taint)
-                level += policy_taint_level(taint) > 0;
+                if (policy_taint_level(taint) > 0)
+                        level++;
         bool is_avoided = json_array_size(update->taints) > 0;
         bool has_changed = zone != node->zone || level != node->taint_level ||
                            is_avoided != node->is_avoided;
