@@ -1,11 +1,15 @@
 """deploy/admission with a kube-scheduler in its default configuration, which knows nothing of us."""
 
+import time
+from collections import Counter
+
 import pytest
-from cluster.plimsoll import TOP, fast_policy
+from cluster.admission import LABEL, LISTS, asked, container, estimating_policy, uninstall
 from harness import wait_until
 
-LISTS = "/apis/plimsoll.io/v1alpha1/preferrednodes"
 PODS = 60
+BURST, BURST_S = 500, 10
+FAIR_TIMES = 2  # of its share by weight, what a node may get of a burst
 SMALL, LARGE, REST = {"n1": 100, "n2": 50}, {"n3": 90}, {"n4": 1}
 
 
@@ -28,39 +32,6 @@ def spread_of(places, nodes):
     return sum(node in nodes for node in places.values())
 
 
-def recommended_policy():
-    policy = fast_policy(hot_value=False, limit=0.95)
-    policy["spec"]["extender"] = {"scoring": "estimate"}
-    return policy
-
-
-def container(cpu=None, **more):
-    requests = {"requests": {"cpu": cpu}} if cpu else {}
-    return {"name": f"c{id(more)}", "image": "none", "resources": requests} | more
-
-
-def asked(plane, namespace, *containers, metadata=None, **spec):
-    """What the API server makes of a pod: {node: weight} of the preferences on one node, and all."""
-    pod = plane.api.call(
-        "POST",
-        f"/api/v1/namespaces/{namespace}/pods?dryRun=All",
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "asked"} | (metadata or {}),
-            "spec": {"containers": list(containers)} | spec,
-        },
-    )
-    affinity = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
-    terms = affinity.get("preferredDuringSchedulingIgnoredDuringExecution", [])
-    nodes = {
-        term["preference"]["matchFields"][0]["values"][0]: term["weight"]
-        for term in terms
-        if "matchFields" in term["preference"]
-    }
-    return nodes, terms, pod
-
-
 @pytest.fixture
 def steered(plane, plimsoll, namespace):
     """A namespace whose pods get preferences, and a list."""
@@ -69,13 +40,12 @@ def steered(plane, plimsoll, namespace):
         lambda: put_list(plane, [listed(SMALL, 0.5), listed(LARGE, 4), listed(REST)]) < 300,
         what="the kind",
     )
-    plane.kubectl("label", "namespace", namespace.name, "plimsoll.io/admission=enabled")
+    plane.kubectl("label", "namespace", namespace.name, LABEL)
     wait_until(
         lambda: asked(plane, namespace.name, container("100m"))[0] == SMALL, what="the policy"
     )
     yield namespace.name
-    for name in ("policy", "rbac", "crd"):
-        plane.kubectl("delete", "-f", str(TOP / f"deploy/admission/{name}.yaml"))
+    uninstall(plane)
 
 
 def test_which_list(plane, steered):
@@ -184,7 +154,7 @@ def test_pods_go_where_there_is_room(
     without = spread_of(namespace.wait_bound(PODS), hot)
     namespace.delete_pods()
 
-    path = plimsoll.write_policy(recommended_policy())
+    path = plimsoll.write_policy(estimating_policy())
     plimsoll.controller(path, exporters)
     extender = plimsoll.extender(path, "--admission")
 
@@ -202,7 +172,22 @@ def test_pods_go_where_there_is_room(
     figure(f"of {PODS} pods {without} on the hotter half without the list, {steered_pods} with it")
     namespace.delete_pods()
 
-    # The writer dies: the list stays, pods are created and placed.
-    extender.kill()
-    namespace.create_pods("orphaned", PODS)
-    assert spread_of(namespace.wait_bound(PODS), hot) < PODS / 20
+    # A burst, whose writer dies in the middle: its last list stays, and pods are created and placed.
+    wait_until(weights, 60, "the list")
+    began = time.monotonic()
+    for i in range(BURST):
+        time.sleep(max(0, began + i * BURST_S / BURST - time.monotonic()))
+        if i == BURST / 2:
+            extender.kill()
+        namespace.create_pod(f"burst-{i:03}")
+    took_s = time.monotonic() - began
+    counts = Counter(namespace.wait_bound(BURST, timeout_s=120).values())
+    last = asked(plane, steered, container("100m"))[0]
+    shares = {node: BURST * weight / sum(last.values()) for node, weight in last.items()}
+    assert counts.keys() <= shares.keys()
+    assert all(count <= FAIR_TIMES * shares[node] for node, count in counts.items()), shares
+    figure(
+        f"{BURST} pods in {took_s:.0f} s, the writer killed in the middle: "
+        f"{[counts[node] for node in cool]} on the cool nodes, {[counts[node] for node in hot]} on "
+        f"the hot ones, whose last weights are {[last[node] for node in cool + hot]}"
+    )

@@ -1,0 +1,45 @@
+"""deploy/admission: the list of nodes that new pods prefer, and what the API server makes of a pod."""
+
+from .plimsoll import TOP, fast_policy
+
+LISTS = "/apis/plimsoll.io/v1alpha1/preferrednodes"
+LABEL = "plimsoll.io/admission=enabled"
+
+
+def estimating_policy():
+    """The recommended one for those who cannot wait, see fast_policy()."""
+    policy = fast_policy(hot_value=False, limit=0.95)
+    policy["spec"]["extender"] = {"scoring": "estimate"}
+    return policy
+
+
+def container(cpu=None, **more):
+    requests = {"requests": {"cpu": cpu}} if cpu else {}
+    return {"name": f"c{id(more)}", "image": "none", "resources": requests} | more
+
+
+def asked(plane, namespace, *containers, metadata=None, **spec):
+    """What the API server makes of a pod: {node: weight} of the preferences on one node, and all."""
+    pod = plane.api.call(
+        "POST",
+        f"/api/v1/namespaces/{namespace}/pods?dryRun=All",
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "asked"} | (metadata or {}),
+            "spec": {"containers": list(containers)} | spec,
+        },
+    )
+    affinity = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
+    terms = affinity.get("preferredDuringSchedulingIgnoredDuringExecution", [])
+    nodes = {
+        term["preference"]["matchFields"][0]["values"][0]: term["weight"]
+        for term in terms
+        if "matchFields" in term["preference"]
+    }
+    return nodes, terms, pod
+
+
+def uninstall(plane):
+    for name in ("policy", "rbac", "crd"):
+        plane.kubectl("delete", "-f", str(TOP / f"deploy/admission/{name}.yaml"))
