@@ -1,7 +1,15 @@
 #include "cli/explain/explain_place.h"
 
+#include <string.h>
+
 #include "base/mem.h"
+#include "base/number.h"
+#include "cli/explain/terms.h"
 #include "codec/json.h"
+
+/* Of deploy/admission/policy.yaml: "CLASS,TIME", the largest request of the class, in cores, or
+ * "largest", and when its list was written. */
+#define PREFERRED_NODES "plimsoll.io/preferred-nodes"
 
 enum { NAME_MAX_COLUMNS = 317, MESSAGE_MAX_COLUMNS = 4096 };
 
@@ -14,6 +22,70 @@ const char *explain_place_node(const struct explain_place *place) {
 static json_t *scheduled_condition(const struct explain_place *place) {
         return json_find_at("PodScheduled", json_at(place->pod, "status", "conditions", NULL),
                             "type", NULL);
+}
+
+/* Return: the name in a preference for one node, borrowed; NULL: it is another preference */
+static const char *preferred_node(const json_t *term) {
+        const json_t *fields = json_at(term, "preference", "matchFields", NULL);
+        const json_t *field = json_array_get(fields, 0), *values = json_at(field, "values", NULL);
+        bool is_name = json_is_at("metadata.name", field, "key", NULL) &&
+                       json_is_at("In", field, "operator", NULL);
+
+        return is_name && json_array_size(fields) == 1 && json_array_size(values) == 1
+                       ? json_string_at(json_array_get(values, 0), NULL)
+                       : NULL;
+}
+
+/* What the pod got by admission; owned by the caller. NULL: nothing */
+static json_t *read_preferred(const struct explain_place *place) {
+        const char *note = json_string_at(place->pod, "metadata", "annotations", PREFERRED_NODES,
+                                          NULL);
+        const json_t *terms = json_at(place->pod, "spec", "affinity", "nodeAffinity",
+                                      "preferredDuringSchedulingIgnoredDuringExecution", NULL);
+        const json_t *term;
+        size_t i;
+
+        if (!note)
+                return NULL;
+        size_t len = strcspn(note, ",");
+        json_t *nodes = json_array();
+        json_array_foreach (terms, i, term)
+                if (preferred_node(term))
+                        json_array_append_new(nodes,
+                                              json_pack("{s:s, s:O?}", "node", preferred_node(term),
+                                                        "weight", json_at(term, "weight", NULL)));
+        return json_pack("{s:s%, s:s, s:o}", "class", note, len, "writtenAt",
+                         note + len + (note[len] == ','), "nodes", nodes);
+}
+
+static void print_preferred(const struct explain_place *place, FILE *out) {
+        json_auto_t *preferred = read_preferred(place);
+        const json_t *nodes = json_at(preferred, "nodes", NULL), *best = json_array_get(nodes, 0);
+        const char *node = explain_place_node(place);
+        const json_t *its = node ? json_find_at(node, nodes, "node", NULL) : NULL;
+        size_t rank = 0, count = json_array_size(nodes);
+
+        if (!preferred)
+                return;
+        (void)fprintf(out, "prefers %zu node%s, by the list of %s for ", count,
+                      number_plural(count), terms_text(preferred, "writtenAt").text);
+        if (json_is_at("largest", preferred, "class", NULL))
+                (void)fputs("the largest pods\n", out);
+        else
+                (void)fprintf(out, "pods of up to %s CPUs\n", terms_text(preferred, "class").text);
+        if (!node || count == 0)
+                return;
+        while (rank < count && json_array_get(nodes, rank) != its)
+                rank++;
+        if (its)
+                (void)fprintf(out, "its node is number %zu of them, with weight %s", rank + 1,
+                              terms_number(its, "weight").text);
+        else
+                (void)fputs("its node is none of them", out);
+        if (its != best)
+                (void)fprintf(out, "; the best, %s, has %s", terms_text(best, "node").text,
+                              terms_number(best, "weight").text);
+        (void)fputc('\n', out);
 }
 
 void explain_place_print(const struct explain_place *place, const struct style *style, FILE *out) {
@@ -38,6 +110,7 @@ void explain_place_print(const struct explain_place *place, const struct style *
                                  MESSAGE_MAX_COLUMNS, out);
         }
         (void)fputc('\n', out);
+        print_preferred(place, out);
 }
 
 char *explain_place_unasked(const struct explain_place *place) {
@@ -47,6 +120,10 @@ char *explain_place_unasked(const struct explain_place *place) {
 
         if (json_at(place->pod, "metadata", "annotations", "kubernetes.io/config.mirror", NULL))
                 return xstrdup("it is a static pod: its kubelet runs it without a scheduler");
+        if (explain_place_node(place) &&
+            json_at(place->pod, "metadata", "annotations", PREFERRED_NODES, NULL))
+                return xstrdup("no extender was called for it: where admission steers pods, its "
+                               "preferred nodes are all that the scheduler gets");
         if (explain_place_node(place))
                 return xstrdup("the scheduler has not called the extender for it recently: each "
                                "extender keeps the last 1,024 pods since its start; a pod that "
@@ -62,7 +139,8 @@ char *explain_place_unasked(const struct explain_place *place) {
 }
 
 json_t *explain_place_json(const struct explain_place *place) {
-        return json_pack("{s:s, s:s?, s:s?, s:O?}", "pod", place->full_name, "phase",
+        return json_pack("{s:s, s:s?, s:s?, s:O?, s:o?}", "pod", place->full_name, "phase",
                          json_string_at(place->pod, "status", "phase", NULL), "node",
-                         explain_place_node(place), "condition", scheduled_condition(place));
+                         explain_place_node(place), "condition", scheduled_condition(place),
+                         "preferred", read_preferred(place));
 }

@@ -1,4 +1,4 @@
-/* The node of a pod, from the API server. */
+/* The node of a pod, and the nodes that it prefers by admission, from the API server. */
 #pragma once
 
 #include <jansson.h>
@@ -15,10 +15,12 @@ struct explain_place {
 
 /** explain_place_node() - the node of the pod, borrowed; NULL: not bound, or unknown */
 const char *explain_place_node(const struct explain_place *place);
-/** explain_place_print() - print a line with the node, or why the scheduler found none */
+/** explain_place_print() - print a line with the node, or why the scheduler found none, and how the
+ * node ranks among those that the pod prefers */
 void explain_place_print(const struct explain_place *place, const struct style *style, FILE *out);
 /** explain_place_unasked() - why no extender was called for the pod, as far as the pod shows it;
  * owned by the caller */
 char *explain_place_unasked(const struct explain_place *place);
-/** explain_place_json() - pod, phase, node and condition (PodScheduled); owned by the caller */
+/** explain_place_json() - pod, phase, node, condition (PodScheduled) and preferred; owned by the
+ * caller */
 json_t *explain_place_json(const struct explain_place *place);

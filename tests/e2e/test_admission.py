@@ -11,6 +11,7 @@ PODS = 60
 BURST, BURST_S = 500, 10
 FAIR_TIMES = 2  # of its share by weight, what a node may get of a burst
 SMALL, LARGE, REST = {"n1": 100, "n2": 50}, {"n3": 90}, {"n4": 1}
+WRITTEN = "2026-07-23T11:33:09Z"
 
 
 def listed(nodes, max_cores=None):
@@ -20,7 +21,7 @@ def listed(nodes, max_cores=None):
 
 def put_list(plane, classes):
     body = {"apiVersion": "plimsoll.io/v1alpha1", "kind": "PreferredNodes", "classes": classes}
-    body["metadata"] = {"name": "default"}
+    body |= {"metadata": {"name": "default"}, "writtenAt": WRITTEN}
     if plane.api.request("GET", f"{LISTS}/default")[0] == 404:
         return plane.api.request("POST", LISTS, body)[0]
     return plane.api.request(
@@ -76,7 +77,10 @@ def test_which_list(plane, steered):
         ("the pod's own", [container("100m")], {"resources": {"requests": {"cpu": "2"}}}, LARGE),
     )
     for what, containers, spec, expected in cases:
-        assert asked(plane, steered, *containers, **spec)[0] == expected, what
+        nodes, _, pod = asked(plane, steered, *containers, **spec)
+        size = "0.5" if expected is SMALL else "4" if expected is LARGE else "largest"
+        noted = {"plimsoll.io/preferred-nodes": f"{size},{WRITTEN}"}
+        assert nodes == expected and pod["metadata"]["annotations"] == noted, what
 
 
 def test_own_preferences_stay(plane, steered):
@@ -94,7 +98,9 @@ def test_own_preferences_stay(plane, steered):
         },
         "podAntiAffinity": {},
     }
-    nodes, terms, pod = asked(plane, steered, container("100m"), affinity=affinity)
+    own_note = {"metadata": {"annotations": {"a/b": "c"}}}
+    nodes, terms, pod = asked(plane, steered, container("100m"), affinity=affinity, **own_note)
+    assert pod["metadata"]["annotations"]["a/b"] == "c"
     assert nodes == SMALL and terms[0] == own and len(terms) == 1 + len(SMALL)
     kept = pod["spec"]["affinity"]
     assert kept["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] == required

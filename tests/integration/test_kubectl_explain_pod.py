@@ -98,6 +98,7 @@ def test_what_extenders_answered(cluster, explain, start_standin, start_extender
         "decision": answer,
         "whyNot": None,
         "explanation": None,
+        "preferred": None,
     }
     assert yaml.safe_load(explain("shop/web-0", "-oyaml")) == shown
 
@@ -187,3 +188,28 @@ def test_the_page(cluster):
     shown = run_commands(block("docs/kubectl/explain.md", "explain-pod"), f"-s {cluster.url}")
     assert shown.startswith(picture * 2)
     assert json.loads(shown[2 * len(picture) :])["decision"] == answer
+
+
+def test_preferred_nodes(cluster, explain):
+    """What admission gave a pod about which no extender was asked, as the page shows it."""
+    weights = {"node-a": 100, "node-b": 96} | {f"other-{i}": 50 for i in range(30)}
+    terms = [
+        {
+            "weight": weight,
+            "preference": {
+                "matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]
+            },
+        }
+        for node, weight in weights.items()
+    ]
+    pod = cluster.objects[WEB] = web(node="node-b")
+    note = {"plimsoll.io/preferred-nodes": "0.5,2026-07-23T11:33:09Z"}
+    pod["metadata"]["annotations"] = note
+    affinity = {"preferredDuringSchedulingIgnoredDuringExecution": terms}
+    pod["spec"]["affinity"] = {"nodeAffinity": affinity}
+    shown = explain("shop/web-0")
+    assert shown.startswith(block("docs/kubectl/explain.md", "explain-preferred"))
+    assert "\nno decision: no extender was called for it: where admission steers pods" in shown
+    preferred = json.loads(explain("shop/web-0", "-o", "json"))["preferred"]
+    nodes = [{"node": node, "weight": weight} for node, weight in weights.items()]
+    assert preferred == {"class": "0.5", "writtenAt": "2026-07-23T11:33:09Z", "nodes": nodes}
