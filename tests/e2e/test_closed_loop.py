@@ -7,14 +7,18 @@ that much shorter, so that its prediction stands next to what was measured. What
 from where the pods are and since when, not from anybody's scrapes.
 
 In make nightly all scenarios in full, else a small form of one.
+
+test_each_way compares what a cluster can do whose scheduler may be configured, and whose may not.
 """
 
 import concurrent.futures
+import os
 import pathlib
 import time
 
 import pytest
 import yaml
+from cluster.admission import LABEL, asked, container
 from cluster.arrivals import PACE, Arrivals
 from cluster.closed_loop import HOT, ClosedLoop
 from cluster.plimsoll import total
@@ -23,6 +27,7 @@ from policies import policy_object
 
 SCENARIOS = pathlib.Path(__file__).parent / "scenarios"
 WITHOUT, CRANE, ESTIMATE = "default", "crane", "estimate"
+TAINTS, ADMISSION = "taints", "admission"
 SEEDS = 6
 
 
@@ -40,11 +45,10 @@ def policy(pace, scoring=None):
     return policy_object(metrics, limits, weights, hot, "default", extender=extender)
 
 
-def start_plimsoll(side, plimsoll, content):
-    """Both programs, and the scheduler that asks them; the extender."""
+def start_controller(side, plimsoll, content):
+    """It, and annotations on every node; the policy's path."""
     path = plimsoll.write_policy(content)
-    plimsoll.controller(path, side.exporters, interval=f"{15 / PACE}s")
-    extender = plimsoll.extender(path)
+    plimsoll.controller(path, side.exporters, interval=f"{15 / side.arrivals.pace}s")
     key = content["spec"]["syncPolicy"][0]["name"]
     wait_until(
         lambda: all(key in found for found in side.fleet.all_annotations().values()),
@@ -52,16 +56,39 @@ def start_plimsoll(side, plimsoll, content):
         what="annotations on every node",
         poll_s=0.2,
     )
+    return path
+
+
+def start_plimsoll(side, plimsoll, content):
+    """Both programs, and the scheduler that asks them; the extender."""
+    path = start_controller(side, plimsoll, content)
+    extender = plimsoll.extender(path)
     side.plane.start_scheduler(extenders=[plimsoll.scheduler_entry(extender)])
     return extender
+
+
+def start_taints(side, plimsoll, content):
+    content["spec"]["taints"] = {}
+    start_controller(side, plimsoll, content)
+    side.plane.start_scheduler()
+
+
+def start_admission(side, plimsoll, content):
+    path = start_controller(side, plimsoll, content)
+    plimsoll.install(side.plane, "admission")
+    side.plane.kubectl("label", "namespace", side.namespace.name, LABEL)
+    plimsoll.extender(path, "--admission")
+    new_pod = [side.namespace.name, container("100m")]
+    wait_until(lambda: asked(side.plane, *new_pod)[0], 60, "the list in new pods")
+    side.plane.start_scheduler()
 
 
 @pytest.fixture
 def start_sides(start_plane, log_dir):
     sides, exporters = {}, []
 
-    def start(arrivals):
-        for name in (WITHOUT, CRANE, ESTIMATE):
+    def start(arrivals, names):
+        for name in names:
             if name != WITHOUT:
                 exporters.append(Exporters(log_dir, name=f"{name}-exporters"))
             own = exporters[-1] if name != WITHOUT else None
@@ -75,10 +102,24 @@ def start_sides(start_plane, log_dir):
         peer.stop()
 
 
-def play(sides, begin):
+def play(sides, arrivals, log_dir):
+    """To the end: what was measured of each, and how late the latest pod was sent."""
+    begin = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(len(sides)) as pool:
         sent = [pool.submit(side.play, begin) for side in sides.values()]
-        return max(future.result() for future in sent)
+        late_s = max(future.result() for future in sent)
+    time.sleep(max(0.0, begin + arrivals.end_s - time.monotonic()))
+    measured = {name: side.measure(begin) for name, side in sides.items()}
+    for name, side in sides.items():
+        side.dump(f"{log_dir}/{name}.json", begin)
+    return measured, late_s
+
+
+def check_same_pods(measured, arrivals, late_s):
+    """Whichever node they are on, the same pods use the same for the same time."""
+    means = [found["mean"] for found in measured.values()]
+    assert max(means) < 1.1 * min(means), f"not at the same times, {late_s:.0f} s late: too busy"
+    assert {found["bound"] for found in measured.values()} == {len(arrivals.pods)}
 
 
 # The node-minutes that default must have on the draw, by the simulator and in the run, since nothing
@@ -107,20 +148,15 @@ def test_closed_loop(
     crane.write_text(yaml.safe_dump(policy(1)), encoding="utf-8")
     predicted = arrivals.predict((WITHOUT, CRANE, ESTIMATE), crane, SEEDS)
     assert predicted[WITHOUT]["seeds"][0] >= least, "a draw with too few hot minutes"
-    sides = start_sides(arrivals)
+    sides = start_sides(arrivals, (WITHOUT, CRANE, ESTIMATE))
     extenders = {}
     for name, scoring in ((CRANE, None), (ESTIMATE, "estimate")):
         plimsoll = make_plimsoll(sides[name].plane, build="release", name=name)
         extenders[name] = start_plimsoll(sides[name], plimsoll, policy(PACE, scoring))
     sides[WITHOUT].plane.start_scheduler()
 
-    begin = time.monotonic()
-    late_s = play(sides, begin)
-    time.sleep(max(0.0, begin + arrivals.end_s - time.monotonic()))
-
-    measured = {name: side.measure(begin) for name, side in sides.items()}
+    measured, late_s = play(sides, arrivals, log_dir)
     for name, found in measured.items():
-        sides[name].dump(f"{log_dir}/{name}.json", begin)
         said = predicted[name]
         relative = found["hot"] / max(measured[WITHOUT]["hot"], 0.1)
         figure(
@@ -131,10 +167,7 @@ def test_closed_loop(
             f"{found['bound']} of {len(arrivals.pods)} pods on {len(arrivals.nodes)} nodes, "
             f"the latest sent {late_s:.1f} s late"
         )
-    # Whichever node they are on, the same pods use the same for the same time.
-    means = [found["mean"] for found in measured.values()]
-    assert max(means) < 1.1 * min(means), f"not at the same times, {late_s:.0f} s late: too busy"
-    assert {found["bound"] for found in measured.values()} == {len(arrivals.pods)}
+    check_same_pods(measured, arrivals, late_s)
     filtered = total(extenders[ESTIMATE], "plimsoll_extender_requests_total", verb="filter")
     assert filtered >= len(arrivals.pods)
     hot = {name: found["hot"] for name, found in measured.items()}
@@ -142,3 +175,36 @@ def test_closed_loop(
     assert hot[ESTIMATE] <= of_default * hot[WITHOUT]
     if of_crane is not None:
         assert hot[ESTIMATE] <= of_crane * hot[CRANE]
+
+
+# Slower than above: lists are written every second, and a node's taints change once a minute.
+WAYS_PACE = 5
+# Draws; docs/admission.md has several.
+RUNS = int(os.environ.get("PLIMSOLL_RUNS", "1"))
+# What may be left of default's hot node-minutes in one run.
+OF_DEFAULT = {ESTIMATE: 0.8, ADMISSION: 1.0}
+
+
+@pytest.mark.nightly
+@pytest.mark.alone
+@pytest.mark.parametrize("scenario", ["loop-small", "burst-small"])
+@pytest.mark.parametrize("seed", range(1, RUNS + 1))
+def test_each_way(scenario, seed, start_sides, make_plimsoll, log_dir, figure):
+    arrivals = Arrivals(SCENARIOS / f"{scenario}.yaml", WAYS_PACE, seed)
+    starts = {TAINTS: start_taints, ADMISSION: start_admission, ESTIMATE: start_plimsoll}
+    sides = start_sides(arrivals, (WITHOUT, *starts))
+    for name, start in starts.items():
+        plimsoll = make_plimsoll(sides[name].plane, build="release", name=name)
+        start(sides[name], plimsoll, policy(WAYS_PACE, "estimate"))
+    sides[WITHOUT].plane.start_scheduler()
+
+    measured, late_s = play(sides, arrivals, log_dir)
+    hot = {name: found["hot"] for name, found in measured.items()}
+    figure(
+        f"node-minutes above {HOT:.0%} CPU: {', '.join(f'{n} {m:.1f}' for n, m in hot.items())}; "
+        f"the latest of {len(arrivals.pods)} pods sent {late_s:.1f} s late"
+    )
+    check_same_pods(measured, arrivals, late_s)
+    assert hot[WITHOUT] > 1, "too few hot minutes to compare"
+    for name, share in OF_DEFAULT.items():
+        assert hot[name] <= share * hot[WITHOUT], hot

@@ -19,6 +19,7 @@ sys.path[:0] = (str(TOP / "tests" / folder) for folder in ("demo", "bench", "too
 import pictures  # noqa: E402
 import table  # noqa: E402
 import ten_days  # noqa: E402
+import test_closed_loop  # noqa: E402
 
 # A number, its unit, and the constant that it is.
 FIGURE = re.compile(r"(\d[\d,]*\.?\d*) ?(%|[KM]?i?B|m?s)?\s<!-- (\w+)\.(\w+) -->")
@@ -351,6 +352,17 @@ def test_ten_days_are_as_flat_as_the_test_demands():
         measure, unit = measures[title]
         found = growth.Growth(*(float(text) * unit for text in (first, last, a_day)))
         assert found.is_flat(measure), title
+
+
+def test_each_way_is_as_good_as_the_test_demands():
+    """The table of docs/admission.md, of which each row is a run."""
+    table = (TOP / "docs/admission.md").read_text("utf-8").split("<!-- each way")[1]
+    rows = re.findall(r"^\| \S+, \d+ \| (.*?) \| .*? \| (.*?) \| (.*?) \|$", table, re.M)
+    bounds = [test_closed_loop.OF_DEFAULT[name] for name in ("admission", "estimate")]
+    assert len(rows) >= 3
+    for without, *left in rows:
+        shares = [float(text) / float(without) for text in left]
+        assert all(share <= bound for share, bound in zip(shares, bounds)), (without, left)
 
 
 def permissions(path, suffix=""):

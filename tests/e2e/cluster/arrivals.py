@@ -1,6 +1,6 @@
 """What arrives in a cluster, by the simulator of tests/placement: the same nodes and pods in both.
 
-Its scenarios have windows of five minutes. The clusters play them PACE times as fast, with
+Its scenarios have windows of five minutes. The clusters play them several times as fast, with
 windows that much shorter. Times here are seconds of the cluster, loads are cores.
 """
 
@@ -44,14 +44,14 @@ class Arrivals:
     A pod whose life ends within the scenario belongs to a Job, any other to a Deployment.
     """
 
-    def __init__(self, path):
-        self.path = path
-        world = simulator("--scenario", path, "-o", "world")
+    def __init__(self, path, pace=PACE, seed=1):
+        self.path, self.pace = path, pace
+        world = simulator("--scenario", path, "--first-seed", seed, "-o", "world")
         self.nodes = world["nodes"]
         pods = [
             Load(
                 f"w{pod['workload']}", pod["request"], pod["cores"], pod["spikeFactor"],
-                pod["spikeSeconds"] / PACE, pod["arrives"] / PACE, pod["life"] / PACE,
+                pod["spikeSeconds"] / pace, pod["arrives"] / pace, pod["life"] / pace,
             )
             for pod in world["pods"]
         ]  # fmt: skip
@@ -59,8 +59,8 @@ class Arrivals:
         skipped_s = pods[0].arrives_s
         for pod in pods:
             pod.arrives_s -= skipped_s
-        self.measured_from_s = max(0, world["warmUpSeconds"] / PACE - skipped_s)
-        self.end_s = (world["warmUpSeconds"] + world["measuredSeconds"]) / PACE - skipped_s
+        self.measured_from_s = max(0, world["warmUpSeconds"] / pace - skipped_s)
+        self.end_s = (world["warmUpSeconds"] + world["measuredSeconds"]) / pace - skipped_s
         self.pods = [pod for pod in pods if pod.arrives_s < self.end_s]
         self.of_deployments, self.jobs = collections.defaultdict(list), {}
         self._group()
@@ -85,7 +85,7 @@ class Arrivals:
         return sorted(grow + create)
 
     def predict(self, algorithms, crane_policy, seeds):
-        """{algorithm: hotNodeMinutes of the simulator's JSON}; the first seed has these pods."""
+        """{algorithm: hotNodeMinutes of the simulator's JSON}; the first seed, 1, has these pods."""
         rows = simulator(
             "--scenario", self.path, "--crane-policy", crane_policy, "--seeds", seeds, "-o", "json",
             *(word for name in algorithms for word in ("--algorithm", name)),

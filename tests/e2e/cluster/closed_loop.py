@@ -13,7 +13,6 @@ import time
 
 from harness import Watch
 
-from .arrivals import PACE
 from .nodes import Fleet
 from .workloads import Namespace, job_object, pod_object
 
@@ -221,7 +220,7 @@ class ClosedLoop:
         cores = list(self.cores.values())
         used = [sum(u * c for u, c in zip(row, cores)) / sum(cores) for row in rows]
         return {
-            "hot": sum(load > HOT for row in rows for load in row) * PACE / 60,
+            "hot": sum(load > HOT for row in rows for load in row) * self.arrivals.pace / 60,
             "stddev": statistics.fmean(map(statistics.pstdev, rows)),
             "busiest": max(map(max, rows)),
             "mean": statistics.fmean(used),
