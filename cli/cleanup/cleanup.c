@@ -9,8 +9,8 @@
 #include "base/number.h"
 #include "base/timestamp.h"
 #include "cli/cleanup/own_keys.h"
-#include "cli/cluster/cluster_extenders.h"
 #include "cli/cluster/cluster_policy.h"
+#include "cli/cluster/cluster_programs.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
@@ -40,8 +40,11 @@ static const struct option_row rows[] = {
          .help = "Remove it. Stop the controllers first."},
         {.name = "selector", .letter = 'l', .type = OPTION_STRING, .value = &settings.selector,
          .metavar = "LABELS", .help = "Only nodes with these labels, such as pool=web."},
-        CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
-        CLUSTER_POLICY_ROW(settings.filename),
+        CLUSTER_PROGRAMS_ROW(settings.plimsoll_namespace),
+        {.name = "filename", .letter = 'f', .type = OPTION_STRING, .value = &settings.filename,
+         .metavar = "FILE",
+         .help = "File with the DynamicSchedulerPolicy whose metrics to remove; - for standard "
+                 "input. Default: the object named default in the cluster."},
         PROGRAM_PREFIX_ROW(settings.shared),
         CLUSTER_ROWS(settings.cluster),
 };
@@ -89,38 +92,29 @@ static void print_dirty(const struct dirty_node *node) {
         (void)putchar('\n');
 }
 
-/* A node that is gone is clean. */
+/* A node that is gone is clean. @patch: consumed */
 static bool send_patch(const struct cleanup *cleanup, const struct dirty_node *node,
-                       const char *suffix, const char *content_type, const char *body) {
+                       const char *suffix, const char *content_type, json_t *patch) {
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, NULL, "nodes", node->name, suffix);
-        _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
+        json_auto_t *body = patch;
+        struct error err = ERROR_NULL;
 
-        cluster_call(cleanup->cluster,
-                     &(struct kube_request){.method = "PATCH",
-                                            .path = path,
-                                            .accept = KUBE_ACCEPT_METADATA,
-                                            .content_type = content_type,
-                                            .body = body,
-                                            .body_bytes = strlen(body)},
-                     &answer);
-        if (answer.outcome == KUBE_OK || answer.outcome == KUBE_NOT_FOUND)
+        enum kube_outcome outcome = cluster_send(
+                cleanup->cluster,
+                &(struct kube_request){.method = "PATCH",
+                                       .path = path,
+                                       .accept = KUBE_ACCEPT_METADATA,
+                                       .content_type = content_type},
+                body, NULL, &err);
+        if (outcome == KUBE_OK || outcome == KUBE_NOT_FOUND)
                 return true;
-        (void)fprintf(stderr, "kubectl plimsoll cleanup: PATCH %s: %s\n", path, answer.err.msg);
+        (void)fprintf(stderr, "kubectl plimsoll cleanup: %s\n", err.msg);
         return false;
-}
-
-/* @patch: consumed */
-static bool send_merge(const struct cleanup *cleanup, const struct dirty_node *node,
-                       const char *suffix, json_t *patch) {
-        json_auto_t *whole = patch;
-        _cleanup_(freep) char *body = json_dumps(whole, JSON_COMPACT);
-
-        return send_patch(cleanup, node, suffix, MERGE_PATCH, body);
 }
 
 static bool clean_annotations(const struct cleanup *cleanup, const struct dirty_node *node) {
         return json_object_size(node->nulls) == 0 ||
-               send_merge(cleanup, node, "",
+               send_patch(cleanup, node, "", MERGE_PATCH,
                           json_pack("{s:{s:s, s:O}}", "metadata", "uid", node->uid, "annotations",
                                     node->nulls));
 }
@@ -129,12 +123,13 @@ static bool clean_taints(const struct cleanup *cleanup, const struct dirty_node 
         _cleanup_(buf_done) struct buf patch = BUF_INIT(PATCH_MAX_BYTES);
 
         return !node_taints_patch(&node->taints, 0, node->uid, &patch) ||
-               send_patch(cleanup, node, "", NODE_TAINTS_PATCH_TYPE, patch.data);
+               send_patch(cleanup, node, "", NODE_TAINTS_PATCH_TYPE,
+                          json_loadb(patch.data, patch.len, 0, NULL));
 }
 
 static bool clean_offer(const struct cleanup *cleanup, const struct dirty_node *node) {
         return !node->has_offer ||
-               send_merge(cleanup, node, "/status",
+               send_patch(cleanup, node, "/status", MERGE_PATCH,
                           json_pack("{s:{s:s}, s:{s:{s:n}, s:{s:n}}}", "metadata", "uid", node->uid,
                                     "status", "capacity", KUBE_IDLE_RESOURCE, "allocatable",
                                     KUBE_IDLE_RESOURCE));
@@ -218,21 +213,17 @@ static int check_lease(struct cluster *cluster, const char *path, char **ret_ver
  * @ret_is_there: it was there; may be NULL */
 static int delete_object(struct cluster *cluster, const char *path, const char *version,
                          bool *ret_is_there, struct error *err) {
-        _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
         json_auto_t *options = json_pack("{s:s, s:s, s:{s:s*}}", "apiVersion", "v1", "kind",
                                          "DeleteOptions", "preconditions", "resourceVersion",
                                          version);
-        _cleanup_(freep) char *body = json_dumps(options, JSON_COMPACT);
 
-        cluster_call(
-                cluster,
-                &(struct kube_request){
-                        .method = "DELETE", .path = path, .body = body, .body_bytes = strlen(body)},
-                &answer);
-        if (answer.outcome != KUBE_OK && answer.outcome != KUBE_NOT_FOUND)
-                return error_set(err, EIO, "DELETE %s: %s", path, answer.err.msg);
+        enum kube_outcome outcome = cluster_send(
+                cluster, &(struct kube_request){.method = "DELETE", .path = path}, options, NULL,
+                err);
+        if (outcome != KUBE_OK && outcome != KUBE_NOT_FOUND)
+                return err->code;
         if (ret_is_there)
-                *ret_is_there = answer.outcome == KUBE_OK;
+                *ret_is_there = outcome == KUBE_OK;
         return 0;
 }
 
@@ -295,7 +286,6 @@ static int run_cleanup(int count, char **words, struct error *err) {
         _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         _cleanup_(policy_freep) struct policy *policy = NULL;
-        _cleanup_(freep) char *from = NULL;
 
         int r = verb_no_words(count, words, err);
         if (r == 0)
@@ -303,8 +293,7 @@ static int run_cleanup(int count, char **words, struct error *err) {
         if (r == 0)
                 r = cluster_open(&settings.cluster, &cluster, err);
         if (r == 0)
-                r = cluster_policy_load(cluster, settings.filename, settings.plimsoll_namespace,
-                                        &policy, &from, err);
+                r = cluster_policy_load(cluster, settings.filename, &policy, err);
         if (r < 0)
                 return r;
         return run_with_policy(&(struct cleanup){.cluster = cluster,

@@ -11,13 +11,14 @@
 #include "base/number.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
+#include "kube/kube_proto.h"
 #include "kube/list_page.h"
 
 enum {
         PAGE_OBJECTS = 500,
         PAGE_OBJECTS_MAX = 4000,
         PAGE_MAX_BYTES = 64 << 20,    /* 500 whole nodes are about 10 MB, as many pods 5 MB */
-        OBJECT_MAX_BYTES = 128 << 20, /* an extender's /explain of 100,000 nodes is 90 MB */
+        OBJECT_MAX_BYTES = 128 << 20, /* NODES_PAGE_MAX_BYTES of the extender */
         RETRIES = 2,
         TIMEOUT_MS = 30000,
         NAMES_LIMIT = 500,
@@ -178,21 +179,30 @@ void cluster_answer_done(struct cluster_answer *answer) {
         *answer = (struct cluster_answer){0};
 }
 
-enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t **ret,
-                              struct error *err) {
+enum kube_outcome cluster_send(struct cluster *cluster, const struct kube_request *request,
+                               const json_t *body, json_t **ret, struct error *err) {
         _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
+        _cleanup_(freep) char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+        struct kube_request whole = *request;
 
-        *ret = NULL;
-        cluster_call(cluster,
-                     &(struct kube_request){
-                             .method = "GET", .path = path, .max_body_bytes = OBJECT_MAX_BYTES},
-                     &answer);
-        if (answer.outcome == KUBE_OK &&
+        whole.body = text;
+        whole.body_bytes = text ? strlen(text) : 0;
+        whole.max_body_bytes = OBJECT_MAX_BYTES;
+        cluster_call(cluster, &whole, &answer);
+        if (answer.outcome == KUBE_OK && ret &&
             json_parse(answer.body, answer.body_bytes, ret, &answer.err) < 0)
                 answer.outcome = KUBE_BAD_ANSWER;
         if (answer.outcome != KUBE_OK)
-                (void)error_set(err, answer.err.code, "GET %s: %s", path, answer.err.msg);
+                (void)error_set(err, answer.err.code, "%s %s: %s", request->method, request->path,
+                                answer.err.msg);
         return answer.outcome;
+}
+
+enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t **ret,
+                              struct error *err) {
+        *ret = NULL;
+        return cluster_send(cluster, &(struct kube_request){.method = "GET", .path = path}, NULL,
+                            ret, err);
 }
 
 /* List one page.
@@ -210,7 +220,7 @@ static enum kube_outcome list_one(struct cluster *cluster, const struct cluster_
         cluster_call(cluster,
                      &(struct kube_request){.method = "GET",
                                             .path = url,
-                                            .accept = listing->accept,
+                                            .accept = listing->proto ? KUBE_ACCEPT_PROTO : NULL,
                                             .wants_gzip = true,
                                             .max_body_bytes = PAGE_MAX_BYTES},
                      &answer);
@@ -247,6 +257,29 @@ enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_lis
                         return KUBE_BAD_ANSWER;
                 }
         }
+}
+
+static void forget_items(void *userdata) {
+        json_array_clear(userdata);
+}
+
+static void keep_item(void *userdata, const char *text, size_t len) {
+        json_t *item;
+
+        if (json_parse(text, len, &item, NULL) == 0)
+                json_array_append_new(userdata, item);
+}
+
+enum kube_outcome cluster_list_all(struct cluster *cluster, const char *path,
+                                   const struct proto_message *proto, json_t **ret,
+                                   struct error *err) {
+        json_auto_t *items = json_array();
+        const struct cluster_listing listing = {path, proto, forget_items, keep_item, items};
+
+        enum kube_outcome outcome = cluster_list(cluster, &listing, err);
+        if (outcome == KUBE_OK)
+                *ret = TAKE_PTR(items);
+        return outcome;
 }
 
 /* Ignore names that Kubernetes does not allow: a shell splits the line into words. */

@@ -70,6 +70,15 @@ void cluster_call(struct cluster *cluster, const struct kube_request *request,
 void cluster_answer_done(struct cluster_answer *answer);
 
 /**
+ * cluster_send() - send @body as JSON, and wait
+ * @request: its body and what cluster_call() sets are set here
+ * @body: NULL: none
+ * @ret: the answer, owned by the caller, not touched unless KUBE_OK; NULL: it does not matter
+ * Return: KUBE_OK, or another outcome with method and path in @err
+ */
+enum kube_outcome cluster_send(struct cluster *cluster, const struct kube_request *request,
+                               const json_t *body, json_t **ret, struct error *err);
+/**
  * cluster_get() - get an object
  * @ret: owned by the caller; NULL unless KUBE_OK
  * Return: KUBE_OK, or another outcome with the path in @err
@@ -78,8 +87,7 @@ enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t 
                               struct error *err);
 struct cluster_listing {
         const char *path;                  /* may have a query */
-        const char *accept;                /* NULL: application/json */
-        const struct proto_message *proto; /* the fields to read from objects in protobuf */
+        const struct proto_message *proto; /* the fields to read in protobuf; NULL: JSON */
         /* The list begins, or begins again because it expired between two pages. Forget earlier
          * items. */
         void (*on_begin)(void *userdata);
@@ -90,6 +98,15 @@ struct cluster_listing {
 /** cluster_list() - get all objects of a list, page by page. Return: as cluster_get() */
 enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_listing *listing,
                                struct error *err);
+
+/**
+ * cluster_list_all() - the same, as one array of objects
+ * @proto: the fields to read; NULL: all
+ * @ret:   owned by the caller, not touched unless KUBE_OK
+ */
+enum kube_outcome cluster_list_all(struct cluster *cluster, const char *path,
+                                   const struct proto_message *proto, json_t **ret,
+                                   struct error *err);
 
 /**
  * cluster_offer_names() - for completion: print the names of at most 500 objects, one per line, or

@@ -25,32 +25,15 @@ static json_t *needed_of(const json_t *node) {
                 json_object_get(status, "allocatable"));
 }
 
-/* ---- The cluster. */
-
-static void nodes_begin(void *userdata) {
-        json_array_clear(userdata);
-}
-
-static void nodes_on_item(void *userdata, const char *text, size_t len) {
-        json_auto_t *node = NULL;
-
-        if (json_parse(text, len, &node, NULL) == 0)
-                json_array_append_new(userdata, needed_of(node));
-}
-
 int cluster_nodes_list(struct cluster *cluster, json_t **ret, struct error *err) {
-        json_auto_t *nodes = json_array();
-        const struct cluster_listing listing = {
-                .path = KUBE_NODES,
-                .accept = KUBE_ACCEPT_PROTO,
-                .proto = &kube_proto_node,
-                .on_begin = nodes_begin,
-                .on_item = nodes_on_item,
-                .userdata = nodes,
-        };
+        json_auto_t *nodes = NULL;
+        json_t *node;
+        size_t i;
 
-        if (cluster_list(cluster, &listing, err) != KUBE_OK)
+        if (cluster_list_all(cluster, KUBE_NODES, &kube_proto_node, &nodes, err) != KUBE_OK)
                 return err->code;
+        json_array_foreach (nodes, i, node)
+                json_array_set_new(nodes, i, needed_of(node));
         *ret = TAKE_PTR(nodes);
         return 0;
 }

@@ -14,24 +14,7 @@
 bool cluster_page_runs(const json_t *pod, const char *program);
 
 /**
- * cluster_page_container() - the container that runs @program: "controller" or "extender", as in
- * deploy/, or else the first
- * @spec: of a Pod, or of a Deployment's template
- * Return: borrowed; NULL: there are no containers
- */
-const json_t *cluster_page_container(const json_t *spec, const char *program);
-
-struct cluster_place {
-        int port;    /* 0: unknown */
-        bool is_tls; /* HTTPS */
-};
-
-/** cluster_page_place() - where @program serves its pages, by the readiness probe of its container,
- * or else its first port */
-struct cluster_place cluster_page_place(const json_t *spec, const char *program);
-
-/**
- * cluster_page_path() - the API server's path of a page of a pod
+ * cluster_page_path() - the API server's path of a page of a pod, where the readiness probe looks
  * @program: PROGRAM_CONTROLLER or PROGRAM_EXTENDER
  * @page:    without a leading slash, with its query, percent-encoded
  * Return: owned by the caller; NULL: the pod does not run, or not @program

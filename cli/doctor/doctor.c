@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/name.h"
-#include "cli/cluster/cluster_extenders.h"
+#include "cli/cluster/cluster_programs.h"
 #include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_report.h"
 #include "cli/verb/output.h"
@@ -24,7 +24,7 @@ static const char *const fail_on_names[] = {"warning", "error", NULL};
 
 /* clang-format off */
 static const struct option_row rows[] = {
-        CLUSTER_EXTENDERS_ROW(settings.look.namespace),
+        CLUSTER_PROGRAMS_ROW(settings.look.namespace),
         {.name = "scheduler-config", .type = OPTION_STRING,
          .value = &settings.look.config_name, .metavar = "FILE",
          .help = "Configuration file of kube-scheduler, such as "

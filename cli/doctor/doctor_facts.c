@@ -137,8 +137,20 @@ static void read_pages(struct cluster *cluster, struct doctor_facts *facts) {
         }
 }
 
+/* The policy that a controller has in force; the built-in one if none says. */
+static struct policy *policy_of_pages(const struct doctor_facts *facts) {
+        for (size_t i = 0; i < facts->page_count; i++) {
+                const char *yaml = json_string_at(facts->pages[i].status, "policy", "yaml", NULL);
+                struct error err = ERROR_NULL;
+                struct policy *policy;
+                if (yaml && policy_parse(yaml, strlen(yaml), false, &policy, &err) == 0)
+                        return policy;
+        }
+        return policy_default();
+}
+
 /* Without a valid object, or with files, the policy is the one that the programs have in force. */
-static struct policy *read_policy(struct cluster *cluster, struct doctor_facts *facts) {
+static struct policy *read_policy(struct doctor_facts *facts) {
         const json_t *object = facts->objects[DOCTOR_POLICY].json;
         bool has_file = doctor_flag(&facts->controller, "policy-config-path");
         _cleanup_(policy_freep) struct policy *policy = NULL;
@@ -147,9 +159,7 @@ static struct policy *read_policy(struct cluster *cluster, struct doctor_facts *
                 return policy_default();
         bool is_valid = object &&
                         cluster_policy_from_object(object, &policy, &facts->policy_err) == 0;
-        return is_valid && !has_file
-                       ? TAKE_PTR(policy)
-                       : cluster_policy_kept(cluster, facts->namespace, &facts->policy_from);
+        return is_valid && !has_file ? TAKE_PTR(policy) : policy_of_pages(facts);
 }
 
 /* ---- Metrics. */
@@ -264,7 +274,7 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
                 }
         }
         read_pages(cluster, ret);
-        ret->policy = read_policy(cluster, ret);
+        ret->policy = read_policy(ret);
         doctor_pods_ask(cluster, ret);
         return 0;
 }
@@ -279,7 +289,6 @@ void doctor_facts_done(struct doctor_facts *facts) {
         doctor_flags_done(&facts->controller);
         doctor_flags_done(&facts->extender);
         doctor_pods_done(&facts->pods);
-        free(facts->policy_from);
         policy_free(facts->policy);
         *facts = (struct doctor_facts){0};
 }

@@ -64,7 +64,6 @@ struct doctor_facts {
         struct doctor_fact objects[DOCTOR_OBJECT_COUNT];
         struct doctor_flags controller, extender; /* of the first replica that answers */
         struct policy *policy;                    /* in force, as far as is known; owned */
-        char *policy_from;                        /* its origin; owned, NULL: the object */
         struct error policy_err; /* code 0: the object is valid, or there is none */
         struct doctor_pods pods;
         size_t page_count;

@@ -20,9 +20,7 @@ static void check_object(struct doctor_report *report) {
                 facts, has_kind ? "apply -f policy/policy.yaml" : "apply -k deploy/",
                 "crds.enabled=true");
         _cleanup_(freep) char *force = kept.sum <= 0
-                                               ? xasprintf("%.300s is in force",
-                                                           facts->policy_from ? facts->policy_from
-                                                                              : "")
+                                               ? xstrdup("the built-in policy is in force")
                                                : xasprintf("%.0f of %zu programs keep the policy "
                                                            "of the deleted object until they "
                                                            "restart",

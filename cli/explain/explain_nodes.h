@@ -13,6 +13,6 @@ void explain_nodes_print(const json_t *answer, const char *from, const struct st
                          FILE *out);
 /** explain_nodes_print_some() - the node of the pod, the best nodes, and how many others there are
  * @node: of the pod; NULL: none
- * @max_nodes: in addition to it */
+ * @max_nodes: in addition to that */
 void explain_nodes_print_some(const json_t *answer, const char *from, const char *node,
                               size_t max_nodes, const struct style *style, FILE *out);

@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 #include "base/name.h"
-#include "cli/cluster/cluster_extenders.h"
 #include "cli/cluster/cluster_nodes.h"
+#include "cli/cluster/cluster_programs.h"
 #include "cli/explain/explain_decision.h"
 #include "cli/explain/explain_nodes.h"
 #include "cli/explain/explain_place.h"
@@ -27,7 +27,7 @@ static const struct option_row rows[] = {
         {.name = "namespace", .letter = 'n', .type = OPTION_STRING,
          .value = &settings.pod_namespace, .metavar = "NAME", .variable = "",
          .help = "Namespace of the pod. Default: the context's."},
-        CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
+        CLUSTER_PROGRAMS_ROW(settings.plimsoll_namespace),
         {.help = "Nodes from standard input"},
         {.name = "filename", .letter = 'f', .type = OPTION_STRING, .value = &settings.filename,
          .metavar = "FILE",
@@ -166,13 +166,13 @@ static bool is_full_name(const char *text) {
 
 /* Ask every extender, and take the newest answers. @ret_why_not: why an extender did not answer;
  * owned by the caller; NULL: all did. Return: NULL: no extender has a decision */
-static json_t *ask_extenders(const struct cluster_extenders *extenders,
-                             const struct explain_place *place, char **ret_why_not) {
+static json_t *ask_extenders(struct cluster_programs *programs, const struct explain_place *place,
+                             char **ret_why_not) {
         const char *uid = json_string_at(place->pod, "metadata", "uid", NULL);
         bool is_plain = uid && uid[strspn(uid, NAME_LOWER "-")] == '\0';
         _cleanup_(freep) char *page = xasprintf("decisions?pod=%s%s%s", place->full_name,
                                                 is_plain ? "&uid=" : "", is_plain ? uid : "");
-        struct cluster_question question = {extenders, page};
+        struct cluster_question question = {programs, PROGRAM_EXTENDER, page};
         json_t *decision = NULL, *answer;
 
         while ((answer = cluster_question_next(&question)))
@@ -221,7 +221,8 @@ static void show_pod(const struct explain_place *place, json_t *decision, const 
 
 static int run_pod(struct cluster *cluster, const char *pod, struct error *err) {
         _cleanup_(freep) char *full_name = full_name_of(cluster, pod);
-        _cleanup_(cluster_extenders_done) struct cluster_extenders extenders = {0};
+        _cleanup_(cluster_programs_done) struct cluster_programs programs = {
+                cluster, settings.plimsoll_namespace};
         _cleanup_(freep) char *why_not = NULL, *from = NULL;
         json_auto_t *answer = NULL, *body = NULL;
         struct explain_place place;
@@ -231,8 +232,7 @@ static int run_pod(struct cluster *cluster, const char *pod, struct error *err) 
                 return error_set(err, EX_USAGE, "'%.64s': expected NAMESPACE/NAME of a pod",
                                  full_name);
         enum kube_outcome outcome = find_place(cluster, full_name, &place);
-        cluster_extenders_find(cluster, settings.plimsoll_namespace, &extenders);
-        json_auto_t *decision = ask_extenders(&extenders, &place, &why_not);
+        json_auto_t *decision = ask_extenders(&programs, &place, &why_not);
         if (!decision && !why_not && place.pod)
                 why_not = explain_place_unasked(&place);
         if (!decision && outcome == KUBE_NOT_FOUND) {
@@ -255,12 +255,9 @@ static int run_pod(struct cluster *cluster, const char *pod, struct error *err) 
 
 static int run_explain(int count, char **words, struct error *err) {
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
-        int64_t now_unix_ms = 0;
         struct subject subject;
 
         int r = read_subject(count, words, &subject, err);
-        if (r == 0)
-                r = verb_now(settings.now, &now_unix_ms, err);
         if (r == 0 && settings.filename && strcmp(settings.filename, "-") == 0)
                 r = error_set(err, EX_USAGE,
                               "--filename: the nodes already come from standard input");

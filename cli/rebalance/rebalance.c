@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "cli/cluster/cluster_extenders.h"
+#include "cli/cluster/cluster_programs.h"
 #include "cli/rebalance/rebalance_ledger.h"
 #include "cli/rebalance/rebalance_print.h"
 #include "cli/verb/output.h"
@@ -43,7 +43,7 @@ static const struct option_row rows[] = {
          .help = "Pause between two plans of --watch, and the least time from an eviction to the next "
                  "plan with --apply."},
         OUTPUT_ROW(settings.output),
-        CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
+        CLUSTER_PROGRAMS_ROW(settings.plimsoll_namespace),
         CLUSTER_ROWS(settings.cluster),
 };
 /* clang-format on */

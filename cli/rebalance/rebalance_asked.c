@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/cluster/cluster_extenders.h"
+#include "cli/cluster/cluster_programs.h"
 #include "codec/json.h"
 
 /* What no binding has confirmed may be a stranger's question. */
@@ -21,12 +21,12 @@ static void add_page(struct rebalance_asked *asked, const json_t *page) {
 
 void rebalance_asked_read(struct cluster *cluster, const char *plimsoll_namespace,
                           struct rebalance_asked *ret) {
-        _cleanup_(cluster_extenders_done) struct cluster_extenders extenders;
-        struct cluster_question question = {.extenders = &extenders, .page = "decisions"};
+        _cleanup_(cluster_programs_done) struct cluster_programs programs = {cluster,
+                                                                             plimsoll_namespace};
+        struct cluster_question question = {&programs, PROGRAM_EXTENDER, "decisions"};
         json_t *page = NULL;
 
         *ret = (struct rebalance_asked){0};
-        cluster_extenders_find(cluster, plimsoll_namespace, &extenders);
         while ((page = cluster_question_next(&question)) != NULL) {
                 add_page(ret, page);
                 json_decref(page);

@@ -99,8 +99,8 @@ size_t rebalance_ledger_last_hour(const struct rebalance_ledger *ledger) {
         return found;
 }
 
-/* The Lease as it was read, with the evictions, and who evicts now. To be freed. */
-static char *render(const struct rebalance_ledger *ledger) {
+/* The Lease as it was read, with the evictions, and who evicts now. Owned by the caller. */
+static json_t *render(const struct rebalance_ledger *ledger) {
         _cleanup_(freep) char *evictions = json_dumps(ledger->evictions, JSON_COMPACT);
         _cleanup_(freep) char *identity = lease_identity_new();
         json_auto_t *changes = json_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s}}, s:{s:s}}", "apiVersion",
@@ -108,34 +108,29 @@ static char *render(const struct rebalance_ledger *ledger) {
                                          "name", NAME, "namespace", ledger->namespace,
                                          "annotations", EVICTIONS, evictions, "spec",
                                          "holderIdentity", identity);
-        json_auto_t *lease = ledger->lease ? json_deep_copy(ledger->lease) : json_object();
+        json_t *lease = ledger->lease ? json_deep_copy(ledger->lease) : json_object();
 
         json_object_update_recursive(lease, changes);
-        return json_dumps(lease, JSON_COMPACT);
+        return lease;
 }
 
 int rebalance_ledger_add(struct rebalance_ledger *ledger, const char *workload, const char *node,
                          struct error *err) {
-        _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
         _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION, ledger->namespace, "leases",
                                                 ledger->lease ? NAME : NULL, "");
+        const struct kube_request request = {.method = ledger->lease ? "PUT" : "POST",
+                                             .path = path};
         char now[TIMESTAMP_MAX];
 
         timestamp_format_ms(clock_wall_unix_ms(), now, sizeof(now));
         json_array_append_new(ledger->evictions, json_sprintf("%s %s %s", now, workload, node));
-        _cleanup_(freep) char *body = render(ledger);
-        cluster_call(ledger->cluster,
-                     &(struct kube_request){.method = ledger->lease ? "PUT" : "POST",
-                                            .path = path,
-                                            .body = body,
-                                            .body_bytes = strlen(body)},
-                     &answer);
+        json_auto_t *body = render(ledger);
         json_decref(TAKE_PTR(ledger->lease));
-        if (answer.outcome == KUBE_OK) {
-                (void)!json_parse(answer.body, answer.body_bytes, &ledger->lease, NULL);
-                answer.outcome = check_version(ledger->lease, &answer.err);
-        }
-        if (answer.outcome == KUBE_CONFLICT)
+        enum kube_outcome outcome = cluster_send(ledger->cluster, &request, body, &ledger->lease,
+                                                 err);
+        if (outcome == KUBE_OK)
+                outcome = check_version(ledger->lease, err);
+        if (outcome == KUBE_CONFLICT)
                 return error_set(err, EBUSY, "another process evicts pods");
-        return answer.outcome == KUBE_OK ? 0 : error_set(err, EIO, "%s: %s", path, answer.err.msg);
+        return outcome == KUBE_OK ? 0 : err->code;
 }

@@ -5,11 +5,16 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/cluster/cluster_extenders.h"
-#include "cli/rebalance/pod_list.h"
+#include "cli/cluster/cluster_programs.h"
 #include "cli/rebalance/rebalance_check.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
+#include "kube/kube_proto.h"
+#include "policy/pods/pod_facts.h"
+
+#define PODS_PATH                                                                                  \
+        KUBE_PODS "?fieldSelector=spec.nodeName!%3D%2Cstatus.phase!%3DSucceeded%2C"                \
+                  "status.phase!%3DFailed"
 
 enum {
         RECENT_MS = 10000, /* of a binding, by clocks that differ */
@@ -22,7 +27,8 @@ static char *copy(const struct skim_string *text) {
 
 /* ---- The list. */
 
-static void forget_pods(struct rebalance_pods *pods) {
+static void forget_pods(void *userdata) {
+        struct rebalance_pods *pods = userdata;
         struct strmap_entry *entry;
 
         for (size_t i = 0; i < pods->count; i++) {
@@ -39,7 +45,6 @@ static void forget_pods(struct rebalance_pods *pods) {
         STRMAP_FOREACH (entry, &pods->schedulers)
                 free(entry->value);
         strmap_done(&pods->schedulers);
-        free(TAKE_PTR(pods->pod_counts));
 }
 
 void rebalance_pods_done(struct rebalance_pods *pods) {
@@ -89,10 +94,27 @@ static struct rebalance_line line_of(const struct rebalance_pods *pods, size_t p
         return rebalance_line(limit_ratio, number_at(of, "cpuTarget", 0));
 }
 
+/* Allocatable less what its pods request. */
+static double free_of(const json_t *node, const char *resource) {
+        return number_at(json_at(node, "allocatable", NULL), resource, 0) -
+               number_at(json_at(node, "requested", NULL), resource, 0);
+}
+
+/* Full, closed, or with a taint that schedulers avoid. */
+static bool is_closed(const json_t *node) {
+        double pods_max = number_at(node, "podsMax", 0);
+
+        return json_is_string(json_at(node, "closedBy", NULL)) ||
+               json_is_true(json_at(node, "tainted", NULL)) ||
+               (pods_max > 0 && number_at(node, "pods", 0) >= pods_max);
+}
+
 static struct rebalance_row row_of(const struct rebalance_pods *pods, const json_t *node) {
         const json_t *cpu = json_at(node, "estimate", "cpu", NULL);
 
         return (struct rebalance_row){
+                .free = {{free_of(node, "cpu"), free_of(node, "mem")}},
+                .is_closed = is_closed(node),
                 .usage_ratio = number_at(cpu, "usage", NAN),
                 .margin_ratio = number_at(cpu, "margin", 0) + number_at(cpu, "reserved", 0),
                 .cores = number_at(json_at(node, "capacity", NULL), "cpu", 0),
@@ -112,18 +134,6 @@ void rebalance_pods_nodes(struct rebalance_pods *pods) {
 }
 
 /* ---- Pods. */
-
-static void on_list_begins(void *userdata) {
-        struct rebalance_pods *pods = userdata;
-
-        forget_pods(pods);
-        pods->pod_counts = xcalloc(pods->row_count + 1, sizeof(*pods->pod_counts));
-        for (size_t row = 0; row < pods->row_count; row++) {
-                const json_t *allocatable = json_at(node_at(pods, row), "allocatable", NULL);
-                pods->rows[row].free = (struct pod_load){
-                        {number_at(allocatable, "cpu", 0), number_at(allocatable, "mem", 0)}};
-        }
-}
 
 /* Controllers of these kinds replace a pod wherever there is room. A name has no slash. */
 static bool is_replicated(const struct pod_facts *facts) {
@@ -179,18 +189,15 @@ static struct pod_load usage_of(const struct rebalance_pods *pods, const struct 
         return measured ? *measured : load;
 }
 
-static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
-        struct rebalance_pods *pods = userdata;
+static void add_pod(struct rebalance_pods *pods, const struct pod_facts *facts) {
         _cleanup_(freep) char *node = copy(&facts->node);
-        uint32_t row = rebalance_pods_row(pods, node);
 
-        (void)is_appeared;
         mem_grow(&pods->pods, pods->count, &pods->cap);
         mem_grow(&pods->names, pods->count, &pods->name_cap);
         pods->names[pods->count] = (struct rebalance_name){
                 copy(&facts->namespace), copy(&facts->name), copy(&facts->uid), NULL, NULL};
         pods->pods[pods->count] = (struct rebalance_pod){
-                .row = row,
+                .row = rebalance_pods_row(pods, node),
                 .workload = is_replicated(facts) ? workload_of(pods, facts) : NULL,
                 .scheduler = scheduler_of(pods, facts),
                 .used = usage_of(pods, facts, &pods->names[pods->count]),
@@ -201,22 +208,15 @@ static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appear
                            facts->priority > pods->priority_max,
         };
         pods->count++;
-        if (row == REBALANCE_UNKNOWN)
-                return;
-        pods->pod_counts[row]++;
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                pods->rows[row].free.of[r] -= facts->request.of[r];
 }
 
-static void close_nodes(struct rebalance_pods *pods) {
-        for (size_t row = 0; row < pods->row_count; row++) {
-                const json_t *node = node_at(pods, row);
-                double pods_max = number_at(node, "podsMax", 0);
-                pods->rows[row].is_closed = json_is_string(json_at(node, "closedBy", NULL)) ||
-                                            json_is_true(json_at(node, "tainted", NULL)) ||
-                                            (pods_max > 0 &&
-                                             (double)pods->pod_counts[row] >= pods_max);
-        }
+/* A proxy may ignore the selector, which selects only bound pods. */
+static void on_pod(void *userdata, const char *text, size_t len) {
+        struct pod_facts facts;
+
+        if (pod_facts_skim(&facts, text, len) && facts.id != 0 && facts.node.len > 0 &&
+            !facts.is_finished)
+                add_pod(userdata, &facts);
 }
 
 static bool is_asked(const struct rebalance_pods *pods, size_t pod) {
@@ -248,34 +248,22 @@ static void read_asked(struct rebalance_pods *pods, int64_t now_unix_ms) {
                                                 pods->pods[i].bound_unix_ms, is_asked(pods, i));
 }
 
-static void on_budgets_begin(void *userdata) {
-        json_object_clear(userdata);
-}
-
-static void on_budget(void *userdata, const char *text, size_t len) {
-        json_t *budgets = userdata, *budget = NULL;
-
-        if (json_parse(text, len, &budget, NULL) < 0)
-                return;
-        const char *namespace = json_string_at(budget, "metadata", "namespace", NULL);
-        if (namespace && !json_object_get(budgets, namespace))
-                json_object_set_new(budgets, namespace, json_array());
-        if (namespace)
-                json_array_append(json_object_get(budgets, namespace), budget);
-        json_decref(budget);
-}
-
-/* If they cannot be listed, the API server still refuses what a budget forbids. */
+/* By namespace. If they cannot be listed, the API server still refuses what a budget forbids. */
 static void read_budgets(struct rebalance_pods *pods) {
+        json_auto_t *list = NULL;
         struct error err = ERROR_NULL;
+        json_t *budget;
+        size_t i;
 
         pods->budgets = json_object();
-        (void)cluster_list(pods->cluster,
-                           &(const struct cluster_listing){.path = KUBE_BUDGETS,
-                                                           .on_begin = on_budgets_begin,
-                                                           .on_item = on_budget,
-                                                           .userdata = pods->budgets},
-                           &err);
+        (void)cluster_list_all(pods->cluster, KUBE_BUDGETS, NULL, &list, &err);
+        json_array_foreach (list, i, budget) {
+                const char *namespace = json_string_at(budget, "metadata", "namespace", NULL);
+                if (namespace && !json_object_get(pods->budgets, namespace))
+                        json_object_set_new(pods->budgets, namespace, json_array());
+                if (namespace)
+                        json_array_append(json_object_get(pods->budgets, namespace), budget);
+        }
 }
 
 static void read_usage(struct rebalance_pods *pods, const struct rebalance_plan *hot) {
@@ -289,14 +277,17 @@ static void read_usage(struct rebalance_pods *pods, const struct rebalance_plan 
 
 int rebalance_pods_list(struct rebalance_pods *pods, const struct rebalance_plan *hot,
                         int64_t now_unix_ms, struct error *err) {
-        static const struct pod_watch_events events = {.list_begins = on_list_begins,
-                                                       .pod = on_pod};
+        const struct cluster_listing listing = {
+                .path = PODS_PATH,
+                .proto = &kube_proto_pod,
+                .on_begin = forget_pods,
+                .on_item = on_pod,
+                .userdata = pods,
+        };
 
         read_usage(pods, hot);
-        int r = pod_list(pods->cluster, &events, pods, err);
-        if (r < 0)
-                return r;
-        close_nodes(pods);
+        if (cluster_list(pods->cluster, &listing, err) != KUBE_OK)
+                return err->code;
         read_asked(pods, now_unix_ms);
         read_budgets(pods);
         return 0;
@@ -416,19 +407,15 @@ enum kube_outcome rebalance_pods_evict(const struct rebalance_pods *pods, size_t
                                           "deleteOptions", "preconditions", "uid", pod->uid,
                                           "dryRun", is_dry_run ? "All" : NULL);
         _cleanup_(freep) char *body = json_dumps(eviction, JSON_COMPACT);
-        struct cluster_answer answer;
+        _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
 
         cluster_call(pods->cluster,
                      &(struct kube_request){.method = "POST",
                                             .path = path,
-                                            .resource = "pods",
                                             .body = body,
                                             .body_bytes = strlen(body),
                                             .give_up_mono_ms = give_up_mono_ms},
                      &answer);
-        enum kube_outcome outcome = answer.outcome;
-        if (outcome != KUBE_OK)
-                *err = answer.err;
-        cluster_answer_done(&answer);
-        return outcome;
+        *err = answer.err; /* without the path: people read it next to the pod's name */
+        return answer.outcome;
 }

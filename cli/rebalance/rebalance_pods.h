@@ -32,7 +32,6 @@ struct rebalance_pods {
         struct rebalance_row *rows; /* of the page, in its order */
         size_t row_count;
         struct strmap row_of;     /* name of a node -> its row plus 1 */
-        size_t *pod_counts;       /* [row] */
         struct strmap workloads;  /* name -> struct rebalance_workload */
         struct strmap schedulers; /* name -> struct rebalance_scheduler */
         struct strmap usage;      /* as in rebalance_usage_read() */
@@ -40,7 +39,7 @@ struct rebalance_pods {
         json_t *budgets; /* namespace -> array of its PodDisruptionBudgets */
 };
 
-/** rebalance_pods_nodes() - read the rows from the page; without pods, nothing is free */
+/** rebalance_pods_nodes() - read the rows from the page */
 void rebalance_pods_nodes(struct rebalance_pods *pods);
 /** rebalance_pods_node() - the name of a row */
 const char *rebalance_pods_node(const struct rebalance_pods *pods, uint32_t row);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/cluster/cluster_page.h"
+#include "cli/cluster/cluster_programs.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 #include "policy/usage/workload_usage.h"
@@ -29,44 +29,31 @@ static void take_pod(struct strmap *usage, const json_t *pod) {
         free(strmap_put(usage, name, strlen(name), kept));
 }
 
-/* Return: false: the controller does not answer */
-static bool take_node(struct cluster *cluster, const char *namespace, const json_t *controller,
-                      const char *node, struct strmap *usage) {
-        _cleanup_(freep) char *escaped = kube_escape(node);
-        _cleanup_(freep) char *page = xasprintf("pods?node=%s", escaped);
-        _cleanup_(freep) char *path = cluster_page_path(namespace, controller, PROGRAM_CONTROLLER,
-                                                        page);
-        struct error err = ERROR_NULL;
-        json_auto_t *answer = NULL;
-        json_t *pod;
-        size_t i;
-
-        if (!path || cluster_get(cluster, path, &answer, &err) != KUBE_OK)
-                return false;
-        json_array_foreach (json_at(answer, "pods", NULL), i, pod)
-                take_pod(usage, pod);
-        return true;
-}
-
-/* A standby knows the pods, and measures nothing. */
+/* A standby knows the pods, and measures nothing: the first replica that has measured one is asked
+ * about the other nodes. */
 void rebalance_usage_read(struct cluster *cluster, const char *plimsoll_namespace,
                           const char *const *nodes, size_t node_count, struct strmap *ret) {
-        _cleanup_(freep) char *path = kube_path(KUBE_CORE, plimsoll_namespace, "pods", NULL,
-                                                "?" KUBE_PART_OF_PLIMSOLL);
-        struct error err = ERROR_NULL;
-        json_auto_t *list = NULL;
-        json_t *controller;
-        size_t i;
+        _cleanup_(cluster_programs_done) struct cluster_programs programs = {cluster,
+                                                                             plimsoll_namespace};
+        size_t leader = 0;
 
         *ret = STRMAP_NULL;
-        (void)cluster_get(cluster, path, &list, &err);
-        json_array_foreach (json_at(list, "items", NULL), i, controller) {
-                size_t at = 0;
-                while (at < node_count &&
-                       take_node(cluster, plimsoll_namespace, controller, nodes[at], ret))
-                        at++;
-                if (ret->len > 0)
-                        return;
+        for (size_t i = 0; i < node_count; i++) {
+                _cleanup_(freep) char *escaped = kube_escape(nodes[i]);
+                _cleanup_(freep) char *page = xasprintf("pods?node=%s", escaped);
+                struct cluster_question question = {&programs, PROGRAM_CONTROLLER, page,
+                                                    .next = leader};
+                size_t known = ret->len;
+                json_t *answer, *pod;
+                while (ret->len == known && (answer = cluster_question_next(&question))) {
+                        size_t j;
+                        json_array_foreach (json_at(answer, "pods", NULL), j, pod)
+                                take_pod(ret, pod);
+                        json_decref(answer);
+                }
+                if (ret->len > known)
+                        leader = question.next - 1;
+                free(question.why_not);
         }
 }
 

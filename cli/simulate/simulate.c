@@ -5,9 +5,9 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "cli/cluster/cluster_extenders.h"
 #include "cli/cluster/cluster_nodes.h"
-#include "cli/simulate/simulation.h"
+#include "cli/cluster/cluster_programs.h"
+#include "cli/simulate/difference.h"
 #include "cli/verb/output.h"
 
 /* A node that passes now would be rejected. */
@@ -27,7 +27,7 @@ static const struct option_row rows[] = {
         {.name = "in-force", .type = OPTION_STRING, .value = &settings.in_force, .metavar = "FILE",
          .help = "File with the policy to compare with. Default: the policy in force."},
         OUTPUT_ROW(settings.output),
-        CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
+        CLUSTER_PROGRAMS_ROW(settings.plimsoll_namespace),
         {.help = "Saved nodes"},
         {.name = "nodes", .type = OPTION_STRING, .value = &settings.nodes, .metavar = "FILE",
          .help = "Read the nodes from the output of `kubectl get nodes -o json`."},
@@ -38,7 +38,7 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-static int check_flags(int64_t *ret_now_unix_ms, struct error *err) {
+static int check_flags(struct error *err) {
         const char *const files[] = {settings.filename, settings.in_force, settings.nodes};
         size_t inputs = 0;
 
@@ -52,21 +52,20 @@ static int check_flags(int64_t *ret_now_unix_ms, struct error *err) {
                 inputs += files[i] && strcmp(files[i], "-") == 0;
         if (inputs > 1)
                 return error_set(err, EX_USAGE, "only one of the files can be standard input");
-        return verb_now(settings.now, ret_now_unix_ms, err);
+        return 0;
 }
 
-static int show_difference(const json_t *before, const json_t *after) {
+/* -o json prints what the extender said. */
+static int show_difference(json_t *before, json_t *after) {
         _cleanup_(difference_done) struct difference difference;
         struct style style = style_of(stdout);
 
         difference_init(&difference, before, after);
-        const struct simulation simulation = {settings.in_force ? file_input_name(settings.in_force)
-                                                                : "the policy in force",
-                                              file_input_name(settings.filename), &difference};
         if (output_is_document(settings.output))
-                output_document(simulation_json(&simulation), settings.output, stdout);
+                output_document(json_pack("{s:O, s:O}", "inForce", before, "simulated", after),
+                                settings.output, stdout);
         else
-                simulation_print(&simulation, &style, settings.output == OUTPUT_WIDE, stdout);
+                difference_print(&difference, &style, settings.output == OUTPUT_WIDE, stdout);
         return difference.newly_rejected > 0 ? EXIT_REJECTS : 0;
 }
 
@@ -88,11 +87,10 @@ static int judge_by(struct cluster *cluster, const char *path, json_t *nodes, js
 static int run_simulate(int count, char **words, struct error *err) {
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         json_auto_t *nodes = NULL, *pod = NULL, *before = NULL, *after = NULL;
-        int64_t now_unix_ms = 0;
 
         int r = verb_no_words(count, words, err);
         if (r == 0)
-                r = check_flags(&now_unix_ms, err);
+                r = check_flags(err);
         if (r == 0)
                 r = cluster_open(&settings.cluster, &cluster, err);
         if (r == 0)

@@ -1,9 +1,11 @@
 #include "cli/top/top.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/cluster/cluster_extenders.h"
+#include "cli/cluster/cluster_programs.h"
+#include "cli/top/top_status.h"
 #include "cli/top/top_view.h"
 #include "cli/verb/output.h"
 #include "codec/json.h"
@@ -33,7 +35,7 @@ static const struct option_row rows[] = {
         {.name = "interval", .type = OPTION_DURATION_MS, .value = &settings.interval_ms,
          .fallback = "10s", .min = 1000, .max = 3600000, .help = "Pause between two updates of --watch."},
         OUTPUT_ROW(settings.output),
-        CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
+        CLUSTER_PROGRAMS_ROW(settings.plimsoll_namespace),
         CLUSTER_ROWS(settings.cluster),
 };
 /* clang-format on */
@@ -44,35 +46,23 @@ static void begin_screen(const struct style *style) {
                 (void)fputs("\033[H\033[2J", stdout);
 }
 
-static void select_node(void *userdata, const char *text, size_t len) {
-        json_auto_t *node = NULL;
-
-        if (json_parse(text, len, &node, NULL) == 0)
-                json_object_set_new(userdata, json_string_at(node, "metadata", "name", NULL),
-                                    json_true());
-}
-
-static void forget_selected(void *userdata) {
-        json_object_clear(userdata);
-}
-
-/* The extender does not keep labels. @ret: NULL: all nodes */
+/* The extender does not keep labels. @ret: not touched: all nodes */
 static int read_selected(struct cluster *cluster, json_t **ret, struct error *err) {
-        *ret = NULL;
+        json_auto_t *nodes = NULL;
+        const json_t *node;
+        size_t i;
+
         if (!settings.selector)
                 return 0;
         _cleanup_(freep) char *escaped = kube_escape(settings.selector);
         _cleanup_(freep) char *path = xasprintf(KUBE_NODES "?labelSelector=%s", escaped);
+        if (cluster_list_all(cluster, path, &kube_proto_node, &nodes, err) != KUBE_OK)
+                return err->code;
         *ret = json_object();
-        const struct cluster_listing listing = {
-                .path = path,
-                .accept = KUBE_ACCEPT_PROTO,
-                .proto = &kube_proto_node,
-                .on_begin = forget_selected,
-                .on_item = select_node,
-                .userdata = *ret,
-        };
-        return cluster_list(cluster, &listing, err) == KUBE_OK ? 0 : err->code;
+        json_array_foreach (nodes, i, node)
+                json_object_set_new(*ret, json_string_at(node, "metadata", "name", NULL),
+                                    json_true());
+        return 0;
 }
 
 static int show_view(const json_t *page, const json_t *selected, const char *from,
@@ -105,6 +95,11 @@ static int top_look(struct cluster *cluster, struct error *err) {
         if (r == 0)
                 r = cluster_ask(cluster, settings.plimsoll_namespace, "nodes", NULL, &page, &from,
                                 err);
+        if (r == -ENOENT) {
+                const struct error why = *err;
+                r = top_status_ask(cluster, settings.plimsoll_namespace, why.msg, &page, &from,
+                                   err);
+        }
         return r < 0 ? r : show_view(page, selected, from, err);
 }
 
@@ -145,7 +140,7 @@ const struct verb top_verb = {
                  "\n"
                  "Show how busy every node is by the metrics of the policy, and the verdict and\n"
                  "score that the node would get now for a pod without requests, as a running\n"
-                 "extender answers.\n"
+                 "extender answers. Without an extender, show what a controller reports.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll top --sort-by=cpu\n"

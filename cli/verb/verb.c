@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
-#include "base/timestamp.h"
 #include "program/program_options.h"
 
 int verb_main(const struct verb *verb, int argc, char **argv) {
@@ -35,16 +33,6 @@ int verb_main(const struct verb *verb, int argc, char **argv) {
         else
                 (void)fprintf(stderr, "%s: %s\n", program, err.msg);
         return VERB_EXIT_FAILURE;
-}
-
-int verb_now(const char *text, int64_t *ret_unix_ms, struct error *err) {
-        int64_t unix_ms = clock_wall_unix_ms();
-
-        if (text && !timestamp_parse(text, strlen(text), &unix_ms))
-                return error_set(err, EX_USAGE, "--now: '%.64s': expected YYYY-MM-DDTHH:MM:SSZ",
-                                 text);
-        *ret_unix_ms = unix_ms;
-        return 0;
 }
 
 int verb_no_words(int count, char **words, struct error *err) {

@@ -50,8 +50,5 @@ int verb_main(const struct verb *verb, int argc, char **argv);
 static inline int verb_usage(int r) {
         return r < 0 ? -EX_USAGE : r;
 }
-/** verb_now() - the time of --now, such as 2026-07-23T11:25:54Z; NULL: the present. Return: 0;
- * -EX_USAGE */
-_must_check_ int verb_now(const char *text, int64_t *ret_unix_ms, struct error *err);
 /** verb_no_words() - for verbs that take only flags. Return: 0; -EX_USAGE */
 _must_check_ int verb_no_words(int count, char **words, struct error *err);

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/timestamp.h"
-#include "cli/cluster/cluster_extenders.h"
+#include "cli/cluster/cluster_programs.h"
 #include "cli/verb/output.h"
 #include "cli/workloads/unmeasured.h"
 #include "cli/workloads/workload_list.h"
@@ -43,7 +43,7 @@ static const struct option_row rows[] = {
          .value = &settings.pod_namespace, .metavar = "NAME", .variable = "",
          .help = "Show only workloads in this namespace. Default: all."},
         OUTPUT_ROW(settings.output),
-        CLUSTER_EXTENDERS_ROW(settings.plimsoll_namespace),
+        CLUSTER_PROGRAMS_ROW(settings.plimsoll_namespace),
         CLUSTER_ROWS(settings.cluster),
 };
 /* clang-format on */
@@ -72,39 +72,18 @@ static int read_usage(struct cluster *cluster, struct workload_list *list, struc
         return 0;
 }
 
-struct autoscalers {
-        struct workload_list *list;
-        struct error err; /* why they cannot be listed; code 0: they can */
-};
+/* @ret_why_not: they cannot be listed; code 0: they can */
+static void read_autoscalers(struct cluster *cluster, struct workload_list *list,
+                             struct error *ret_why_not) {
+        _cleanup_(freep) char *path = kube_path(KUBE_AUTOSCALING, settings.pod_namespace,
+                                                "horizontalpodautoscalers", NULL, "");
+        json_auto_t *autoscalers = NULL;
+        const json_t *autoscaler;
+        size_t i;
 
-static void on_autoscalers_begin(void *userdata) {
-        struct autoscalers *autoscalers = userdata;
-
-        strmap_done(&autoscalers->list->autoscaled);
-        autoscalers->list->autoscaled = STRMAP_NULL;
-}
-
-static void on_autoscaler(void *userdata, const char *text, size_t len) {
-        struct autoscalers *autoscalers = userdata;
-        json_auto_t *autoscaler = NULL;
-
-        if (json_parse(text, len, &autoscaler, NULL) == 0)
-                workload_list_autoscale(autoscalers->list, autoscaler);
-}
-
-static void read_autoscalers(struct cluster *cluster, struct autoscalers *autoscalers) {
-        _cleanup_(freep) char *path = settings.pod_namespace
-                                              ? kube_path(KUBE_AUTOSCALING, settings.pod_namespace,
-                                                          "horizontalpodautoscalers", NULL, "")
-                                              : xstrdup(KUBE_AUTOSCALING
-                                                        "/horizontalpodautoscalers");
-
-        (void)cluster_list(cluster,
-                           &(const struct cluster_listing){.path = path,
-                                                           .on_begin = on_autoscalers_begin,
-                                                           .on_item = on_autoscaler,
-                                                           .userdata = autoscalers},
-                           &autoscalers->err);
+        (void)cluster_list_all(cluster, path, NULL, &autoscalers, ret_why_not);
+        json_array_foreach (autoscalers, i, autoscaler)
+                workload_list_autoscale(list, autoscaler);
 }
 
 /* ---- Order. */
@@ -176,7 +155,8 @@ static void put_workload(struct table *to, const struct listed_workload *workloa
         table_cell(to, "", "%s", text[0] ? text + strlen(", ") : "");
 }
 
-static void print_notes(const struct workload_list *list, const struct autoscalers *autoscalers) {
+/* @why_not: HPAs cannot be listed; code 0: they can */
+static void print_notes(const struct workload_list *list, const struct error *why_not) {
         bool has_guaranteed = false, has_autoscaled = false;
 
         for (size_t i = 0; i < shown_count(list); i++) {
@@ -188,15 +168,14 @@ static void print_notes(const struct workload_list *list, const struct autoscale
                            "QoS class");
         if (has_autoscaled)
                 (void)puts("HPA: its target is a share of the request; change it, too");
-        if (autoscalers->err.code) {
+        if (why_not->code) {
                 (void)fputs("HPAs are not marked: ", stdout);
-                (void)style_text(autoscalers->err.msg, SIZE_MAX, stdout);
+                (void)style_text(why_not->msg, SIZE_MAX, stdout);
                 (void)putchar('\n');
         }
 }
 
-static void print_workloads(const struct workload_list *list,
-                            const struct autoscalers *autoscalers) {
+static void print_workloads(const struct workload_list *list, const struct error *why_not) {
         static const char *const titles[ESTIMATE_RESOURCE_COUNT] = {"CPU", "MEMORY"};
         bool is_wide = settings.output == OUTPUT_WIDE;
         size_t count = 2;
@@ -225,7 +204,7 @@ static void print_workloads(const struct workload_list *list,
                 (void)printf(", and %zu line%s that cannot be read", list->malformed,
                              number_plural(list->malformed));
         (void)printf("; by ConfigMap %s/%s\n", settings.plimsoll_namespace, WORKLOADS_CONFIG_MAP);
-        print_notes(list, autoscalers);
+        print_notes(list, why_not);
         if (left_out > 0)
                 (void)printf("%zu more column%s with -o wide\n", left_out, number_plural(left_out));
 }
@@ -253,9 +232,8 @@ static json_t *workload_json(const struct listed_workload *workload) {
                          resource_json(workload, ESTIMATE_MEM));
 }
 
-static json_t *workloads_json(const struct workload_list *list,
-                              const struct autoscalers *autoscalers) {
-        const char *why = autoscalers->err.code ? autoscalers->err.msg : NULL;
+static json_t *workloads_json(const struct workload_list *list, const struct error *why_not) {
+        const char *why = why_not->code ? why_not->msg : NULL;
         json_t *items = json_array();
 
         for (size_t i = 0; i < shown_count(list); i++)
@@ -270,14 +248,14 @@ static json_t *workloads_json(const struct workload_list *list,
 static int run_workloads(int count, char **words, struct error *err) {
         _cleanup_(workload_list_done) struct workload_list list = {0};
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
-        struct autoscalers autoscalers = {.list = &list};
+        struct error why_not = ERROR_NULL;
 
         int r = verb_no_words(count, words, err);
         if (r == 0)
                 r = cluster_open(&settings.cluster, &cluster, err);
         if (r < 0)
                 return r;
-        read_autoscalers(cluster, &autoscalers);
+        read_autoscalers(cluster, &list, &why_not);
         r = read_usage(cluster, &list, err);
         if (r < 0 && r != -ENODATA)
                 return r;
@@ -293,9 +271,9 @@ static int run_workloads(int count, char **words, struct error *err) {
         else
                 qsort(list.items, list.count, sizeof(*list.items), compare_workloads);
         if (output_is_document(settings.output))
-                output_document(workloads_json(&list, &autoscalers), settings.output, stdout);
+                output_document(workloads_json(&list, &why_not), settings.output, stdout);
         else
-                print_workloads(&list, &autoscalers);
+                print_workloads(&list, &why_not);
         return 0;
 }
 

@@ -78,8 +78,10 @@ static void write_metric(const struct policy *policy, size_t metric, struct buf 
         json_write_line(out);
         json_write_object(out, NULL);
         json_write_text(out, "name", row->name);
-        if (row->is_query)
+        if (row->is_query) {
                 json_write_text(out, "resource", policy_resource_name(policy, row->query.resource));
+                json_write_seconds(out, "windowSeconds", row->query.window_ms);
+        }
         json_write_seconds(out, "periodSeconds", row->period_ms);
         json_write_number(out, "weight", weight(policy, metric), 15);
         if (limit > 0)

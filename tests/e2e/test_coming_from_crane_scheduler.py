@@ -148,7 +148,7 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
         generation = metrics(extender)["plimsoll_policy_generation"]
         with extender_pod.published(bare, fleet, extender_pod.ports_of(extender)):
             said = follow(bare, block(PAGE, "recommended"))
-        assert "in place of the policy in force" in said, said
+        assert "simulated: " in said, said
         wait_until(
             lambda: metrics(extender)["plimsoll_policy_generation"] > generation, 60, "the policy"
         )

@@ -232,7 +232,7 @@ def test_there_and_back(bare, agents, log_dir, run, binary, background, figure):
     # Later than on the page: until here the verdicts must not change.
     with extender_pod.published(bare, fleet, extender_pod.ports_of(extender)):
         shown = follow(bare, block(PAGE, "recommended"))
-    assert "in place of the policy in force" in shown, shown
+    assert "simulated: " in shown, shown
 
     first, rest = block(PAGE, "leave").split("kubectl -n kube-system wait", 1)
     assert controller["process"].stop() == 0

@@ -142,7 +142,7 @@ def test_changing_a_limit(bare, installed, answering, tmp_path):
     """By the commands of docs/policy.md."""
     os.symlink(TOP / "policy", tmp_path / "policy")
     shown = follow(bare, block("docs/policy.md", "change"), tmp_path)
-    assert "my-policy.yaml in place of the policy in force, " in shown, shown
+    assert "simulated: " in shown, shown
     policy = json.loads(bare.kubectl("get", "dsp", "default", "-ojson"))
     assert policy["spec"]["predicate"][0]["maxLimitPecent"] == 0.7
     (condition,) = [c for c in policy["status"]["conditions"] if c["type"] == "InForce"]

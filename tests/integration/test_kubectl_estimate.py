@@ -12,7 +12,7 @@ import yaml
 from extender_kit import POD, Connection, annotate, policy
 from harness import wait_until
 from pages import TOP, block, run_commands
-from paper_cluster import EXTENDERS, POLICY_PATH, SYSTEM
+from paper_cluster import CONTROLLERS, EXTENDERS, POLICY_PATH, SYSTEM
 from policies import CPU, MEM, ago, node_names, write_policy
 from terminal import on_terminal
 
@@ -138,7 +138,7 @@ def test_scores_are_the_extenders_next_answers(extender, source, cluster, plimso
 
         top, explained, simulated, wanted = between_steps(extender, look)
         assert scores(top) == wanted == scores(explained)
-        assert {row["node"]: row["before"]["score"] for row in simulated["nodes"]} == wanted
+        assert {row["node"]: row["score"] for row in simulated["inForce"]["nodes"]} == wanted
         of_pod, wanted = between_steps(extender, look_for_pod)
         assert scores(of_pod["explanation"]) == wanted
         seen |= set(wanted.values())
@@ -151,7 +151,7 @@ def test_scores_are_the_extenders_next_answers(extender, source, cluster, plimso
         return simulated, answers(extender, without_uid(anything()))
 
     simulated, wanted = between_steps(extender, follow)
-    assert {row["node"]: row["after"]["score"] for row in simulated["nodes"]} == wanted
+    assert {row["node"]: row["score"] for row in simulated["simulated"]["nodes"]} == wanted
 
 
 def put_in_force(extender, content):
@@ -197,6 +197,33 @@ def test_an_extender_by_its_address(extender, plimsoll):
     assert [row["node"] for row in answer["nodes"]] == list(NODES)
     said = plimsoll("top", "--extender=http://127.0.0.1:9", env=nowhere, status=2)
     assert said.endswith("are host and port right?\n"), said
+
+
+def test_top_without_an_extender(cluster, start_standin, exporters, start_controller, plimsoll):
+    """It shows what a controller has, and says so. Other verbs need an extender."""
+    standin = start_standin("--nodes", 2)
+    controller = start_controller(standin, exporters, content=policy(period="2s"))
+    controller.wait_ready()
+    cluster.objects[PODS] = [
+        pod for pod in cluster.objects[PODS] if pod["metadata"]["name"] == CONTROLLERS[0]
+    ]
+    page = f"{PODS}/{CONTROLLERS[0]}:8090/proxy/status.json"
+    cluster.objects[page] = lambda path: json.loads(controller.page("/status.json").text)
+
+    def shown():
+        text = plimsoll("top")
+        assert "mean" in text, text
+        return text
+
+    text = wait_until(shown, what="readings")
+    assert f"; by {CONTROLLERS[0]} at 20" in text
+    assert ", without scores, since no extender answers: no pod of plimsoll-extender runs" in text
+    assert json.loads(plimsoll("top", "-ojson"))["program"] == "plimsoll-controller"
+    assert "no pod of plimsoll-extender runs" in plimsoll("explain", "nodes", status=2)
+    cluster.objects[page] = {}
+    assert "has no nodes or no policy" in plimsoll("top", status=2)
+    cluster.objects[page] = 403
+    assert "; no controller answers: GET " in plimsoll("top", status=2)
 
 
 def test_the_page_of_top(cluster, start_standin, start_extender, plimsoll, tmp_path, binary):

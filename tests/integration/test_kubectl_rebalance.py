@@ -269,10 +269,11 @@ def test_priorities(shop, plimsoll):
     assert node["state"] == "moves"
 
 
-def test_no_room(shop, plimsoll):
+def test_no_room(cluster, shop, plimsoll):
     """Requests count, though nodes are idle."""
-    full = [pod_of(f"full-{name}", name, cpu="9", owner=f"full-{name}") for name in NODES[1:]]
-    shop(pod_of("web-0"), pod_of("web-1", NODES[1], cpu="1m"), *full)
+    for node in cluster.objects[PAGE]["nodes"]:
+        node["requested"] = {"cpu": 9, "mem": 0}
+    shop(pod_of("web-0"), pod_of("web-1", NODES[1], cpu="1m"))
     assert plan(plimsoll)["state"] == "noTarget"
     titles, row = plimsoll("rebalance").splitlines()
     assert titles.endswith("  STAYS HOT")
@@ -280,7 +281,9 @@ def test_no_room(shop, plimsoll):
     assert row.split(maxsplit=9) == [HOT, "75%", "65%", *"------", why]
 
 
-@pytest.mark.parametrize("fact", [{"tainted": True}, {"podsMax": 1}, {"closedBy": "cordoned"}])
+@pytest.mark.parametrize(
+    "fact", [{"tainted": True}, {"podsMax": 1, "pods": 1}, {"closedBy": "cordoned"}]
+)
 def test_nodes_that_are_no_targets(cluster, shop, plimsoll, fact):
     """The coolest node is going away, or has as many pods as it takes."""
     (cool,) = (node for node in cluster.objects[PAGE]["nodes"] if node["node"] == COOL)

@@ -178,7 +178,6 @@ def test_refused_words(plimsoll):
         "explain node a --now=then": "--now: expected with `-`",
         "explain nodes -f policy.yaml": "--filename: expected with `-`",
         "explain nodes --pod=shop/web": "--pod: expected with `-`",
-        "explain - --now=then": "--now: 'then': expected ",
         "workloads --limit=-1": "--limit: '-1': expected ",
         "doctor --plimsoll-namespace=A": "--plimsoll-namespace: 'A' is not ",
         "simulate": "--filename: expected the policy to simulate, such as -f policy.yaml",

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from pages import block, run_commands
-from paper_cluster import CONTROLLERS, POLICY_PATH, SYSTEM
+from paper_cluster import CONTROLLERS, SYSTEM
 from policies import ago
 
 MAPS = f"{SYSTEM}/configmaps/plimsoll-workloads"
@@ -173,28 +173,16 @@ def test_hostile_config_maps(cluster, workloads, plimsoll):
     assert MAPS in plimsoll("workloads", status=2)
 
 
-def scoring(name):
-    def fault(cluster):
-        cluster.objects[POLICY_PATH]["spec"]["extender"] = {"scoring": name}
-
-    return fault
-
-
-def gauges(**values):
-    def fault(cluster):
-        for name, value in values.items():
-            path = f"{SYSTEM}/pods/{CONTROLLERS[0]}:8090/proxy/metrics"
-            cluster.objects[path] += f"plimsoll_{name} {value}\n"
-            path = f"{SYSTEM}/pods/{CONTROLLERS[1]}:8090/proxy/metrics"
-            cluster.objects[path] += f"plimsoll_{name} {value}\n"
-
-    return fault
+def status(scoring="estimate", role="writer", **pods):
+    """What the controllers report."""
+    page = {"role": role, "policy": {"scoring": scoring}, "nodes": [{"pods": pods}, {}]}
+    return pages(page)
 
 
 def pages(answer):
     def fault(cluster):
         for name in CONTROLLERS:
-            cluster.objects[f"{SYSTEM}/pods/{name}:8090/proxy/metrics"] = answer
+            cluster.objects[f"{SYSTEM}/pods/{name}:8090/proxy/status.json"] = answer
 
     return fault
 
@@ -206,13 +194,12 @@ def put(path, answer):
 @pytest.mark.parametrize(
     "fault, why",
     [
-        (scoring("absolute"), "default has extender.scoring: absolute, and pods are measured with"),
-        (put(POLICY_PATH, 403), POLICY_PATH),
-        (gauges(pods=0), "knows no pods yet"),
-        (gauges(pods=30, pods_measured=0), " measures none of 30 pods: it needs kubelets that"),
-        (gauges(pods=30, pods_measured=2), " has begun to measure: wait some minutes"),
-        (pages(403), "proxy/metrics: 403"),
-        (pages("plimsoll_leader 0\n"), "leads yet: `kubectl plimsoll doctor`"),
+        (status("absolute"), "in force has extender.scoring: absolute, and pods are measured with"),
+        (status(), "knows no pods yet"),
+        (status(bound=30, measured=0), " measures none of 30 pods: it needs kubelets that"),
+        (status(bound=30, measured=2), " has begun to measure: wait some minutes"),
+        (pages(403), "proxy/status.json: 403"),
+        (status(role="standby"), "leads yet: `kubectl plimsoll doctor`"),
         (put(f"{SYSTEM}/pods", []), "no pod of plimsoll-controller runs in namespace kube-system"),
         (put(f"{SYSTEM}/pods", 403), f"GET {SYSTEM}/pods"),
     ],

@@ -1,189 +1,226 @@
-/* What differs between two judgements of the same nodes. */
+/* What differs between two judgements of the same nodes, and what people see of it. */
 #include "tests/unit/fixture/policy.h"
 
+#include <stdlib.h>
+
+#include "base/mem.h"
 #include "cli/simulate/difference.h"
 #include "codec/json.h"
 #include "tests/unit/fixture/explained.h"
 
-#define NOW_TEXT "2026-07-23T12:00:00Z"
-#define NOW_UNIX_MS INT64_C(1784808000000)
+#define AT "2026-07-23T12:00:00Z"
+#define AT_UNIX_MS INT64_C(1784808000000)
 #define POLICY(predicates, priorities, more)                                                       \
-        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
-        "3m}, {name: disk_usage_avg_1h, period: 3m}]\n"                                            \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: gpus, period: 3m}]\n"         \
         "  predicate: [" predicates "]\n"                                                          \
         "  priority: [" priorities "]\n" more
-#define SYNC(entries) "  syncPolicy: [" entries "]\n"
-#define CPU_LIMIT(limit) "{name: cpu_usage_avg_5m, maxLimitPecent: " limit "}"
+#define LIMIT(limit) "{name: cpu_usage_avg_5m, maxLimitPecent: " limit "}"
+#define LAST "{name: cpu_usage_avg_5m, maxLimitPecent: 0.6, overLimit: last}"
 #define CPU "{name: cpu_usage_avg_5m, weight: 1}"
-#define MEM "{name: mem_usage_avg_5m, weight: 1}"
-#define READINGS(cpu, mem)                                                                         \
-        "{\"cpu_usage_avg_5m\": \"" cpu "," NOW_TEXT "\", \"mem_usage_avg_5m\": \"" mem            \
-        "," NOW_TEXT "\"}"
+#define GPUS "{name: gpus, weight: 1}"
+#define LAX POLICY(LIMIT("0.8"), CPU, "")
+#define STRICT POLICY(LIMIT("0.6"), CPU, "")
 
-enum { CALM, TWIN, HOT, BARE, NODES };
+enum { MANY = 25 };
 
-static const struct {
-        const char *name, *annotations;
-} nodes[NODES] = {
-        [CALM] = {"calm", READINGS("0.10", "0.62")},
-        [TWIN] = {"twin", READINGS("0.10", "0.61")},
-        [HOT] = {"hot", READINGS("0.90", "0.20")},
-        [BARE] = {"bare", "{}"},
+/* The same nodes by two policies. */
+struct simulated {
+        struct node_table *before, *after;
+        json_t *answer_before, *answer_after;
+        struct difference difference;
 };
 
-struct side {
-        struct node_table *table;
-        json_t *answer;
-};
+/* A node for each of these loads. */
+static json_t *nodes_of(const char *const *loads, size_t count) {
+        json_t *nodes = json_array();
 
-static void put(struct side *side, size_t i, const json_t *labels) {
-        json_auto_t *annotations = json_loads(nodes[i].annotations, 0, NULL);
-
-        assert_non_null(annotations);
-        node_table_put(side->table,
-                       &(struct node_update){
-                               .name = nodes[i].name, .annotations = annotations, .labels = labels},
-                       NOW_UNIX_MS);
+        for (size_t i = 0; i < count; i++) {
+                _cleanup_(freep) char *name = xasprintf("node-%02zu", i);
+                json_array_append_new(nodes, json_pack("{s:{s:s, s:{s:s++}}}", "metadata", "name",
+                                                       name, "annotations", "cpu_usage_avg_5m",
+                                                       loads[i], ",", AT));
+        }
+        return nodes;
 }
 
-static void judge(struct side *side, const char *text) {
+/* @nodes: consumed */
+static void simulate(struct simulated *ret, json_t *nodes, const char *before, const char *after) {
         const struct node_table_options options = {.annotation_prefix = ""};
+        const json_t *node;
+        size_t i;
 
-        side->table = node_table_new(&options, policy_of(text), NOW_UNIX_MS);
-        for (size_t i = 0; i < NODES; i++)
-                put(side, i, NULL);
-        side->answer = explained_terms(side->table, NOW_UNIX_MS);
+        ret->before = node_table_new(&options, policy_of(before), AT_UNIX_MS);
+        ret->after = node_table_new(&options, policy_of(after), AT_UNIX_MS);
+        json_array_foreach (nodes, i, node) {
+                assert_true(node_table_put_object(ret->before, node, AT_UNIX_MS));
+                assert_true(node_table_put_object(ret->after, node, AT_UNIX_MS));
+        }
+        json_decref(nodes);
+        ret->answer_before = explained_terms(ret->before, AT_UNIX_MS);
+        ret->answer_after = explained_terms(ret->after, AT_UNIX_MS);
+        difference_init(&ret->difference, ret->answer_before, ret->answer_after);
 }
 
-static void done(struct side *side) {
-        json_decref(side->answer);
-        node_table_free(side->table);
+static void simulated_done(struct simulated *simulated) {
+        difference_done(&simulated->difference);
+        json_decref(simulated->answer_before);
+        json_decref(simulated->answer_after);
+        node_table_free(simulated->before);
+        node_table_free(simulated->after);
 }
 
-static const struct {
-        const char *before, *after;
-        size_t ranks_before[NODES], ranks_after[NODES], order_after[NODES];
-        size_t newly_rejected, newly_passing, scores_changed, ranks_changed;
-} cases[] = {
-        /* Nothing changes; the twins share a rank. */
-        {POLICY(CPU_LIMIT("0.95"), CPU, ""), POLICY(CPU_LIMIT("0.95"), CPU, ""),
-         .ranks_before = {1, 1, 3, 4}, .ranks_after = {1, 1, 3, 4},
-         .order_after = {CALM, TWIN, HOT, BARE}},
-        /* A limit that rejects, and one that no longer does. */
-        {POLICY(CPU_LIMIT("0.95"), CPU, ""), POLICY(CPU_LIMIT("0.5"), CPU, ""),
-         .ranks_before = {1, 1, 3, 4}, .ranks_after = {1, 1, 0, 3},
-         .order_after = {CALM, TWIN, BARE, HOT}, .newly_rejected = 1, .ranks_changed = 2},
-        {POLICY(CPU_LIMIT("0.5"), CPU, ""), POLICY(CPU_LIMIT("0"), CPU, ""),
-         .ranks_before = {1, 1, 0, 3}, .ranks_after = {1, 1, 3, 4},
-         .order_after = {CALM, TWIN, HOT, BARE}, .newly_passing = 1, .ranks_changed = 2},
-        /* Another weight: 38 and 39 of 100 are 4 of 10 both, and the second is better. */
-        {POLICY("", CPU, ""), POLICY("", MEM, ""), .ranks_before = {1, 1, 3, 4},
-         .ranks_after = {3, 2, 1, 4}, .order_after = {HOT, TWIN, CALM, BARE}, .scores_changed = 3,
-         .ranks_changed = 3},
-        /* The headroom, not only its tenth. The one without a reading is as the one in the middle.
-         */
-        {POLICY("", MEM, ""), POLICY("", MEM, "  extender: {scoring: estimate}\n"),
-         .ranks_before = {3, 2, 1, 4}, .ranks_after = {4, 2, 1, 2},
-         .order_after = {HOT, BARE, TWIN, CALM}, .scores_changed = 3, .ranks_changed = 2},
-};
+static char *print(const struct simulated *simulated, bool is_wide) {
+        const struct style style = {"", "", "", "", "", "", false, SIZE_MAX};
+        char *text = NULL;
+        size_t len = 0;
+        FILE *out = open_memstream(&text, &len);
 
-TEST(cases) {
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                struct side before, after;
-                struct difference difference;
-                judge(&before, cases[i].before);
-                judge(&after, cases[i].after);
-                difference_init(&difference, before.answer, after.answer);
-                assert_int_equal(difference.count, NODES);
-                for (size_t row = 0; row < NODES; row++) {
-                        assert_int_equal(difference.before.ranks[row], cases[i].ranks_before[row]);
-                        assert_int_equal(difference.after.ranks[row], cases[i].ranks_after[row]);
-                        assert_int_equal(difference.after.order[row], cases[i].order_after[row]);
-                }
-                assert_int_equal(difference.newly_rejected, cases[i].newly_rejected);
-                assert_int_equal(difference.newly_passing, cases[i].newly_passing);
-                assert_int_equal(difference.scores_changed, cases[i].scores_changed);
-                assert_int_equal(difference.ranks_changed, cases[i].ranks_changed);
-                difference_done(&difference);
-                done(&before);
-                done(&after);
+        assert_non_null(out);
+        difference_print(&simulated->difference, &style, is_wide, out);
+        assert_int_equal(fclose(out), 0);
+        return text;
+}
+
+static size_t count_of(const char *text, const char *what) {
+        size_t count = 0;
+
+        for (; (text = strstr(text, what)) != NULL; text++)
+                count++;
+        return count;
+}
+
+TEST(texts) {
+        static const char *const loads[] = {"0.1", "0.7", "0.3"};
+        static const struct {
+                const char *before, *after, *text;
+        } rows[] = {
+                {LAX, LAX,
+                 "in force: 3 of 3 nodes pass\nsimulated: 3 of 3 nodes pass\n"
+                 "0 of 3 nodes change: 0 newly rejected, 0 newly pass\n"},
+                {LAX, STRICT,
+                 "in force: 3 of 3 nodes pass\nsimulated: 2 of 3 nodes pass\n"
+                 "1 of 3 nodes change: 1 newly rejected, 0 newly pass\n"
+                 "NODE     IN FORCE  SIMULATED\n"
+                 "node-01  3         rejected: cpu_usage_avg_5m above 0.6\n"},
+                {STRICT, LAX,
+                 "in force: 2 of 3 nodes pass\nsimulated: 3 of 3 nodes pass\n"
+                 "1 of 3 nodes change: 0 newly rejected, 1 newly pass\n"
+                 "NODE     IN FORCE                              SIMULATED\n"
+                 "node-01  rejected: cpu_usage_avg_5m above 0.6  3\n"},
+                /* Verdicts before scores, and the largest change first. */
+                {POLICY(LIMIT("0.2"), CPU, ""), POLICY(LIMIT("0.6"), GPUS, ""),
+                 "in force: 1 of 3 nodes pass\nsimulated: 2 of 3 nodes pass\n"
+                 "2 of 3 nodes change: 0 newly rejected, 1 newly pass\n"
+                 "NODE     IN FORCE                              SIMULATED\n"
+                 "node-02  rejected: cpu_usage_avg_5m above 0.2  0\n"
+                 "node-00  9                                     0\n"
+                 "metric gpus: no usable value on 3 of 3 nodes\n"},
+                {LAX, POLICY(LAST, CPU, ""),
+                 "in force: 3 of 3 nodes pass\nsimulated: 3 of 3 nodes pass\n"
+                 "1 of 3 nodes change: 0 newly rejected, 0 newly pass\n"
+                 "NODE     IN FORCE  SIMULATED\n"
+                 "node-01  3         0, last: cpu_usage_avg_5m above 0.6\n"},
+                /* Everything or nothing. */
+                {STRICT, POLICY(LIMIT("0.05"), CPU, ""),
+                 "in force: 2 of 3 nodes pass\n"
+                 "simulated: 0 of 3 nodes pass; every node is above a limit, so no pod can be "
+                 "placed\n"},
+                {STRICT, POLICY(LIMIT("0.05"), CPU, "  extender: {whenAllOver: pass}\n"),
+                 "in force: 2 of 3 nodes pass\n"
+                 "simulated: 3 of 3 nodes pass; every node is above a limit, so all pass\n"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(simulated_done) struct simulated simulated = {0};
+                simulate(&simulated, nodes_of(loads, ARRAY_LEN(loads)), rows[i].before,
+                         rows[i].after);
+                _cleanup_(freep) char *text = print(&simulated, false);
+                if (strncmp(text, rows[i].text, strlen(rows[i].text)) != 0)
+                        fail_msg("row %zu: %s", i, text);
         }
 }
 
-TEST(predicate_and_metrics) {
-        struct side before, after;
-        struct difference difference;
+/* Some of what changes, and how many more; with -o wide all nodes. */
+TEST(many_nodes) {
+        _cleanup_(simulated_done) struct simulated simulated = {0};
+        const char *loads[MANY];
 
-        judge(&before, POLICY("", CPU, ""));
-        judge(&after, POLICY(CPU_LIMIT("0.5"), "{name: disk_usage_avg_1h, weight: 1}", ""));
-        difference_init(&difference, before.answer, after.answer);
-        assert_int_equal(difference_flip(&difference, HOT), DIFFERENCE_REJECTED);
-        assert_int_equal(difference_flip(&difference, CALM), DIFFERENCE_NONE);
-        const json_t *limit = difference_limit(&difference.after, HOT);
-        assert_string_equal(json_string_at(limit, "metric", NULL), "cpu_usage_avg_5m");
-        assert_true(json_number_value(json_at(limit, "value", NULL)) == 0.9);
-        assert_null(difference_limit(&difference.before, HOT));
-        assert_int_equal(difference.before.over, 0);
-        assert_int_equal(difference.after.over, 1);
-        assert_int_equal(difference.metric_count, 2);
-        assert_int_equal(difference.metrics[0].usable, 3);
-        assert_int_equal(difference.metrics[1].unknown, difference.count);
-        assert_false(difference.metrics[0].is_new);
-        assert_int_equal(difference.metrics[1].usable, 0);
-        difference_done(&difference);
-        done(&before);
-        done(&after);
+        for (size_t i = 0; i < MANY; i++)
+                loads[i] = i == 0 ? "0.1" : "0.7";
+        simulate(&simulated, nodes_of(loads, MANY), LAX, STRICT);
+        assert_int_equal(simulated.difference.newly_rejected, MANY - 1);
+        _cleanup_(freep) char *some = print(&simulated, false), *all = print(&simulated, true);
+        assert_int_equal(count_of(some, "\nnode-"), 20);
+        assert_int_equal(count_of(some, "... and 4 more: -o wide\n"), 1);
+        assert_int_equal(count_of(all, "\nnode-"), MANY);
+        assert_int_equal(count_of(all, "more: -o wide"), 0);
+}
+
+/* The scheduler asks about it by neither policy. */
+TEST(closed) {
+        static const char *const loads[] = {"0.7", "0.7"};
+        _cleanup_(simulated_done) struct simulated simulated = {0};
+        json_t *nodes = nodes_of(loads, ARRAY_LEN(loads));
+
+        json_object_set_new(json_array_get(nodes, 1), "spec",
+                            json_pack("{s:b}", "unschedulable", 1));
+        simulate(&simulated, nodes, LAX, STRICT);
+        _cleanup_(freep) char *text = print(&simulated, true);
+        assert_non_null(strstr(text, "in force: 1 of 2 nodes pass, 1 closed\n"));
+        assert_non_null(strstr(text, "\nnode-01  cordoned  cordoned\n"));
+        assert_int_equal(simulated.difference.newly_rejected, 1);
+}
+
+TEST(no_nodes) {
+        _cleanup_(simulated_done) struct simulated simulated = {0};
+
+        simulate(&simulated, json_array(), LAX, STRICT);
+        _cleanup_(freep) char *text = print(&simulated, false);
+        assert_string_equal(text, "in force: 0 of 0 nodes pass\nsimulated: 0 of 0 nodes pass\n"
+                                  "0 of 0 nodes change: 0 newly rejected, 0 newly pass\n");
 }
 
 /* On nodes of a pool that does not use it, nothing is missing. */
 TEST(metric_of_no_pool) {
-        static const char text[] = POLICY("", MEM,
-                                          "  pools: [{nodeSelector: {a: b}, priority: []}]\n");
-        struct side before, after;
-        struct difference difference;
-        json_auto_t *labels = json_pack("{s:s}", "a", "b");
+        static const char *const loads[] = {"0.1", "0.1"};
+        static const char policy[] = POLICY("", GPUS,
+                                            "  pools: [{nodeSelector: {a: b}, priority: []}]\n");
+        _cleanup_(simulated_done) struct simulated simulated = {0};
+        json_t *nodes = nodes_of(loads, ARRAY_LEN(loads));
 
-        judge(&before, text);
-        judge(&after, text);
-        put(&after, BARE, labels);
-        json_decref(after.answer);
-        after.answer = explained_terms(after.table, NOW_UNIX_MS);
-        difference_init(&difference, before.answer, after.answer);
-        assert_int_equal(difference.metric_count, 1);
-        assert_int_equal(difference.metrics[0].usable, 3);
-        assert_int_equal(difference.metrics[0].unknown, 0);
-        difference_done(&difference);
-        done(&before);
-        done(&after);
+        json_object_set_new(json_at(json_array_get(nodes, 1), "metadata", NULL), "labels",
+                            json_pack("{s:s}", "a", "b"));
+        simulate(&simulated, nodes, policy, policy);
+        _cleanup_(freep) char *text = print(&simulated, false);
+        assert_non_null(strstr(text, "metric gpus: no usable value on 1 of 2 nodes\n"));
 }
 
-/* A metric is new when the old policy has it not, or not written; with a weight of 0 it is not
- * used.
- */
-TEST(new_metrics) {
-        static const struct {
-                const char *before;
-                bool is_new;
-        } rows[] = {
-                {SYNC("{name: cpu_usage_avg_5m, period: 3m}"), true},
-                {SYNC("{name: disk_usage_avg_1h, period: 0s}"), true},
-                {SYNC("{name: disk_usage_avg_1h, period: 9m}"), false},
-        };
+/* Of more warnings than are kept as text, those that are. */
+TEST(many_warnings) {
+        static const char *const load[] = {"0.1"};
+        _cleanup_(simulated_done) struct simulated simulated = {0};
+        struct buf policy = BUF_INIT(1 << 16);
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct side before, after;
-                struct difference difference;
-                judge(&before, rows[i].before);
-                judge(&after, POLICY("",
-                                     "{name: disk_usage_avg_1h, weight: 1}, {name: "
-                                     "cpu_usage_avg_5m, weight: 0}",
-                                     ""));
-                difference_init(&difference, before.answer, after.answer);
-                assert_int_equal(difference.metric_count, 1);
-                assert_string_equal(difference.metrics[0].name, "disk_usage_avg_1h");
-                assert_int_equal(difference.metrics[0].is_new, rows[i].is_new);
-                difference_done(&difference);
-                done(&before);
-                done(&after);
-        }
+        (void)buf_printf(&policy, "%s", STRICT);
+        for (int i = 0; i < POLICY_MAX_WARNINGS + 3; i++)
+                (void)buf_printf(&policy, "  unknown%d: 1\n", i);
+        simulate(&simulated, nodes_of(load, 1), LAX, policy.data);
+        buf_done(&policy);
+        _cleanup_(freep) char *text = print(&simulated, false);
+        assert_int_equal(count_of(text, "warning: line "), POLICY_MAX_WARNINGS);
+}
+
+/* Texts of another type, and no text at all. */
+TEST(hostile_answers) {
+        json_auto_t *before = json_pack("{s:[{}, {s:i}]}", "nodes", "node", 7);
+        json_auto_t *after = json_pack("{s:[{s:s, s:s, s:i}, {}], s:{s:[i], s:[i, {}]}}", "nodes",
+                                       "node", "a\nb", "rejectedBy", "x", "reason", 1, "policy",
+                                       "warnings", 7, "metrics", 1);
+        _cleanup_(simulated_done) struct simulated simulated = {0};
+
+        difference_init(&simulated.difference, before, after);
+        _cleanup_(freep) char *text = print(&simulated, true);
+        assert_non_null(strstr(text, "warning: ?\n"));
+        assert_non_null(strstr(text, "\na?b   ?         rejected: ?\n"));
+        assert_non_null(strstr(text, "\n?     ?         ?\n"));
 }

@@ -1,0 +1,140 @@
+#include "cli/cluster/cluster_programs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "codec/json.h"
+#include "kube/kube_path.h"
+
+enum { PAGE_VERSION = 1 }; /* EXPLANATION_VERSION of the extender */
+
+static void list_pods(struct cluster_programs *programs) {
+        _cleanup_(freep) char *path = kube_path(KUBE_CORE, programs->namespace, "pods", NULL,
+                                                "?" KUBE_PART_OF_PLIMSOLL);
+
+        if (!programs->list && !programs->err.code)
+                (void)cluster_get(programs->cluster, path, &programs->list, &programs->err);
+}
+
+void cluster_programs_done(struct cluster_programs *programs) {
+        json_decref(programs->list);
+        *programs = (struct cluster_programs){0};
+}
+
+/* Keep the first reason. */
+static void set_why(struct cluster_question *question, char *why) {
+        if (question->why_not)
+                free(why);
+        else
+                question->why_not = why;
+}
+
+static json_t *ask(struct cluster_question *question, struct cluster *cluster, const char *path) {
+        const struct kube_request request = {.method = question->body ? "POST" : "GET",
+                                             .path = path};
+        struct error err = ERROR_NULL;
+        json_t *answer = NULL;
+
+        question->asked_count++;
+        enum kube_outcome outcome = cluster_send(cluster, &request, question->body, &answer, &err);
+        if (json_is_object(answer))
+                return answer;
+        if (outcome == KUBE_OK)
+                set_why(question, xasprintf("%s: the answer is not a JSON object", path));
+        else if (outcome != KUBE_NOT_FOUND || !strstr(err.msg, "no such pod"))
+                set_why(question, xstrdup(err.msg));
+        json_decref(answer);
+        return NULL;
+}
+
+static json_t *ask_pod(struct cluster_question *question, const json_t *pod) {
+        const struct cluster_programs *programs = question->programs;
+        _cleanup_(freep) char *path = cluster_page_path(programs->namespace, pod, question->program,
+                                                        question->page);
+
+        if (!path)
+                return NULL;
+        question->from = json_string_at(pod, "metadata", "name", NULL);
+        return ask(question, programs->cluster, path);
+}
+
+/* --extender */
+static json_t *ask_url(struct cluster_question *question, const char *url) {
+        _cleanup_(freep) char *path = xasprintf("/%s", question->page);
+
+        if (question->asked_count > 0)
+                return NULL;
+        _cleanup_(cluster_freep) struct cluster *direct = cluster_new(kube_access_of_server(url));
+        question->from = url;
+        return ask(question, direct, path);
+}
+
+/* No replica was asked. */
+static char *why_none(const struct cluster_question *question, const json_t *pods) {
+        const struct cluster_programs *programs = question->programs;
+        const json_t *pod;
+        size_t i;
+
+        if (programs->err.code)
+                return xstrdup(programs->err.msg);
+        json_array_foreach (pods, i, pod)
+                if (strcmp(question->program, PROGRAM_EXTENDER) == 0 &&
+                    cluster_page_runs(pod, "plimsoll-scheduler"))
+                        return xstrdup("the extender in plimsoll-scheduler's pod listens on the "
+                                       "loopback: forward its port, and set --extender");
+        return xasprintf("no pod of %s runs in namespace %.63s", question->program,
+                         programs->namespace);
+}
+
+json_t *cluster_question_next(struct cluster_question *question) {
+        const char *url = cluster_extender(question->programs->cluster);
+        json_t *answer = NULL;
+
+        if (url && strcmp(question->program, PROGRAM_EXTENDER) == 0)
+                return ask_url(question, url);
+        list_pods(question->programs);
+        const json_t *pods = json_at(question->programs->list, "items", NULL);
+        while (!answer && question->next < json_array_size(pods))
+                answer = ask_pod(question, json_array_get(pods, question->next++));
+        if (!answer && question->asked_count == 0)
+                set_why(question, why_none(question, pods));
+        return answer;
+}
+
+/* Return: 0; -ENODATA: it is another page than the plugin knows */
+static int check_version(const json_t *answer, const char *from, struct error *err) {
+        json_int_t version = json_int_at(0, answer, "version", NULL);
+
+        if (version == PAGE_VERSION && json_is_array(json_at(answer, "nodes", NULL)) &&
+            json_is_object(json_at(answer, "policy", NULL)))
+                return 0;
+        return version == PAGE_VERSION
+                       ? error_set(err, ENODATA, "%.253s: the answer has no nodes or no policy",
+                                   from)
+                       : error_set(err, ENODATA,
+                                   "%.253s answers in version %lld, and this plugin knows version "
+                                   "%d: install the plugin of its release",
+                                   from, (long long)version, PAGE_VERSION);
+}
+
+int cluster_ask(struct cluster *cluster, const char *namespace, const char *page,
+                const json_t *body, json_t **ret, char **ret_from, struct error *err) {
+        _cleanup_(cluster_programs_done) struct cluster_programs programs = {cluster, namespace};
+        struct cluster_question question = {&programs, PROGRAM_EXTENDER, page, body};
+
+        json_auto_t *answer = cluster_question_next(&question);
+        _cleanup_(freep) char *why_not = question.why_not;
+        if (!answer)
+                return error_set(err,
+                                 question.asked_count == 0 && !programs.err.code ? ENOENT : ENODATA,
+                                 "no extender answers: %s", why_not);
+        int r = check_version(answer, question.from, err);
+        if (r < 0)
+                return r;
+        const char *at = json_string_at(answer, "at", NULL);
+        *ret_from = xasprintf("%.253s at %.40s", question.from, at ? at : "an unknown time");
+        *ret = TAKE_PTR(answer);
+        return 0;
+}

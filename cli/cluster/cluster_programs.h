@@ -1,0 +1,56 @@
+/* The pages of the programs of an installation, through the API server's proxy; or of the extender
+ * of --extender, directly. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "cli/cluster/cluster.h"
+#include "cli/cluster/cluster_page.h"
+
+/* clang-format off */
+#define CLUSTER_PROGRAMS_ROW(place)                                                               \
+        {.name = "plimsoll-namespace", .type = OPTION_STRING, .value = &(place),                   \
+         .fallback = "kube-system", .metavar = "NAME", .variable = "PLIMSOLL_NAMESPACE",            \
+         .help = "Namespace where Plimsoll is installed."}
+/* clang-format on */
+
+/* The pods of an installation. Set the first two members; the others are zero. */
+struct cluster_programs {
+        struct cluster *cluster; /* borrowed */
+        const char *namespace;   /* borrowed: where Plimsoll is installed */
+        json_t *list;            /* owned; NULL: not read yet, or they cannot be listed */
+        struct error err;        /* why */
+};
+
+void cluster_programs_done(struct cluster_programs *programs);
+
+/* A page that is read from one replica after the other. */
+struct cluster_question {
+        struct cluster_programs *programs;
+        const char *program; /* PROGRAM_EXTENDER or PROGRAM_CONTROLLER */
+        const char *page;    /* without a leading slash, with its query */
+        const json_t *body;  /* of a POST; NULL: GET */
+        size_t next;         /* the pod to begin with */
+        /* Set by cluster_question_next(). */
+        size_t asked_count;
+        const char *from; /* the last that was asked: its pod or URL, borrowed */
+        char *why_not;    /* why a replica did not answer; owned by the caller. NULL: all did */
+};
+
+/** cluster_question_next() - the JSON object from the next replica that answers
+ * Return: owned by the caller; NULL: there are no more */
+json_t *cluster_question_next(struct cluster_question *question);
+
+/**
+ * cluster_ask() - what the first extender that answers says on /nodes or /explain
+ * @page: without a leading slash
+ * @body: of a POST; NULL: GET
+ * @ret: has members `nodes` and `policy` of the version that this plugin knows; owned by the caller
+ * @ret_from: for people: the extender and the time; owned by the caller
+ * Return: 0; -ENOENT: there is none to ask; -ENODATA: none answers, or it is of another version
+ */
+_must_check_ int cluster_ask(struct cluster *cluster, const char *namespace, const char *page,
+                             const json_t *body, json_t **ret, char **ret_from, struct error *err);
