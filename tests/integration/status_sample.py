@@ -19,7 +19,8 @@ FAILURES = (
 def metric(resource, window, **more):
     name = f"{resource}_usage_{window}"
     period = 900 if window == "max_avg_1h" else 420
-    return {"name": name, "resource": resource, "periodSeconds": period, "weight": 0, **more}
+    found = {"name": name, "resource": resource, "periodSeconds": period, "weight": 0}
+    return {**found, "windowSeconds": 3600 if window == "max_avg_1h" else 300, **more}
 
 
 # As in policy/policy.yaml.
