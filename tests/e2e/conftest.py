@@ -1,6 +1,7 @@
 """Fixtures of the tests with a real cluster.
 
-plane              the control plane that the tests share, with kwok, and with deploy/ applied
+plane              the control plane that the tests share, with kwok, and with deploy/ applied; its
+                   API server and schedulers are $PLIMSOLL_KUBERNETES, such as 1.36, if that is set
 own_plane          one for the tests of a file, whose `plane` it is if the file has this mark
 start_plane(..)    one of the test's own, for tests that kill it, or want another address or version
 bare               one of the test's own that has never heard of us, with kwok and a scheduler
@@ -167,7 +168,9 @@ def new_plane(directory, address, **how):
 
 @pytest.fixture(scope="session")
 def shared_plane(log_root):
-    plane = new_plane(log_folder(log_root, "cluster"), "127.100.0.1")
+    minor = os.environ.get("PLIMSOLL_KUBERNETES", build.NEWEST)
+    module = build.kubernetes_of(minor)
+    plane = new_plane(log_folder(log_root, "cluster"), "127.100.0.1", module=module)
     yield plane
     plane.stop()
 

@@ -17,11 +17,13 @@ CONTROLLER = "system:serviceaccount:kube-system:plimsoll-controller"
 
 
 @pytest.fixture(
-    params=[*(pytest.param(minor, marks=pytest.mark.nightly) for minor in build.OLDER), "1.37"]
+    params=[
+        *(pytest.param(minor, marks=pytest.mark.nightly) for minor in build.OLDER),
+        build.NEWEST,
+    ]
 )
 def plane(request, start_plane):
-    module = f"kubernetes-{request.param}" if request.param in build.OLDER else "kubernetes"
-    plane = start_plane(has_manager=False, module=module)
+    plane = start_plane(has_manager=False, module=build.kubernetes_of(request.param))
     version = plane.api.get("/version")
     assert f"{version['major']}.{version['minor']}" == request.param
     return plane

