@@ -180,7 +180,7 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- end -}}
 {{- range $key := list "env" "ports" "volumeMounts" -}}
 {{- with get $patch $key -}}
-{{- $_ := set $container $key (concat (get $container $key | default list) .) -}}
+{{- $_ := set $container $key (concat . (get $container $key | default list)) -}}
 {{- end -}}
 {{- end -}}
 {{- range $probe := list "livenessProbe" "readinessProbe" -}}
