@@ -124,7 +124,7 @@ static void add_node(struct top_view *view, const json_t *row, const char *name)
                 .age_s = -1,
         };
         look_at_metrics(node);
-        view->over += node->over != NULL;
+        view->over += node->over && !node->closed_by;
         view->closed += node->closed_by != NULL;
         view->passing += !node->closed_by && !node->is_rejected;
         view->blind += node->used > 0 && node->usable == 0;

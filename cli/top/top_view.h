@@ -51,8 +51,8 @@ struct top_view {
         struct top_column columns[TOP_COLUMNS_MAX];
         size_t node_count;
         struct top_node *nodes;
-        /* Nodes that pass; that take no pods; above a limit, even if they pass; without a usable
-         * value. */
+        /* Nodes that pass; that take no pods; of the others those above a limit, even if they pass;
+         * without a usable value. */
         size_t passing, closed, over, blind;
 };
 

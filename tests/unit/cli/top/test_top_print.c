@@ -158,19 +158,24 @@ TEST(pools) {
         }
 }
 
-/* A node that takes no pods has no score, and leaves the whole scale to the others. */
+/* A node that takes no pods has no score, leaves the whole scale to the others, and is counted
+ * once: the tainted one is above the limit. */
 TEST(closed) {
-        static const char policy_text[] = BOTH "  extender: {scoring: estimate}\n";
+        static const char policy_text[] = BOTH
+                "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}]\n"
+                "  extender: {scoring: estimate}\n";
         static const struct {
                 const char *name, *spec, *cpu, *line;
         } rows[] = {
                 {"cordoned", "{\"unschedulable\": true}", "0.01," NOW_TEXT,
-                 "cordoned      -      1%     50%     0         0%        1%     0s  cordoned\n"},
+                 "cordoned      -            1%     50%     0         0%        1%     0s  "
+                 "cordoned\n"},
                 {"free", "{}", "0.2," NOW_TEXT,
-                 "free         10     20%     50%     0         0%       20%     0s  ok\n"},
+                 "free         10           20%     50%     0         0%       20%     0s  ok\n"},
                 {"tainted", "{\"taints\": [{\"key\": \"a/b\", \"effect\": \"NoSchedule\"}]}",
                  "0.9," NOW_TEXT,
-                 "tainted       -     90%     50%     1        62%       90%     0s  taint a/b\n"},
+                 "tainted       -           90%     50%     1        62%       90%     0s  taint "
+                 "a/b\n"},
         };
         const struct node_table_options options = {.annotation_prefix = ""};
         _cleanup_(node_table_freep) struct node_table *table = node_table_new(
