@@ -13,6 +13,7 @@ import pathlib
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -106,7 +107,8 @@ class Demo:
         return process
 
     def program(self, name):
-        path = self.build / name.removeprefix("plimsoll-") / name
+        folder = "cli" if name == "kubectl-plimsoll" else name.removeprefix("plimsoll-")
+        path = self.build / folder / name
         return os.path.relpath(path) if path.is_relative_to(os.getcwd()) else path
 
     def start(self):
@@ -198,10 +200,10 @@ class Demo:
         return dict.fromkeys(passing, 0) | {row["Host"]: row["Score"] for row in rows}, rejected
 
     def knows(self):
-        """{node: what the extender's estimate knows of it}"""
-        answer = fetch(f"{self.extender_url}/estimate")
+        """{node: what the extender knows of it}"""
+        answer = fetch(f"{self.extender_url}/nodes")
         if answer.status != 200:
-            raise Trouble(f"the extender answered /estimate with {answer.status}")
+            raise Trouble(f"the extender answered /nodes with {answer.status}")
         return {row["node"]: row for row in answer.json()["nodes"]}
 
     def counted(self, name, known):
@@ -209,7 +211,7 @@ class Demo:
         if self.is_crane:
             value = self.standin.annotations(name).get("node_hot_value")
             return "-" if value is None else f"{float(value.split(',')[0]):.0f}"
-        return f"{round(100 * known[name]['cpu']['usage'])}%"
+        return f"{round(100 * known[name]['estimate']['cpu']['usage'])}%"
 
     def rows(self):
         """A row per node, best first: what its annotations say, and what the extender answers about
@@ -268,6 +270,28 @@ class Demo:
             if answer.status != 201:
                 raise Trouble(f"the API server answered {answer.status}: {answer.text}")
             self.pods.append(answer.json())
+
+    @staticmethod
+    def has_kubectl():
+        """Whether the plugin can use it: Debian 12's is too old."""
+        program = shutil.which("kubectl")
+        argv = [program, "proxy", "--help"]
+        return (
+            program
+            and b"--append-server-path"
+            in subprocess.run(argv, capture_output=True, check=False).stdout
+        )
+
+    def plugin(self, *words):
+        """What `kubectl plimsoll` prints."""
+        argv = [self.program("kubectl-plimsoll"), *words, f"--extender={self.extender_url}"]
+        env = {**os.environ, "KUBECONFIG": self.standin.kubeconfig}
+        done = subprocess.run(
+            argv, env=env, capture_output=True, text=True, timeout=60, check=False
+        )
+        if done.returncode:
+            raise Trouble(f"kubectl plimsoll {' '.join(words)}: {done.stderr}")
+        return done.stdout
 
     def burst(self):
         """Asks about each pod in turn, and binds it to the node with the most points."""
@@ -349,6 +373,18 @@ def tell_burst(demo, best, style):
     )
 
 
+def tell_last(demo):
+    """Why the last pod of the burst is where it is, as the plugin explains it."""
+    pod = f"default/{demo.pods[BURST - 1]['metadata']['name']}"
+    command = f"explain pod {pod}"
+    if not demo.has_kubectl():
+        demo.say(f"With kubectl 1.22 or later, `kubectl plimsoll {command}` says why.\n")
+        return
+    explained = demo.plugin(*command.split())
+    demo.say(f"$ kubectl plimsoll {command}\n{explained}")
+    expect(explained.startswith(f"{pod}: on {demo.placed[-1]}"), "the pod to be explained")
+
+
 def show(demo, style):
     demo.say("Starting a node_exporter, four synthetic exporters, an API server stand-in,")
     demo.say("plimsoll-controller and plimsoll-extender.")
@@ -378,6 +414,7 @@ def show(demo, style):
     demo.say(BURST_TEXT)
     demo.burst()
     tell_burst(demo, before[0], style)
+    tell_last(demo)
 
     def agreement():
         error, said = demo.real_node_error()
@@ -397,9 +434,10 @@ The same in a browser: {demo.controller_url}/
 Look further, from another terminal:
 
   export KUBECONFIG={demo.standin.kubeconfig}
+  export PLIMSOLL_EXTENDER={demo.extender_url}
+  {demo.program("kubectl-plimsoll")} top
+  {demo.program("kubectl-plimsoll")} explain pod default/burst-0
   kubectl get nodes -o custom-columns='NODE:.metadata.name,CPU:.metadata.annotations.cpu_usage_avg_5m'
-  curl -s {demo.extender_url}/decisions   # what the extender answered about each pod, and why
-  curl -s {demo.extender_url}/estimate    # what it knows of nodes and workloads
 
   extender:    {demo.extender_url}/readyz?verbose  {demo.extender_url}/metrics
   controller:  {demo.controller_url}/readyz?verbose  {demo.controller_url}/metrics
