@@ -15,7 +15,7 @@ from programs import complete
 
 RUNBOOKS = "docs/runbooks.md"
 REPOSITORY = "https://github.com/OWNER/plimsoll"
-SEVERITIES = {"critical", "warning", "info"}
+SEVERITIES = {"warning", "info"}
 
 
 def minutes(text):
