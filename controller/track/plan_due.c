@@ -8,7 +8,7 @@
 #include "policy/annotation.h"
 
 /* A smaller change is not worth a patch: nodes whose load is calm are written half as often. With
- * 0.01 they are not, and placement is no better (docs/placement-appendix.md). */
+ * 0.01 they are not, and placement is no better (tests/placement/results.md). */
 #define DEAD_BAND_RATIO 0.05
 
 /* A mean that has moved so far does not wait for the node's turn. */

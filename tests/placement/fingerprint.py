@@ -6,7 +6,7 @@ The check simulates just these, and compares exactly. So a refactoring passes, a
 placement, a load or a figure does not.
 
 A line is a scenario, an algorithm, its hot node-minutes, and a digest of all its figures. The line
-`page` has a digest of what is made on the page and its appendix, so that no table is changed by hand. The line `libm`
+`page` has a digest of what is made on the page and in results.md, so that no table is changed by hand. The line `libm`
 tells how this machine's mathematical functions round: on another one the last digit of a load may
 differ, and with it everything that follows. Recorded load is left out, since a machine may not have the
 recordings.
@@ -19,7 +19,7 @@ import runs
 import traces
 
 PATH = runs.HERE / "fingerprint.txt"
-PAGES = [experiments.TOP / "docs" / f"{name}.md" for name in ("placement", "placement-appendix")]
+PAGES = [experiments.TOP / "docs" / "placement.md", runs.HERE / "results.md"]
 QUICK = ("loop", "stale")  # every peer
 QUICK_PARTS = ("loop", "stale", "clumps")
 QUICK_EVICTING = ("steps",)

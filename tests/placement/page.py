@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Simulates every scenario, and writes all figures and plots of docs/placement.md and its appendix from what comes
+"""Simulates every scenario, and writes all figures and plots of docs/placement.md and of results.md from what comes
 out (except for those of idle.py), and the README's line.
 
     page.py BUILD              an hour on two processors; one that was stopped goes on
@@ -27,8 +27,10 @@ import tables
 import traces
 
 PAGE = experiments.TOP / "docs" / "placement.md"
-APPENDIX = experiments.TOP / "docs" / "placement-appendix.md"
+APPENDIX = runs.HERE / "results.md"
 README = experiments.TOP / "README.md"
+PAGE_PLOTS = ("families", "loads")
+LEFT_OF_DEFAULT = "hot minutes, default: 1"
 QUICK_SEEDS = 2
 PLACE = r"(<!-- placement: {} -->\n).*?(<!-- end -->)"
 
@@ -46,46 +48,54 @@ def write_page(page, results, places):
     page.write_text(text, encoding="utf-8")
 
 
-def write_plots(folder, results):
+def write_plots(folder, appendix_folder, results):
     folder.mkdir(exist_ok=True)
     lefts, ideals = results.of("situations"), runs.IDEALS
-    shown = [*tables.SHOWN, runs.OURS, "oracle"]
+    shown = [*tables.SHOWN, runs.BY_ADMISSION, runs.OURS, "oracle"]
     families = {
         f"{tables.FAMILIES[family]}": {name: ratios.geometric(group, name) for name in shown}
         for family, group in ratios.by_family(lefts).items()
     }
-    title = "Hot minutes, relative to the default scheduler's"
+    title = "hot minutes, relative to the default scheduler's"
     plots = {
         "families": plot.dots(title, families, runs.OURS, ideals),
         "situations": plot.dots(
             title,
-            {
-                left.scenario: {name: left.measured(name) for name in results.main()}
-                for left in lefts
-            },
+            {left.scenario: {name: left.measured(name) for name in shown} for left in lefts},
             runs.OURS,
             ideals,
         ),
         "loads": plot.curves(
-            f"{title}, by the cluster's mean CPU usage",
+            title,
             tables.load_curves(results),
-            ((30, 40, 50, 60, 70, 80), (0, 0.25, 0.5, 0.75, 1, 1.25), "{:.0f}%"),
+            (
+                (30, 40, 50, 60, 70, 80),
+                (0, 0.25, 0.5, 0.75, 1, 1.25),
+                ("mean CPU usage of the cluster", LEFT_OF_DEFAULT),
+                "{:.0f}%",
+            ),
             runs.OURS,
             ideals,
         ),
         "periods": plot.curves(
-            f"{title}, by patches per node and minute",
-            {"patches per node and minute": {runs.OURS: tables.period_points(results)}},
-            ((0, 0.2, 0.4, 0.6), (0, 0.1, 0.2, 0.3), "{:g}"),
+            title,
+            {"by period": {runs.OURS: tables.period_points(results)}},
+            (
+                (0, 0.2, 0.4, 0.6),
+                (0, 0.1, 0.2, 0.3),
+                ("patches per node and minute", LEFT_OF_DEFAULT),
+                "{:g}",
+            ),
             runs.OURS,
             ideals,
         ),
         "parts": plot.bars(
-            "Hot node-minutes without a part, relative to all of them", tables.part_factors(results)
+            "hot node-minutes without a part, relative to all of them", tables.part_factors(results)
         ),
     }
     for name, svg in plots.items():
-        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+        of_page = folder if name in PAGE_PLOTS else appendix_folder
+        (of_page / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 
 def measured_by(build, seeds, kept):
@@ -102,7 +112,7 @@ def quick_page(build, out):
     pages = [pathlib.Path(shutil.copy(page, out)) for page in (PAGE, APPENDIX)]
     write_page(pages[0], results, tables.PAGE_PLACES)
     write_page(pages[1], results, tables.APPENDIX_PLACES)
-    write_plots(out / "placement", results)
+    write_plots(out / "placement", out, results)
     return pages[0]
 
 
@@ -112,7 +122,7 @@ def whole_page(build, is_again):
     write_page(PAGE, results, tables.PAGE_PLACES)
     write_page(APPENDIX, results, tables.APPENDIX_PLACES)
     write_page(README, results, tables.README_PLACES)
-    write_plots(PAGE.with_suffix(""), results)
+    write_plots(PAGE.with_suffix(""), APPENDIX.parent, results)
     fingerprint.write(build, measured)
     return PAGE
 

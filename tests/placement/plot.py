@@ -13,27 +13,29 @@ text { font: 12px sans-serif; fill: #57606a; }
 .head { font-weight: bold; }
 .ideal { fill: none; stroke: #8b949e; stroke-width: 1.5; }
 .ours { fill: none; stroke: #cf222e; stroke-width: 2.5; }
-.c0 { fill: #8b949e; stroke: #8b949e; } .c1 { fill: #bf8700; stroke: #bf8700; }
+.c1 { fill: #bf8700; stroke: #bf8700; }
 .c2 { fill: #8250df; stroke: #8250df; } .c3 { fill: #0969da; stroke: #0969da; }
 .c4 { fill: #1f883d; stroke: #1f883d; } .c5 { fill: #bf3989; stroke: #bf3989; }
+.c6 { fill: #1b9aaa; stroke: #1b9aaa; } .c7 { fill: #953800; stroke: #953800; }
 .line { fill: none; stroke-width: 1.5; }
 @media (prefers-color-scheme: dark) {
 text { fill: #adbac7; }
 .c2 { fill: #b083f0; stroke: #b083f0; } .c3 { fill: #539bf5; stroke: #539bf5; }
-.c4 { fill: #57ab5a; stroke: #57ab5a; } .ours { stroke: #f47067; }
+.c4 { fill: #57ab5a; stroke: #57ab5a; } .c7 { fill: #d4895a; stroke: #d4895a; } .ours { stroke: #f47067; }
 }
 </style>"""
 PANEL_WIDTH, PANEL_HEIGHT, PANEL_GAP = 400, 250, 30
 LEFT, ROW, TOP, WIDTH, RIGHT = 190, 22, 56, 880, 20
-COLOURS = 6
+TITLE_HEIGHT = 20
+COLOURS = 7
 
 
 class Plot:
-    """Rows below each other, on one logarithmic scale."""
+    """Rows below each other, on one logarithmic scale; @title also stands below it."""
 
     def __init__(self, title, rows, low, high, ticks):
         self.low, self.high, self.count = low, high, 0
-        self.height = TOP + ROW * rows + 30
+        self.height = TOP + ROW * rows + 30 + TITLE_HEIGHT
         self.out = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height}" '
             f'width="{WIDTH}" height="{self.height}" role="img">',
@@ -42,10 +44,16 @@ class Plot:
         ]
         for tick in ticks:
             kind, x = "one" if tick == 1 else "grid", self.at(tick)
-            self.out.append(f'<path class="{kind}" d="M{x:.1f} {TOP - 6}V{self.height - 24}"/>')
+            foot = self.height - TITLE_HEIGHT
+            self.out.append(f'<path class="{kind}" d="M{x:.1f} {TOP - 6}V{foot - 24}"/>')
             self.out.append(
-                f'<text x="{x:.1f}" y="{self.height - 8}" text-anchor="middle">{tick:g}</text>'
+                f'<text x="{x:.1f}" y="{foot - 8}" text-anchor="middle">{tick:g}</text>'
             )
+        if ticks:
+            self.title((LEFT + WIDTH - RIGHT) / 2, self.height - 8, title)
+
+    def title(self, x, y, text, turned=""):
+        self.out.append(f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="middle"{turned}>{text}</text>')
 
     def at(self, value):
         value = min(max(value, self.low), self.high)
@@ -76,7 +84,8 @@ class Plot:
 def marks(names, ours, ideals):
     """{name: (class, radius)}"""
     others = [name for name in names if name != ours and name not in ideals]
-    kinds = {name: (f"c{(number + 1) % COLOURS}", 3.5) for number, name in enumerate(others)}
+    assert len(others) <= COLOURS, "two would look the same"
+    kinds = {name: (f"c{number + 1}", 3.5) for number, name in enumerate(others)}
     return kinds | {name: ("ideal", 4) for name in ideals} | {ours: ("ours", 5)}
 
 
@@ -109,7 +118,8 @@ def dots(title, rows, ours, ideals):
 def bars(title, rows):
     """A bar from 1 to the value for each of {label: measured}."""
     values = [measured.value for measured in rows.values()]
-    high, low = max(2.0, *values) * 1.3, min(0.9, *values) / 1.1
+    # The longest bar leaves room for its figure.
+    high, low = max(2.0, *values) * 2, min(0.9, *values) / 1.1
     ticks = [tick for tick in (0.3, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 30) if low <= tick <= high]
     plot = Plot(title, len(rows), low, high, ticks)
     for label, measured in rows.items():
@@ -145,11 +155,11 @@ class Panels(Plot):
         ]
         shares[1] = min(max(shares[1], 0), 1)
         return (
-            self.corner[0] + 40 + shares[0] * (PANEL_WIDTH - 60),
+            self.corner[0] + 50 + shares[0] * (PANEL_WIDTH - 70),
             self.corner[1] + 20 + (1 - shares[1]) * (PANEL_HEIGHT - 50),
         )
 
-    def begin(self, number, label, x_form):
+    def begin(self, number, label, titles, x_form):
         self.corner = (
             10 + (number % 2) * (PANEL_WIDTH + PANEL_GAP),
             TOP + number // 2 * (PANEL_HEIGHT + PANEL_GAP) - 10,
@@ -157,8 +167,12 @@ class Panels(Plot):
         left, right = self.x_ticks[0], self.x_ticks[-1]
         low, high = self.y_ticks[0], self.y_ticks[-1]
         self.out.append(
-            f'<text class="head" x="{self.corner[0] + 40}" y="{self.corner[1] + 10}">{label}</text>'
+            f'<text class="head" x="{self.corner[0] + 50}" y="{self.corner[1] + 10}">{label}</text>'
         )
+        x, y = self.place((left + right) / 2, low)
+        self.title(x, y + 34, titles[0])
+        x, y = self.place(left, (low + high) / 2)[0] - 42, self.place(left, (low + high) / 2)[1]
+        self.title(x, y, titles[1], f' transform="rotate(-90 {x:.0f} {y:.0f})"')
         for tick in self.x_ticks:
             x, y = self.place(tick, low)
             self.out.append(
@@ -194,14 +208,14 @@ class Panels(Plot):
 
 
 def curves(title, panels, axes, ours, ideals):
-    """A panel for each of {label: {name: [(x, measured, label)]}}; @axes: ticks of x and y, form of x"""
+    """A panel for each of {label: {name: [(x, measured, label)]}}; @axes: ticks of x and y, their titles, form of x"""
     names = list(dict.fromkeys(name for rows in panels.values() for name in rows))
     kinds = marks(names, ours, ideals)
     plot = Panels(title, len(panels), *axes[:2])
     if len(names) > 1:
         legend(plot, kinds, names)
     for number, (label, rows) in enumerate(panels.items()):
-        plot.begin(number, label, axes[2])
+        plot.begin(number, label, *axes[2:])
         for name in sorted(rows, key=lambda name: (name == ours, name in ideals)):
             plot.curve(*kinds[name], rows[name])
     return plot.text()

@@ -1,4 +1,4 @@
-"""What docs/placement.md and its appendix say of results, as Markdown: each function is a place of a page.
+"""What docs/placement.md and results.md say of results, as Markdown: each function is a place of a page.
 
 Figures stand in tables and in sentences that are made here, so that none of them grows old.
 """
@@ -599,17 +599,17 @@ PAGE_PLACES = {
     "loads": load_table,
     "load-rule": load_rule,
     "families": family_table,
-    "measures": measure_table,
-    "standings": standing_table,
-    "periods": period_table,
-    "evictions": eviction_table,
-    "evictions-of": eviction_note,
 }
 APPENDIX_PLACES = {
     "method": method,
     "situations": scenarios,
     "results": result,
     "variants": variants,
+    "measures": measure_table,
+    "standings": standing_table,
+    "evictions": eviction_table,
+    "evictions-of": eviction_note,
+    "periods": period_table,
     "figures": figures,
     "part-verdicts": part_verdicts,
     "parts": parts,
