@@ -1,6 +1,6 @@
 """Every comparison in one run: one result file, one table, one picture.
 
-    report.py BUILD_DIRECTORY            all of it, at length, and docs/performance.md again
+    report.py BUILD_DIRECTORY            all of it, at length, and tests/bench/results.md again
     report.py BUILD_DIRECTORY --sections tax   one section again; the others' rows are those of the
                                          last runs in that directory
     report.py BUILD_DIRECTORY --quick    three minutes; ends with 1 where each of three measurements
@@ -25,8 +25,8 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BENCH = TOP / "tests" / "bench"
-PAGE = TOP / "docs" / "performance.md"
-PICTURE = TOP / "docs" / "performance.svg"
+PAGE = BENCH / "results.md"
+PICTURE = BENCH / "performance.svg"
 MARKS = "<!-- bench -->", "<!-- bench end -->"
 PYTHON = "/usr/bin/python3"
 MISSING = 77

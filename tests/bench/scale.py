@@ -1,6 +1,6 @@
 """One controller and one extender with up to 100,000 nodes: what they take, and how fresh values are.
 
-    scale.py BUILD_DIRECTORY                      measures, and writes docs/performance.md again
+    scale.py BUILD_DIRECTORY                      measures, and writes tests/bench/results.md again
     scale.py BUILD_DIRECTORY --nodes 5000,20000   measures, and prints
     scale.py BUILD_DIRECTORY --nodes 5000 --kubelets 15   the same, with kubelets every 15 s
     scale.py BUILD_DIRECTORY --nodes 5000 --pods 30       with exporters, and 30 pods per node to measure

@@ -1,4 +1,4 @@
-"""Draws and tabulates what tests/integration/test_both_ten_days.py measured: docs/endurance.md.
+"""Draws and tabulates what tests/integration/test_both_ten_days.py measured: tests/bench/endurance.md.
 
     ten_days.py FILE     the ten-days.json in the log folder of that test
 """
@@ -14,8 +14,8 @@ from growth import DAY, WARM_DAYS, growth, lines_a_day  # noqa: E402
 from panels import panels  # noqa: E402
 from report import replace_between  # noqa: E402
 
-PAGE = TOP / "docs" / "endurance.md"
-PICTURE = TOP / "docs" / "endurance.svg"
+PAGE = TOP / "tests" / "bench" / "endurance.md"
+PICTURE = TOP / "tests" / "bench" / "endurance.svg"
 MARKS = "<!-- ten days -->", "<!-- ten days end -->"
 PROGRAMS = ("controller", "extender")
 MEASURES = (

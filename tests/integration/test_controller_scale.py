@@ -1,4 +1,4 @@
-"""Many nodes: each is written in time, evenly, within the memory that docs/performance.md promises.
+"""Many nodes: each is written in time, evenly, within the memory that tests/bench/results.md promises.
 
 `make nightly` has 5,000 of them, with the periods of policy/crane.yaml, a ninth as long and less: 20 s,
 60 s and 10 min for 3 min, 15 min and 3 h. Otherwise it is a tenth of all that. The release build.

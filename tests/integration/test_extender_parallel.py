@@ -140,4 +140,4 @@ def test_memory_with_five_thousand_nodes(start_standin, start_extender):
         scheduler.filter(names, refused)
     peak_mib = extender.process.peak_rss_kib() / 1024
     print(f"{count} nodes: {after_list_mib:.1f} MiB after the first list, {peak_mib:.1f} MiB peak")
-    assert peak_mib < 26  # docs/performance.md
+    assert peak_mib < 26  # tests/bench/results.md
