@@ -2,7 +2,7 @@
 """Makes everything that users install: release.py OUTPUT
 
 Of the last commit, in a Debian 12 root of its own without a network, so that neither this machine nor
-the path of this folder is in what comes out: two runs give the same bytes. docs/releasing.md has the
+the path of this folder is in what comes out: two runs give the same bytes. deploy/release/README.md has the
 variables (REPOSITORY, REGISTRY, ARTIFACTHUB_ID, PLIMSOLL_DEBIAN) and what is made. It needs root,
 mmdebstrap and git.
 """

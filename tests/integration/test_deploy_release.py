@@ -115,7 +115,7 @@ def test_krew(release):
 
 
 def test_the_list_of_files_says_what_each_is():
-    text = (TOP / "docs" / "releasing.md").read_text("utf-8")
+    text = (TOP / "deploy/release/README.md").read_text("utf-8")
     page = text.partition("## What is made\n")[2].partition("\n## ")[0]
     names = [row.split("`")[1] for row in page.splitlines() if row.startswith("| `")]
     kinds = [texts.kind(name) for name in names]

@@ -200,15 +200,15 @@ def test_the_owner_gets_a_name(tmp_path):
         for path in (*pages(), *manifests)
         if re.search(r"\bOWNER\b", (TOP / path).read_text("utf-8"))
     }
-    filled = {"docs/gitops.md", "docs/install.md", "deploy/monitoring/rules.yaml"}
+    filled = {"deploy/gitops.md", "docs/install.md", "deploy/monitoring/rules.yaml"}
     # The chart's files are links to the manifests.
     assert {(TOP / path).resolve() for path in waiting} == {
-        TOP / path for path in (*filled, "docs/releasing.md")
+        TOP / path for path in (*filled, "deploy/release/README.md")
     }
     for path in waiting:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes((TOP / path).read_bytes())
-    commands = block("docs/releasing.md", "owner")
+    commands = block("deploy/release/README.md", "owner")
     subprocess.run(["sh", "-euc", commands], cwd=tmp_path, check=True)
     for path in filled:
         text = (tmp_path / path).read_text("utf-8")

@@ -114,7 +114,7 @@ def fixture_scene(start_standin, start_exporters):
 
 
 def test_they_run_under_systemd(debian, scene, tmp_path):
-    """As docs/install.md has it: a kubeconfig, flags as variables. The controller writes what exporters show,
+    """As docs/outside-the-cluster.md has it: a kubeconfig, flags as variables. The controller writes what exporters show,
     the extender filters by it; a removal stops both."""
     copy = debian.copy(tmp_path / "booted")
     target = f"http://{{address}}:{scene.port}/metrics"

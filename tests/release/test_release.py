@@ -46,7 +46,9 @@ def test_each_program_for_each_processor(dist, version):
 
 def test_the_page_lists_every_file(dist):
     """With its size: within a tenth, and a kilobyte, of what came out."""
-    rows = re.findall(r"^\| `(\S+)` \| ([\d,]+) \|", (TOP / "docs/releasing.md").read_text(), re.M)
+    rows = re.findall(
+        r"^\| `(\S+)` \| ([\d,]+) \|", (TOP / "deploy/release/README.md").read_text(), re.M
+    )
     told = {name: int(size.replace(",", "")) for name, size in rows}
     made = {path.name: path.stat().st_size / 1000 for path in dist.iterdir()}
     assert told.keys() == made.keys()
