@@ -1,6 +1,6 @@
 /*
  * The data of the status page, as one JSON object: the policy in force, nodes, sources and
- * failures. Pure: the state and the clocks are arguments. docs/http-api.md describes the
+ * failures. Pure: the state and the clocks are arguments. controller/README.md describes the
  * members.
  *
  * All nodes are counted. Of more than STATUS_VIEW_MAX_NODES, those nearest to a limit are written.

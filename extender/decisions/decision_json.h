@@ -1,6 +1,6 @@
 /*
  * Decisions in JSON, for people and programs. Keys are stable, the key of a quantity ends in its
- * unit, and what is not known is null. docs/http-api.md has examples. Pure.
+ * unit, and what is not known is null. extender/README.md has examples. Pure.
  */
 #pragma once
 

@@ -54,7 +54,7 @@ enum reading_state explanation_reading(const struct explanation *explanation, si
 /** explanation_reserved() - what is reserved on a node, as a share of its capacity */
 double explanation_reserved(const struct explanation *explanation, size_t row, int resource);
 
-/* ---- JSON. docs/http-api.md has examples. */
+/* ---- JSON. extender/README.md has examples. */
 
 /** explanation_json_begin() - open the document, with its time, version and policy */
 void explanation_json_begin(const struct explanation *explanation, struct buf *out);

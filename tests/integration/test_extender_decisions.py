@@ -201,13 +201,13 @@ def shape(value):
 
 
 def test_the_documented_examples(cluster, start):
-    """docs/http-api.md shows the keys as they are, in their order."""
+    """extender/README.md shows the keys as they are, in their order."""
     extender = start(cluster)
     asked = pod()
     with extender.scheduler() as scheduler:
         scheduler.filter([IDLE, HALF, HOT], asked)
         scheduler.prioritize([IDLE, HALF], asked)
-    lines = json.loads(block("docs/http-api.md", "decisions"))
-    whole = json.loads(block("docs/http-api.md", "decision"))
+    lines = json.loads(block("extender/README.md", "decisions"))
+    whole = json.loads(block("extender/README.md", "decision"))
     assert json.dumps(shape(listed(extender))) == json.dumps(shape(lines))
     assert json.dumps(shape(decision(extender, "default/web-0"))) == json.dumps(shape(whole))

@@ -165,7 +165,8 @@ def test_flags_are_the_programs():
     assert len(set(found)) >= 3
     assert not {name for name in found if f"\n{name}=" not in text}
     metrics = set(re.findall(r'"(plimsoll_[a-z_]+)"', "".join(sources)))
-    page = (TOP / "docs/metrics.md").read_text("utf-8")
+    pages = (TOP / folder / "README.md" for folder in ("controller", "extender"))
+    page = "".join(path.read_text("utf-8") for path in pages)
     assert len(metrics) >= 12
     without_tls = {name for name in metrics if not name.startswith("plimsoll_tls_")}
     assert not {name for name in without_tls if f"`{name.removesuffix('_bucket')}`" not in page}

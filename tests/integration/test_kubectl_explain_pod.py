@@ -179,8 +179,8 @@ def test_a_pod_that_waits(cluster, explain):
 
 
 def test_the_page(cluster):
-    """Its commands run, and print the decision of docs/http-api.md as the picture is."""
-    answer = json.loads(block("docs/http-api.md", "decision"))
+    """Its commands run, and print the decision of extender/README.md as the picture is."""
+    answer = json.loads(block("extender/README.md", "decision"))
     cluster.objects[WEB] = web(node="node-a")
     answer["uid"] = "1"
     cluster.objects[proxy(EXTENDERS[0])] = answer

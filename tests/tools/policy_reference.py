@@ -1,4 +1,4 @@
-"""docs/policy-reference.md: every field of the policy, from the CRD's schema.
+"""policy/README.md: every field of the policy, from the CRD's schema.
 
 The defaults are those that a program prints for SAMPLE, which has one entry of each list and no
 optional field.
@@ -13,7 +13,7 @@ import yaml
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 CRD = TOP / "deploy" / "base" / "crd.yaml"
-PAGE = TOP / "docs" / "policy-reference.md"
+PAGE = TOP / "policy" / "README.md"
 SAMPLE = """
 apiVersion: scheduler.policy.crane.io/v1alpha1
 kind: DynamicSchedulerPolicy
@@ -35,8 +35,8 @@ spec:
 HEAD = """\
 # Policy reference
 
-Every field of a `DynamicSchedulerPolicy`. [policy.md](policy.md) explains what the fields are for, with examples. In a
-cluster, `kubectl explain dsp.spec.priority` shows the same.
+Every field of a `DynamicSchedulerPolicy`. [docs/policy.md](../docs/policy.md) explains what the fields are for, with
+examples. In a cluster, `kubectl explain dsp.spec.priority` shows the same.
 
 The API server and `--check-config` refuse what this page does not allow. Only a file may omit `syncPolicy`.
 

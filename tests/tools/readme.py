@@ -7,7 +7,7 @@
 A marked place begins with `<!-- flags: PROGRAM [VERB] -->` or `<!-- metrics: PROGRAM -->` and ends
 with `<!-- end -->`. Metrics are those that a program has from its start, before its first peer answers.
 Built-in resources are the rows of policy/metric_resource.h, the chart's values those of its values.yaml.
-docs/policy-reference.md is made of the CRD (policy_reference.py).
+policy/README.md is made of the CRD (policy_reference.py).
 """
 
 import difflib
@@ -26,16 +26,7 @@ import policy_reference  # noqa: E402
 from harness import Process, fetch, wait_until  # noqa: E402
 
 # How many marked places each has.
-PAGES = {
-    "controller/README.md": 1,
-    "extender/README.md": 1,
-    "docs/metrics.md": 2,
-    "docs/kubectl-plugin.md": 1,
-    **{
-        f"docs/kubectl/{verb}.md": 1
-        for verb in ("cleanup", "doctor", "explain", "rebalance", "simulate", "top", "workloads")
-    },
-}
+PAGES = {"controller/README.md": 2, "extender/README.md": 2, "cli/README.md": 8}
 RESOURCE_PAGE = TOP / "docs" / "policy-metrics.md"
 RESOURCE_ROWS = TOP / "policy" / "metric_resource.h"
 CRD = TOP / "deploy" / "base" / "crd.yaml"
