@@ -1,4 +1,4 @@
-"""The common mistakes, as docs/troubleshooting.md lists them: each is made in an installation of real programs, and each
+"""The common mistakes, as tests/mistakes.md lists them: each is made in an installation of real programs, and each
 tool says of it what the page says that it does, and no other check of doctor fires."""
 
 import contextlib
@@ -30,7 +30,7 @@ from policies import IDLE, node_names
 from programs import complete, find_program
 from wall_clock import WallClock
 
-PAGE = "docs/troubleshooting.md"
+PAGE = "tests/mistakes.md"
 QUIET = "—"
 # As many as patches that fail in a row are told of.
 NODES = node_names(4)
