@@ -460,7 +460,7 @@ def test_install_upgrade_rollback_uninstall(bare, exporters, figure):
     ours = yaml.safe_load((DEPLOY / "scheduler" / "config-http.yaml").read_text("utf-8"))
     assert shown["extenders"] == ours["extenders"]
     assert shown["clientConnection"].keys() == ours["clientConnection"].keys()
-    follow(bare, block("docs/install.md", "helm-leaving"))
+    follow(bare, block("docs/uninstall.md", "helm-leaving"))
 
     def as_before():
         left = objects(bare) - before

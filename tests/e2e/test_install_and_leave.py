@@ -1,4 +1,4 @@
-"""Installing and uninstalling with the commands of docs/install.md, as they stand there.
+"""Installing and uninstalling with the commands of docs/install.md and docs/uninstall.md, as they stand there.
 
 kwok lets the pods of our Deployments and of the Job "run" at once; what they would do is done by
 processes with the same accounts.
@@ -92,7 +92,7 @@ def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, tmp_pat
     assert replicas(bare) == {"plimsoll-controller": 2, "plimsoll-extender": 2}
     check_kubeadm(bare, tmp_path / "plimsoll")
     check_k3s(bare, tmp_path / "plimsoll")
-    follow(bare, block(PAGE, "second-scheduler"))
+    follow(bare, block("docs/managed-clouds.md", "second-scheduler"))
     bare.kubectl("-n", "kube-system", "rollout", "status", "deployment/plimsoll-scheduler")
     added = objects(bare) - before
 
@@ -125,7 +125,7 @@ def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, tmp_pat
     assert [line.split()[0] for line in shown] == names and "<none>" not in "".join(shown), shown
     assert nodes_as_they_are(bare) != nodes_before
 
-    leaving = block(PAGE, "leaving")
+    leaving = block("docs/uninstall.md", "leaving")
     first, rest = leaving.split("kubectl -n kube-system wait", 1)
     controller.stop()
     follow(bare, first)

@@ -169,7 +169,7 @@ def check_every_verb(bare, node, plimsoll_verb, somebody, give):
 
 def test_as_one_of_a_group(bare, installed, answering, plimsoll_verb):
     somebody = ("--as=somebody", "--as-group=GROUP")
-    commands = block("docs/install.md", "plugin-users")
+    commands = block("docs/kubectl-plugin.md", "plugin-users")
     check_every_verb(bare, installed[0], plimsoll_verb, somebody, lambda: follow(bare, commands))
 
 

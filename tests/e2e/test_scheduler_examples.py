@@ -177,7 +177,7 @@ def start_extender(plane, plimsoll, tmp_path):
 @pytest.fixture
 def as_user(plane, verb):
     """Runs the plugin as somebody who has the roles for its users, and no others."""
-    follow(plane, block("docs/install.md", "plugin-users"))
+    follow(plane, block("docs/kubectl-plugin.md", "plugin-users"))
     yield lambda *words: verb(*words, "--as=somebody", "--as-group=GROUP")
     plane.kubectl("delete", "clusterrolebinding", "plimsoll-users")
     plane.kubectl("-nkube-system", "delete", "rolebinding", "plimsoll-users")
@@ -266,7 +266,7 @@ def expect_namespace_is_ours(plane, namespace, extender):
         what = f"new pods to be for {wanted}"
         wait_until(lambda: scheduler_of_new(namespace.name) == wanted, what=what)
 
-    follow_in(plane, namespace, block("docs/install.md", "by-namespace"))
+    follow_in(plane, namespace, block("docs/managed-clouds.md", "by-namespace"))
     wait_for("plimsoll-scheduler")
     assert scheduler_of_new("default") == "default-scheduler"
     other = '--overrides={"spec": {"schedulerName": "mine"}}'
@@ -277,7 +277,7 @@ def expect_namespace_is_ours(plane, namespace, extender):
     namespace.create_pod("web-1")
     namespace.wait_bound(2)
     assert filtered(extender) > before
-    follow_in(plane, namespace, block("docs/install.md", "by-namespace-back"))
+    follow_in(plane, namespace, block("docs/managed-clouds.md", "by-namespace-back"))
     wait_for("default-scheduler")
 
 

@@ -225,7 +225,7 @@ def test_verbs(plimsoll, binary, tmp_path):
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     said = complete(TOP / "cli" / "kubectl_complete-plimsoll", "top", "-o", "", env=path)
     assert said.stdout == "table\nwide\njson\nyaml\n:4\n"
-    script = block("docs/kubectl/completion.md", "completion") + (
+    script = block("docs/kubectl-plugin.md", "completion") + (
         "COMP_WORDS=(kubectl-plimsoll top --sor); COMP_CWORD=2; _kubectl_plimsoll\n"
         'echo "${COMPREPLY[@]}"\n'
     )
