@@ -239,6 +239,25 @@ TEST(own_mean) {
 }
 
 /* Without a reading, a node has the cluster's base, without a capacity nothing is known. */
+/* Node A of docs/estimate.md, in an example with numbers: 8 CPUs, a reading of 40% a minute ago. */
+TEST(example_of_the_page) {
+        _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
+        const int64_t minute_ms = 60000;
+
+        fixture.node.capacity.of[ESTIMATE_CPU] = 8;
+        measure(&fixture, "web", 0.4, 0.1);
+        bind_pod(&fixture, 1, "web", 0.4, AT - 2 * minute_ms);
+        bind_pod(&fixture, 2, "job", 0.8, AT - 60 * minute_ms);
+        end_pod(&fixture, 2, AT - 3 * minute_ms);
+        for (uint64_t id = 3; id < 8; id++)
+                bind_pod(&fixture, id, "web", 0.4, NODE_POD_NEVER);
+        read_cores(&fixture, 0.4 * CORES, AT - minute_ms);
+
+        const struct node_usage cpu = cpu_by(&fixture, &whole);
+        assert_near(cpu.ratio, 0.63);
+        assert_true(fabs(cpu.margin_ratio - 0.02) < 1e-4);
+}
+
 TEST(unread) {
         static const struct cluster_load half = {{{0.5, 1}}, {0.1, 0.2}};
         _cleanup_(end_fixture) struct fixture fixture = begin_fixture();
