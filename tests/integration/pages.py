@@ -85,11 +85,6 @@ def shown_policies():
         block(REFERENCE, "pools"),
         block(REFERENCE, "rules"),
         block(REFERENCE, "hot-value"),
-        block(REFERENCE, "estimate"),
-        block(REFERENCE, "when-all-over"),
-        block(REFERENCE, "taints"),
-        block(REFERENCE, "idle"),
-        block(REFERENCE, "shortlist"),
         block(METRICS, "own-metrics"),
         block(METRICS, "own-counter"),
     )

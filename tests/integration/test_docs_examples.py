@@ -45,7 +45,7 @@ def test_images_of_kustomize():
 
 def test_installing_the_plugin(tmp_path):
     """Its files are where the page copies them from, once `make build` has made them."""
-    make, install = block("docs/install.md", "plugin").splitlines()
+    make, install = block("docs/kubectl-plugin.md", "plugin").splitlines()
     assert make == "make build"
     (program,) = re.findall(r"build/\S+", install)
     commands = install.replace("sudo ", "").replace("/usr/local/bin/", str(tmp_path))
@@ -75,7 +75,7 @@ def test_gitops():
     kind, (version,) = crd["names"]["kind"], [row["name"] for row in crd["versions"]]
     assert '"InForce"' in (TOP / "policy/live/policy_status.c").read_text("utf-8")
 
-    shown = yaml.safe_load(block("docs/gitops.md", "gitops"))
+    shown = yaml.safe_load(block("deploy/gitops.md", "gitops"))
     url, folder, tag = re.fullmatch(r"(https.*)//(\w+)\?ref=v(.*)", shown["resources"][0]).groups()
     assert url.endswith("/plimsoll") and (TOP / folder / "kustomization.yaml").exists()
     assert f"version: '{tag}'," in (TOP / "meson.build").read_text("utf-8")
@@ -83,27 +83,15 @@ def test_gitops():
     for image in shown["images"]:
         assert f"image: {image['name']}" in manifests
 
-    (key,) = yaml.safe_load(block("docs/gitops.md", "argocd"))
+    (key,) = yaml.safe_load(block("deploy/gitops.md", "argocd"))
     assert key == f"resource.customizations.health.{crd['group']}_{kind}"
-    assert 'condition.type == "InForce"' in block("docs/gitops.md", "argocd")
+    assert 'condition.type == "InForce"' in block("deploy/gitops.md", "argocd")
 
-    first, second = yaml.safe_load_all(block("docs/gitops.md", "flux"))
+    first, second = yaml.safe_load_all(block("deploy/gitops.md", "flux"))
     assert second["spec"]["dependsOn"] == [{"name": first["metadata"]["name"]}]
     (check,) = second["spec"]["healthCheckExprs"]
     assert (check["apiVersion"], check["kind"]) == (f"{crd['group']}/{version}", kind)
     assert all("c.type == 'InForce'" in check[state] for state in ("current", "failed"))
-
-
-def test_secondary_scheduler():
-    """OpenShift's operator is given the scheduler's configuration of deploy/, except for leaders and the account."""
-    config, scheduler = yaml.safe_load_all(block("docs/managed-clouds.md", "secondary-scheduler"))
-    assert scheduler["spec"]["schedulerConfig"] == config["metadata"]["name"]
-    shown = yaml.safe_load(config["data"]["config.yaml"])
-    path = TOP / "deploy/second-scheduler/config.yaml"
-    ours = yaml.safe_load(path.read_text("utf-8"))
-    over_http = yaml.safe_load((TOP / "deploy/scheduler/config-http.yaml").read_text("utf-8"))
-    assert shown["extenders"] == over_http["extenders"]
-    assert shown["profiles"] == ours["profiles"] and shown["apiVersion"] == ours["apiVersion"]
 
 
 # -- policies --------------------------------------------------------------------------------------

@@ -45,12 +45,14 @@ NOT_RUN = {
     ("docs/install.md", "docker build"): "needs docker and a registry to push to",
     ("docs/install.md", "for pod in"): "asks the extenders; the pods of kwok serve nothing",
     ("docs/install.md", "kube-scheduler-arg"): "of k3s' and RKE2's servers",
-    ("docs/managed-clouds.md", "docker build"): "needs docker and a registry to push to",
     ("docs/quick-start.md", "kwokctl create"): "downloads Kubernetes; e2e starts the same programs",
     ("docs/quick-start.md", "kind create"): "needs Docker and kind",
     ("docs/quick-start.md", "helm test"): "needs pods that run; test_chart.py runs the same",
     ("docs/quick-start.md", "kubectl create deployment"): "needs the cluster of kind",
-    ("docs/releasing.md", "REPOSITORY="): "makes a release; tests/release looks at two of them",
+    (
+        "deploy/release/README.md",
+        "REPOSITORY=",
+    ): "makes a release; tests/release looks at two of them",
     ("deploy/README.md", "buildah bud"): "fetches its base from a registry; see test_image.py",
     ("tests/e2e/README.md", "make e2e"): "runs the tests with a real cluster",
     ("tests/e2e/README.md", "tests/e2e/tools/build.py"): "builds for these tests, and runs some",
@@ -124,15 +126,11 @@ def commands(text):
 
 
 def test_the_readme_repeats_what_is_run():
-    """Its commands are those of docs/install.md, which the tests with a cluster run, and of the quick start."""
+    """Its commands are those of docs/install.md, which the tests with a cluster run."""
     installing = commands(block("docs/install.md", "installing"))
     assert [line for line in installing if "rollout status" not in line] == commands(
         block("README.md", "installing")
     )
-    quick = block(QUICK_START, "kind-configuration") + block(QUICK_START, "kind-install")
-    creating = "kind create cluster --config deploy/kind/cluster.yaml\n"
-    (created,) = (row.text for row in blocks(QUICK_START) if row.text.startswith(creating))
-    assert sorted((quick + created).splitlines()) == sorted(block("README.md", "kind").splitlines())
 
 
 def test_the_quick_start_fits_the_manifests(tmp_path):
@@ -185,8 +183,8 @@ def test_the_index_has_every_page():
 
 
 def measured_row(name):
-    """The cells of a row of what `tests/tools/bench scale` measures, by docs/performance.md."""
-    measured = (TOP / "docs/performance.md").read_text("utf-8").partition("<!-- scale -->")[2]
+    """The cells of a row of what `tests/tools/bench scale` measures, by tests/bench/results.md."""
+    measured = (TOP / "tests/bench/results.md").read_text("utf-8").partition("<!-- scale -->")[2]
     (cells,) = re.findall(rf"^\| {re.escape(name)} \| (.*) \|$", measured, re.M)
     return cells.split(" | ")
 
@@ -219,7 +217,7 @@ def test_the_readme_has_the_figures_of_its_pages():
         plain((TOP / "docs/performance.md").read_text("utf-8")),
     )
     assert f"the extender needs {pods} more for 150,000 of them" in readme
-    performance = (TOP / "docs/performance.md").read_text("utf-8")
+    performance = (TOP / "tests/bench/results.md").read_text("utf-8")
     (spent,) = re.findall(
         r"^\| scheduler's CPU, 1,000 nodes, sampling default \| (.*?) \| no extender: (.*?) \|",
         performance,
@@ -234,7 +232,7 @@ def test_the_readme_has_the_figures_of_its_pages():
 
 
 def test_sizing_is_what_was_measured():
-    """The rows of sizing that other tables of docs/performance.md have, those of `tests/tools/bench`."""
+    """The rows of sizing in docs/performance.md are those of tests/bench/results.md."""
     row, cores = measured_row, measured_cores
     patches = [cell.partition("; ")[2] for cell in row("`--patch-qps`; patches a second")]
     wanted = [
@@ -247,12 +245,27 @@ def test_sizing_is_what_was_measured():
     ]  # fmt: skip
     page = (TOP / "docs/performance.md").read_text("utf-8")
     assert wanted and [line for line in page.splitlines() if ", every 60 s |" in line] == wanted
-    (ms,) = re.findall(r"^\| controller, 1,000 nodes every 15 s, CPU \| ([\d.]+) ms/s", page, re.M)
+    compared = (TOP / "tests/bench/results.md").read_text("utf-8")
+    (ms,) = re.findall(
+        r"^\| controller, 1,000 nodes every 15 s, CPU \| ([\d.]+) ms/s", compared, re.M
+    )
     (mib,) = re.findall(
-        r"^\| controller, 1,000 nodes every 15 s, memory \| ([\d.]+) MiB", page, re.M
+        r"^\| controller, 1,000 nodes every 15 s, memory \| ([\d.]+) MiB", compared, re.M
     )
     measured = f"{float(ms) / 1000:.2f} CPU, {float(mib):.0f} MiB"
     assert f"\n| 1,000, every 15 s | {measured} |" in page
+
+
+def test_patches_are_those_of_the_simulation():
+    """With the period of the recommended policy, and 5,000 nodes."""
+    results = (TOP / "tests/placement/results.md").read_text("utf-8")
+    (patches,) = re.findall(r"^\| 7m \| [\d.]+ \| (\d+) \| ", results, re.M)
+    performance, annotations = (
+        plain((TOP / f"docs/{page}.md").read_text("utf-8"))
+        for page in ("performance", "annotations")
+    )
+    assert f"it is {patches} patches per second for 5,000 nodes" in performance
+    assert f"and about {patches} with what is written early" in annotations
 
 
 def test_named_files_exist():
@@ -331,8 +344,8 @@ def test_figures_are_those_of_the_tests():
 
 
 def test_every_figure_is_of_a_test():
-    """The faults of docs/high-availability.md have no figure that no test asserts, and no test that is not there."""
-    page = (TOP / "docs/high-availability.md").read_text("utf-8").partition("## Tested faults")[2]
+    """The faults of tests/faults.md have no figure that no test asserts, and no test that is not there."""
+    page = (TOP / "tests/faults.md").read_text("utf-8")
     assert not re.findall(r".*\n?.*(?<![\w.])\d.*", re.sub(r"`[^`]*`", "", FIGURE.sub("", page)))
     files = {
         path.name for group in ("integration", "e2e") for path in (TOP / "tests" / group).iterdir()
@@ -342,8 +355,8 @@ def test_every_figure_is_of_a_test():
 
 
 def test_ten_days_are_as_flat_as_the_test_demands():
-    """The table of docs/endurance.md, which one run has written."""
-    table_of = (TOP / "docs/endurance.md").read_text("utf-8").split("<!-- ten days")[1]
+    """The table of tests/bench/endurance.md, which one run has written."""
+    table_of = (TOP / "tests/bench/endurance.md").read_text("utf-8").split("<!-- ten days")[1]
     rows = re.findall(r"^\| \w+, (.*?) \| .*? \| (.*?) \| (.*?) \| ([+-].*?) \|$", table_of, re.M)
     assert len(rows) == 2 * len(ten_days.MEASURES) + 2
     measures = {title: (measure, unit) for title, measure, unit in ten_days.MEASURES}
@@ -383,8 +396,8 @@ def permissions(path, suffix=""):
 
 
 def test_every_permission_is_told():
-    """The table of docs/security.md is what deploy/ grants."""
-    page = (TOP / "docs/security.md").read_text("utf-8")
+    """The table of deploy/README.md is what deploy/ grants."""
+    page = (TOP / "deploy/README.md").read_text("utf-8")
     table = re.search(r"<!-- accounts -->(.*?)<!-- end -->", page, re.S)[1]
     told = {
         (account, what, verb)
