@@ -226,7 +226,7 @@ def test_the_readme_has_the_figures_of_its_pages():
     assert f"spends {spent[0]} of CPU on a pod, and {spent[1]} without an extender" in readme
     concluded = plain((TOP / "docs/placement.md").read_text("utf-8"))
     unseen, _, families = concluded.partition("nothing was tuned on")[2].partition("families")
-    figures = re.findall(r"\*\*[\d.]+ ± [\d.]+\*\* at \d+%", unseen)
+    figures = re.findall(r"\*\*[\d.]+ ± [\d.]+\*\* \([\w-]+, \d+%\)", unseen)
     figures += re.findall(r"\*\*[\d.]+ ± [\d.]+\*\*", families)[:1]
     assert len(figures) == 4 and all(figure in readme for figure in figures)
 
