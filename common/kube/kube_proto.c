@@ -58,13 +58,59 @@ static const struct proto_member init_container_members[] = {
 };
 static const struct proto_message init_container = PROTO_MESSAGE(init_container_members);
 
+/* Of terms, only their presence is read. */
+static const struct proto_member expression_members[] = {
+        {1, PROTO_STRING, "key", NULL, NULL},
+};
+static const struct proto_message expression = PROTO_MESSAGE(expression_members);
+
+static const struct proto_member node_term_members[] = {
+        {1, PROTO_LIST, "matchExpressions", &expression, NULL},
+};
+static const struct proto_message node_term = PROTO_MESSAGE(node_term_members);
+
+static const struct proto_member node_selector_members[] = {
+        {1, PROTO_LIST, "nodeSelectorTerms", &node_term, NULL},
+};
+static const struct proto_message node_selector = PROTO_MESSAGE(node_selector_members);
+
+static const struct proto_member node_affinity_members[] = {
+        {1, PROTO_OBJECT, "requiredDuringSchedulingIgnoredDuringExecution", &node_selector, NULL},
+};
+static const struct proto_message node_affinity = PROTO_MESSAGE(node_affinity_members);
+
+static const struct proto_member pod_term_members[] = {
+        {3, PROTO_STRING, "topologyKey", NULL, NULL},
+};
+static const struct proto_message pod_term = PROTO_MESSAGE(pod_term_members);
+
+static const struct proto_member pod_affinity_members[] = {
+        {1, PROTO_LIST, "requiredDuringSchedulingIgnoredDuringExecution", &pod_term, NULL},
+};
+static const struct proto_message pod_affinity = PROTO_MESSAGE(pod_affinity_members);
+
+static const struct proto_member affinity_members[] = {
+        {1, PROTO_OBJECT, "nodeAffinity", &node_affinity, NULL},
+        {2, PROTO_OBJECT, "podAffinity", &pod_affinity, NULL},
+        {3, PROTO_OBJECT, "podAntiAffinity", &pod_affinity, NULL},
+};
+static const struct proto_message affinity = PROTO_MESSAGE(affinity_members);
+
+static const struct proto_member spread_members[] = {
+        {3, PROTO_STRING, "whenUnsatisfiable", NULL, NULL},
+};
+static const struct proto_message spread = PROTO_MESSAGE(spread_members);
+
 static const struct proto_member pod_spec_members[] = {
         {2, PROTO_LIST, "containers", &container, NULL},
+        {7, PROTO_TEXTS, "nodeSelector", NULL, NULL},
         {10, PROTO_STRING, "nodeName", NULL, NULL},
+        {18, PROTO_OBJECT, "affinity", &affinity, NULL},
         {19, PROTO_STRING, "schedulerName", NULL, NULL},
         {20, PROTO_LIST, "initContainers", &init_container, NULL},
         {25, PROTO_INT, "priority", NULL, NULL},
         {32, PROTO_QUANTITIES, "overhead", NULL, cpu_memory_and_idle},
+        {33, PROTO_LIST, "topologySpreadConstraints", &spread, NULL},
         {40, PROTO_OBJECT, "resources", &resources, NULL},
 };
 static const struct proto_message pod_spec = PROTO_MESSAGE(pod_spec_members);

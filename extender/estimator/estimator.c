@@ -240,6 +240,7 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
         const struct node_pod bound = {
                 .id = pod->id,
                 .workload = workload_key(pod->workload, pod->workload_len),
+                .set = pod->set,
                 .runs_unix_ms = pod->runs_unix_ms,
                 .gone_unix_ms = NODE_POD_NEVER,
                 .request = {(float)request.of[ESTIMATE_CPU], (float)request.of[ESTIMATE_MEM]},
@@ -430,6 +431,22 @@ const struct estimator_node *estimator_node_at(const struct estimator *estimator
 
 const struct node_estimate *estimator_node_estimate(const struct estimator_node *node) {
         return &node->estimate;
+}
+
+bool estimator_pod_load(const struct estimator *estimator, const struct estimator_node *node,
+                        uint64_t id, struct node_pod_load *ret) {
+        return node_estimate_pod(&node->estimate, id, estimator->workloads, &estimator->cluster,
+                                 ret);
+}
+
+double estimator_window_share(const struct estimator *estimator, const struct estimator_node *node,
+                              int resource) {
+        struct node_usage usage[ESTIMATE_RESOURCE_COUNT];
+        double reading = node->estimate.readings[resource].ratio;
+
+        node_estimate_usage(&node->estimate, estimator->workloads, &estimator->cluster, usage);
+        double pods = reading - usage[resource].base_ratio;
+        return pods > reading ? reading / pods : 1;
 }
 
 const struct cluster_load *estimator_cluster(const struct estimator *estimator) {

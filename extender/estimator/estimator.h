@@ -42,6 +42,7 @@ struct estimator_node;
 /* A pod that is bound and has not finished. */
 struct estimator_pod {
         uint64_t id;      /* a seeded hash of its uid, not 0 */
+        uint64_t set;     /* pod_facts.set_id */
         uint32_t uid;     /* pod_usage_uid() */
         const char *node; /* borrowed, node_len bytes */
         size_t node_len;
@@ -137,6 +138,14 @@ void estimator_workloads_ended(struct estimator *estimator, uint32_t part);
 /** estimator_node_at() - the node with this estimator_node_number(); NULL: none */
 const struct estimator_node *estimator_node_at(const struct estimator *estimator, uint32_t number);
 const struct node_estimate *estimator_node_estimate(const struct estimator_node *node);
+/** estimator_pod_load() - node_estimate_pod() */
+_must_check_ bool estimator_pod_load(const struct estimator *estimator,
+                                     const struct estimator_node *node, uint64_t id,
+                                     struct node_pod_load *ret);
+/** estimator_window_share() - the part of what the pods of its window are expected to use that the
+ * reading can have had, see node_estimate.h; at most 1 */
+double estimator_window_share(const struct estimator *estimator, const struct estimator_node *node,
+                              int resource);
 const struct cluster_load *estimator_cluster(const struct estimator *estimator);
 
 struct estimator_stats {

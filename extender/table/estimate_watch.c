@@ -106,6 +106,7 @@ static struct estimator_pod as_estimator_pod(const struct estimate_watch *watch,
         (void)!pod_usage_uid(facts->uid.text, facts->uid.len, &uid);
         return (struct estimator_pod){
                 .id = facts->id,
+                .set = facts->set_id,
                 .uid = uid,
                 .node = facts->node.text,
                 .node_len = facts->node.len,

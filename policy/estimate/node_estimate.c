@@ -132,16 +132,62 @@ struct pod_sum {
         double variance;  /* of what the reading lacks of live pods */
 };
 
-static void add_pod(struct pod_sum *sum, const struct node_pod *pod, double used, double spread,
-                    double overlap) {
+/* What a pod is expected to use, and how certain that is. */
+struct pod_usage {
+        struct pod_load used, spread;
+};
+
+static struct pod_usage usage_of(const struct node_pod *pod, const struct workload_set *workloads,
+                                 const struct cluster_load *cluster) {
+        const struct pod_load request = {
+                {(double)pod->request[ESTIMATE_CPU], (double)pod->request[ESTIMATE_MEM]}};
+        struct pod_usage usage;
+
+        usage.used = workload_expect(workload_set_find(workloads, pod->workload), &request,
+                                     &cluster->factor, &usage.spread);
+        for (int r = 0; pod->own[ESTIMATE_CPU] >= 0 && r < ESTIMATE_RESOURCE_COUNT; r++)
+                usage.used.of[r] = (double)pod->own[r];
+        return usage;
+}
+
+static double overlap_of(const struct node_estimate *node, const struct node_pod *pod, int r) {
+        return is_read(node, r) ? node_pod_overlap(pod, node->readings[r].begins_unix_ms,
+                                                   node->readings[r].ends_unix_ms)
+                                : 0;
+}
+
+static double variance_of(const struct pod_usage *usage, double overlap, int r) {
+        return squared(1 - overlap) *
+               fmin(squared(usage->spread.of[r]), MARGIN_VARIANCE_MAX * squared(usage->used.of[r]));
+}
+
+static void add_pod(struct pod_sum *sum, const struct node_pod *pod, const struct pod_usage *usage,
+                    double overlap, int r) {
+        double used = usage->used.of[r];
+
         sum->in_window += used * overlap;
         if (is_gone(pod)) {
                 sum->went += used * overlap;
                 return;
         }
         sum->came += used * (1 - overlap);
-        sum->variance += squared(1 - overlap) *
-                         fmin(squared(spread), MARGIN_VARIANCE_MAX * squared(used));
+        sum->variance += variance_of(usage, overlap, r);
+}
+
+bool node_estimate_pod(const struct node_estimate *node, uint64_t id,
+                       const struct workload_set *workloads, const struct cluster_load *cluster,
+                       struct node_pod_load *ret) {
+        const struct node_pod *pod = node_estimate_find(node, id);
+
+        if (!pod)
+                return false;
+        const struct pod_usage usage = usage_of(pod, workloads, cluster);
+        ret->used = usage.used;
+        ret->runs_unix_ms = pod->runs_unix_ms;
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                ret->variance.of[r] = squared(MARGIN_SIGMAS) *
+                                      variance_of(&usage, overlap_of(node, pod, r), r);
+        return true;
 }
 
 double node_estimate_requested(const struct node_estimate *node, int resource) {
@@ -157,23 +203,12 @@ void node_estimate_usage(const struct node_estimate *node, const struct workload
                          const struct cluster_load *cluster,
                          struct node_usage ret[static ESTIMATE_RESOURCE_COUNT]) {
         struct pod_sum sums[ESTIMATE_RESOURCE_COUNT] = {0};
-        struct pod_load spread;
 
         for (size_t i = 0; i < node->pod_count; i++) {
                 const struct node_pod *pod = &node->pods[i];
-                const struct pod_load request = {
-                        {(double)pod->request[ESTIMATE_CPU], (double)pod->request[ESTIMATE_MEM]}};
-                const struct pod_load expected = workload_expect(
-                        workload_set_find(workloads, pod->workload), &request, &cluster->factor,
-                        &spread);
-                bool has_own = pod->own[ESTIMATE_CPU] >= 0;
+                const struct pod_usage usage = usage_of(pod, workloads, cluster);
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                        add_pod(&sums[r], pod, has_own ? (double)pod->own[r] : expected.of[r],
-                                spread.of[r],
-                                is_read(node, r)
-                                        ? node_pod_overlap(pod, node->readings[r].begins_unix_ms,
-                                                           node->readings[r].ends_unix_ms)
-                                        : 0);
+                        add_pod(&sums[r], pod, &usage, overlap_of(node, pod, r), r);
         }
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 double capacity = node->capacity.of[r],

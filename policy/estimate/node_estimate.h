@@ -36,6 +36,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/attributes.h"
 #include "policy/estimate/workload.h"
 
 enum {
@@ -54,6 +55,7 @@ enum {
 struct node_pod {
         uint64_t id;                            /* unique among the node's live pods */
         uint64_t workload;                      /* workload_key() */
+        uint64_t set;                           /* pod_facts.set_id */
         int64_t runs_unix_ms, gone_unix_ms;     /* NODE_POD_NEVER: not yet */
         float request[ESTIMATE_RESOURCE_COUNT]; /* as pod_load_counted(), in cores and bytes */
         float own[ESTIMATE_RESOURCE_COUNT];     /* its own measured mean; below 0: none */
@@ -112,6 +114,17 @@ struct node_usage {
         double base_ratio;
 };
 
+/* What a live pod counts with. */
+struct node_pod_load {
+        struct pod_load used;
+        struct pod_load variance; /* what it adds to the square of the margin */
+        int64_t runs_unix_ms;     /* as in struct node_pod */
+};
+
+/** node_estimate_pod() - Return: false: there is no such live pod */
+_must_check_ bool node_estimate_pod(const struct node_estimate *node, uint64_t id,
+                                    const struct workload_set *workloads,
+                                    const struct cluster_load *cluster, struct node_pod_load *ret);
 /** node_estimate_requested() - what live pods request of one resource, in cores or bytes */
 double node_estimate_requested(const struct node_estimate *node, int resource);
 void node_estimate_usage(const struct node_estimate *node, const struct workload_set *workloads,

@@ -32,6 +32,13 @@ struct node_facts {
         bool is_known[ESTIMATE_RESOURCE_COUNT]; /* usage_ratio; see struct estimator_usage */
 };
 
+/** node_facts_allocatable() - what pods may request of a resource: without an allocatable, the
+ * capacity. 0: unknown */
+static inline double node_facts_allocatable(const struct node_facts *facts, int resource) {
+        return facts->allocatable.of[resource] > 0 ? facts->allocatable.of[resource]
+                                                   : facts->capacity.of[resource];
+}
+
 struct node_columns {
         size_t metric_count;
         bool has_estimate; /* scoring: estimate; otherwise its columns are NULL */

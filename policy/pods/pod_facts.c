@@ -70,9 +70,16 @@ struct sums {
         size_t requesting; /* the number of containers with a request */
 };
 
-/* The pod has preferences, by the kind of term. */
+struct terms {
+        bool is_preferring, is_requiring;
+};
+
 struct affinity {
-        bool node, pod, anti;
+        struct terms node, pod, anti;
+};
+
+struct spread {
+        bool is_soft, is_hard;
 };
 
 struct spec {
@@ -81,7 +88,8 @@ struct spec {
         struct sums containers, init;
         struct requests own, overhead;
         struct affinity affinity;
-        bool is_spread_softly, has_volume_claim, has_device_claim;
+        struct spread spread;
+        bool has_selector, has_volume_claim, has_device_claim;
 };
 
 struct condition {
@@ -281,9 +289,26 @@ static bool read_container(struct skim *skim, void *ret) {
         return true;
 }
 
+/* An object or a list that is not empty. */
+static bool read_nonempty(struct skim *skim, void *ret) {
+        const char *begin = skim->at;
+        char first = skim_peek(skim);
+
+        if (!skim_value(skim))
+                return false;
+        *(bool *)ret = first == '{' || first == '[';
+        for (const char *c = begin; c < skim->at; c++)
+                if (!strchr("{}[] \t\r\n", *c))
+                        return true;
+        *(bool *)ret = false;
+        return true;
+}
+
 static const struct skim_field terms_fields[] = {
-        {SKIM_ONLY("preferredDuringSchedulingIgnoredDuringExecution", bool),
-         .read_element = read_presence},
+        SKIM_LIST("preferredDuringSchedulingIgnoredDuringExecution", struct terms, is_preferring,
+                  read_presence),
+        SKIM_VALUE("requiredDuringSchedulingIgnoredDuringExecution", struct terms, is_requiring,
+                   read_nonempty),
         {0},
 };
 
@@ -303,7 +328,8 @@ static bool read_constraint(struct skim *skim, void *ret) {
 
         if (!skim_fields(skim, fields, &unsatisfiable))
                 return false;
-        *(bool *)ret |= skim_is(&unsatisfiable, "ScheduleAnyway");
+        ((struct spread *)ret)->is_soft |= skim_is(&unsatisfiable, "ScheduleAnyway");
+        ((struct spread *)ret)->is_hard |= skim_is(&unsatisfiable, "DoNotSchedule");
         return true;
 }
 
@@ -331,7 +357,8 @@ static const struct skim_field spec_fields[] = {
         SKIM_LIST("initContainers", struct spec, init, read_container),
         SKIM_OBJECT("overhead", struct spec, overhead, requests_fields),
         SKIM_OBJECT("affinity", struct spec, affinity, affinity_fields),
-        SKIM_LIST("topologySpreadConstraints", struct spec, is_spread_softly, read_constraint),
+        SKIM_LIST("topologySpreadConstraints", struct spec, spread, read_constraint),
+        SKIM_VALUE("nodeSelector", struct spec, has_selector, read_nonempty),
         SKIM_LIST("volumes", struct spec, has_volume_claim, read_volume),
         SKIM_LIST("resourceClaims", struct spec, has_device_claim, read_presence),
         SKIM_OBJECT("resources", struct spec, own, resources_fields),
@@ -537,11 +564,21 @@ static uint64_t hash_id(const struct skim_string *text) {
         return hash + (hash == 0);
 }
 
-/* Groups with the same name in different namespaces are different groups. */
-static uint64_t hash_group(const struct skim_string *namespace, const struct skim_string *group) {
-        uint64_t hash = hash_id(group);
+/* Objects with the same name in different namespaces are different objects. */
+static uint64_t hash_in(const struct skim_string *namespace, const struct skim_string *name) {
+        uint64_t hash = hash_id(name);
 
         return hash == 0 ? 0 : hash ^ (hash_id(namespace) << 1);
+}
+
+static uint64_t hash_set(const struct pod *pod) {
+        const struct owner *owner = &pod->metadata.owners.first;
+        const struct spread *spread = &pod->spec.spread;
+        bool is_set = skim_is(&owner->kind, "ReplicaSet") || skim_is(&owner->kind, "StatefulSet");
+
+        return is_set && !spread->is_soft && !spread->is_hard
+                       ? hash_in(&pod->metadata.namespace, &owner->name)
+                       : 0;
 }
 
 bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
@@ -551,7 +588,8 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
                 return false;
         const struct affinity *affinity = &pod.spec.affinity;
         facts->id = hash_id(&pod.metadata.uid);
-        facts->group_id = hash_group(&pod.metadata.namespace, &pod.spec.group);
+        facts->group_id = hash_in(&pod.metadata.namespace, &pod.spec.group);
+        facts->set_id = hash_set(&pod);
         facts->namespace = pod.metadata.namespace;
         facts->name = pod.metadata.name;
         facts->uid = pod.metadata.uid;
@@ -577,8 +615,11 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         facts->is_daemonset = pod.metadata.owners.has_daemonset;
         facts->is_mirror = pod.metadata.is_mirror;
         facts->is_retry = pod.status.conditions.is_retry;
-        facts->has_preferences = affinity->node || affinity->pod || affinity->anti ||
-                                 pod.spec.is_spread_softly;
+        facts->has_preferences = affinity->node.is_preferring || affinity->pod.is_preferring ||
+                                 affinity->anti.is_preferring || pod.spec.spread.is_soft;
+        facts->is_restricted = affinity->node.is_requiring || affinity->pod.is_requiring ||
+                               affinity->anti.is_requiring || pod.spec.spread.is_hard ||
+                               pod.spec.has_selector;
         facts->has_claims = pod.spec.has_volume_claim || pod.spec.has_device_claim;
         return true;
 }

@@ -48,7 +48,11 @@ enum {
 #define POD_FACTS_BYTES_MAX 0x1p50
 
 struct pod_facts {
-        uint64_t id;       /* seeded hash of metadata.uid; 0: none */
+        uint64_t id; /* seeded hash of metadata.uid; 0: none */
+        /* Seeded hash of the ReplicaSet or StatefulSet (one for each revision) whose pods
+         * kube-scheduler spreads by its default constraints. 0: none, or the pod has constraints of
+         * its own. */
+        uint64_t set_id;
         uint64_t group_id; /* seeded hash of its PodGroup (spec.schedulingGroup); 0: none */
         struct skim_string namespace, name, uid; /* in the text; len 0: none */
         struct skim_string labels;               /* the object's JSON, in the text; len 0: none */
@@ -76,6 +80,10 @@ struct pod_facts {
          * but not with the reason SchedulingGated, which the API server sets before any scheduler
          * tries a pod with scheduling gates. */
         bool is_retry;
+        /* Not every node with room may get the pod: it has a nodeSelector, an affinity with a
+         * nonempty requiredDuringSchedulingIgnoredDuringExecution, or a topologySpreadConstraint
+         * with whenUnsatisfiable: DoNotSchedule. */
+        bool is_restricted;
         /* The pod prefers some nodes, so the scheduler's own scores matter: its affinity has a
          * nonempty preferredDuringSchedulingIgnoredDuringExecution, or it has a
          * topologySpreadConstraint with whenUnsatisfiable: ScheduleAnyway. */

@@ -46,6 +46,7 @@ def record(plane, name, path, **query):
         bodies = {encoding: ask(plane, encoding, path, query) for encoding in ACCEPT}
         versions = re.findall(rb'"resourceVersion":"(\d+)"', bodies["json"])
         assert all(version in bodies["pb"] for version in versions)
+        assert "watch" in query or ask(plane, "json", path, query) == bodies["json"]
         return bodies
 
     for encoding, body in wait_until(same, what=name).items():
@@ -102,6 +103,25 @@ def full_pod():
     return pod
 
 
+# What keeps a pod on some nodes.
+TERM = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
+RESTRICTIONS = {
+    "nodeSelector": {"pool": "a"},
+    "affinity": {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [{"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}]
+            }
+        },
+        "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]},
+        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]},
+    },
+    "topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    ],
+}
+
+
 def create_pods(plane, namespace):
     plane.api.create(
         "/apis/node.k8s.io/v1/runtimeclasses",
@@ -125,6 +145,7 @@ def create_pods(plane, namespace):
     namespace.create(mirror)
     whole = pod_object("whole")
     whole["spec"]["resources"] = {"requests": {"cpu": "2", "memory": "1e9"}}
+    whole["spec"] |= RESTRICTIONS
     whole["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu"}]
     namespace.create(whole)
     namespace.create_pod("ended", nodeName="node-0")

@@ -319,3 +319,26 @@ TEST_BETWEEN(made_again, set_up, tear_down) {
         read_cpu(0.1, NOW + WINDOW_MS);
         assert_within(cpu(), 0.1, 0.01);
 }
+
+/* What is known of one pod, for who moves it: whole, whatever its node's reading has of it yet. And
+ * what the reading says of pods that a kubelet takes for too much. */
+TEST_BETWEEN(one_pod, set_up, tear_down) {
+        struct node_pod_load load;
+
+        read_cpu(0.5, NOW);
+        bind(1, "a", "shop/ReplicaSet/web", 4, NOW - WINDOW_MS / 2);
+        assert_true(estimator_pod_load(estimator, node, 1, &load));
+        assert_near(load.used.of[ESTIMATE_CPU], 4);
+        assert_int_equal(load.runs_unix_ms, NOW - WINDOW_MS / 2);
+        /* The margin is that of this pod alone. */
+        struct estimator_usage usage;
+        estimator_usage(estimator, node, &usage);
+        assert_near(sqrt(load.variance.of[ESTIMATE_CPU]) / 10, usage.margin_ratio[ESTIMATE_CPU]);
+        assert_near(estimator_window_share(estimator, node, ESTIMATE_CPU), 1);
+        /* 2 cores in the window, and 8 more. */
+        bind(2, "a", "shop/ReplicaSet/web", 8, NOW - WINDOW_MS);
+        assert_near(estimator_window_share(estimator, node, ESTIMATE_CPU), 0.5);
+        assert_false(estimator_pod_load(estimator, node, 3, &load));
+        end(1, "a", NOW);
+        assert_false(estimator_pod_load(estimator, node, 1, &load));
+}

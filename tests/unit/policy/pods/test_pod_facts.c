@@ -27,6 +27,8 @@ static bool has_fact(const struct pod_facts *facts, char *fact) {
                 {"finished", facts->is_finished},
                 {"retry", facts->is_retry},
                 {"preferences", facts->has_preferences},
+                {"restricted", facts->is_restricted},
+                {"spread", facts->set_id != 0},
                 {"claims", facts->has_claims},
                 {"daemonset", facts->is_daemonset},
                 {"mirror", facts->is_mirror},

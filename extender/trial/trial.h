@@ -1,0 +1,80 @@
+/*
+ * What Plimsoll would do for a cluster whose kube-scheduler does not ask it. Beside the real
+ * cluster there is a virtual one: each pod that is bound is judged as if the scheduler had asked,
+ * and is in the virtual cluster where the scheduler would have put it (trial_scheduler.h).
+ *
+ *     virtual usage = usage - that of pods that are really there, but virtually elsewhere
+ *                           + that of pods that are virtually there, but really elsewhere
+ *
+ * A pod counts with what the estimate counts it with (node_estimate.h), in the virtual cluster as
+ * in the real one: a decision sees the virtual usage, margins, requests and limits.
+ *
+ * Both clusters are counted by the same readings. Each new reading of a node says how busy it was
+ * until then. What the virtual cluster had more of there is the sum over pods of what they use
+ * times the part of the window in which they ran: by then, most of them are measured, and no pods
+ * count with more than the reading of their real node. A reading
+ * hides what happens within its window, and both clusters have that: with s, by how much readings
+ * of a node differ from one to the next, a node counts as hot for the share
+ *
+ *     P(reading + e > line),  e normal with the standard deviation s / sqrt(2)
+ *
+ * Guarantee: the trial changes nothing. Pods that were there before it stay where they are, and so
+ * do pods whose constraints it does not model, so the gain is too low until judged pods have
+ * replaced the others. While kube-scheduler asks, it judges nothing, and its pods are where they
+ * really are.
+ *
+ * No I/O and no clock; on the loop's thread, except for trial_asked(). A binding costs a copy of
+ * the columns and a judgement, and a displaced pod 100 bytes, of at most TRIAL_MAX_PODS.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "extender/table/node_snapshot.h"
+#include "extender/trial/trial_blocks.h"
+#include "policy/pods/pod_facts.h"
+
+enum { TRIAL_MAX_PODS = 100000 };
+
+struct trial;
+
+struct trial *trial_new(void);
+void trial_free(struct trial *trial);
+DEFINE_FREEP(struct trial, trial_free);
+
+/** trial_bound() - a pod was bound just now
+ * @snapshot: does not show it yet; later ones do */
+void trial_bound(struct trial *trial, const struct node_snapshot *snapshot,
+                 const struct pod_facts *pod, int64_t now_unix_ms);
+/** trial_gone() - a pod has ended; unknown ones are ignored */
+void trial_gone(struct trial *trial, uint64_t pod_id, int64_t now_unix_ms);
+/** trial_step() - count the readings that are new; called every ESTIMATOR_STEP_MS */
+void trial_step(struct trial *trial, const struct node_snapshot *snapshot, int64_t now_unix_ms);
+/** trial_restart() - forget what was counted, as another policy does; displaced pods stay where
+ * they are */
+void trial_restart(struct trial *trial);
+/** trial_asked() - a scheduler asks about a pod; any thread */
+void trial_asked(struct trial *trial, int64_t now_unix_ms);
+
+/* Why a pod is not judged. */
+enum trial_reason {
+        TRIAL_RESTRICTED, /* constraints, or a StatefulSet's volumes */
+        TRIAL_CLOSED,     /* its node is closed: it tolerates that */
+        TRIAL_UNKNOWN,    /* no estimate of its node, or too many displaced pods */
+        TRIAL_REASONS,
+};
+
+struct trial_stats {
+        int64_t since_unix_ms; /* 0: nothing was counted yet */
+        int64_t asked_unix_ms; /* the last trial_asked(); 0: never */
+        struct trial_blocks blocks;
+        /* Pods. Those of DaemonSets, mirror pods and those of other schedulers are in none. */
+        uint64_t judged, not_judged[TRIAL_REASONS];
+        uint64_t over_limit[TRIAL_WORLDS]; /* judged ones whose node is above a limit */
+        size_t displaced;
+        size_t hot[TRIAL_WORLDS]; /* nodes whose last reading is above the line */
+};
+
+void trial_stats(const struct trial *trial, struct trial_stats *ret);

@@ -1,0 +1,95 @@
+#include "extender/trial/trial_blocks.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { DRAWS = 1000, RUN = 8 };
+
+static void add_sum(struct trial_sum *to, const struct trial_sum *sum) {
+        for (int w = 0; w < TRIAL_WORLDS; w++) {
+                to->hot_s[w] += sum->hot_s[w];
+                to->very_hot_s[w] += sum->very_hot_s[w];
+        }
+}
+
+static void halve(struct trial_blocks *blocks) {
+        for (size_t i = 0; i < TRIAL_BLOCKS_MAX / 2; i++) {
+                blocks->of[i] = blocks->of[2 * i];
+                add_sum(&blocks->of[i], &blocks->of[2 * i + 1]);
+        }
+        blocks->count = TRIAL_BLOCKS_MAX / 2;
+        blocks->block_ms *= 2;
+        blocks->last_ms = blocks->block_ms;
+}
+
+void trial_blocks_add(struct trial_blocks *blocks, const struct trial_sum *sum, int64_t span_ms) {
+        if (blocks->block_ms == 0)
+                blocks->block_ms = TRIAL_BLOCK_MS;
+        if (blocks->count == TRIAL_BLOCKS_MAX && blocks->last_ms >= blocks->block_ms)
+                halve(blocks);
+        if (blocks->count == 0 || blocks->last_ms >= blocks->block_ms) {
+                blocks->of[blocks->count++] = (struct trial_sum){0};
+                blocks->last_ms = 0;
+        }
+        add_sum(&blocks->of[blocks->count - 1], sum);
+        blocks->last_ms += span_ms;
+}
+
+struct trial_sum trial_blocks_sum(const struct trial_blocks *blocks) {
+        struct trial_sum sum = {0};
+
+        for (size_t i = 0; i < blocks->count; i++)
+                add_sum(&sum, &blocks->of[i]);
+        return sum;
+}
+
+int64_t trial_blocks_ms(const struct trial_blocks *blocks) {
+        return blocks->count > 0 ? (int64_t)(blocks->count - 1) * blocks->block_ms + blocks->last_ms
+                                 : 0;
+}
+
+static uint64_t draw(uint64_t *state) {
+        *state = *state * 6364136223846793005u + 1442695040888963407u;
+        return *state >> 33;
+}
+
+/* Runs of consecutive blocks, since a node that is hot stays so for some blocks. */
+static double resample(const struct trial_blocks *blocks, uint64_t *state) {
+        double hot_s[TRIAL_WORLDS] = {0};
+
+        for (size_t taken = 0; taken < blocks->count; taken += RUN) {
+                size_t first = draw(state) % blocks->count;
+                for (size_t i = 0; i < RUN && taken + i < blocks->count; i++)
+                        for (int w = 0; w < TRIAL_WORLDS; w++)
+                                hot_s[w] += blocks->of[(first + i) % blocks->count].hot_s[w];
+        }
+        return hot_s[TRIAL_REAL] > 0 ? hot_s[TRIAL_VIRTUAL] / hot_s[TRIAL_REAL] : NAN;
+}
+
+static int compare_ratios(const void *a, const void *b) {
+        double left = *(const double *)a, right = *(const double *)b;
+
+        return (left > right) - (left < right);
+}
+
+bool trial_blocks_ratio(const struct trial_blocks *blocks, struct trial_ratio *ret) {
+        const struct trial_sum sum = trial_blocks_sum(blocks);
+        double ratios[DRAWS];
+        uint64_t state = 1;
+        size_t count = 0;
+
+        if (blocks->count < RUN || sum.hot_s[TRIAL_REAL] <= 0)
+                return false;
+        for (size_t i = 0; i < DRAWS; i++) {
+                double ratio = resample(blocks, &state);
+                if (!isnan(ratio))
+                        ratios[count++] = ratio;
+        }
+        qsort(ratios, count, sizeof(*ratios), compare_ratios);
+        *ret = (struct trial_ratio){
+                .ratio = sum.hot_s[TRIAL_VIRTUAL] / sum.hot_s[TRIAL_REAL],
+                .low = ratios[count / 10],
+                .high = ratios[count - 1 - count / 10],
+        };
+        return true;
+}

@@ -1,0 +1,246 @@
+/* Where pods are in the virtual cluster, and what is counted of both. */
+#include "tests/unit/fixture/node_words.h"
+
+#include <math.h>
+
+#include "extender/trial/trial.h"
+
+#define SPEC                                                                                       \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"                                   \
+        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}]\n"                           \
+        "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"                                      \
+        "  extender: {scoring: estimate}\n"
+#define TEN "cpu=10 memory=100Gi"
+#define GIB (1024.0 * 1024 * 1024)
+
+enum { MIN_MS = 60000 };
+
+static struct node_table *table;
+static struct trial *trial;
+static int64_t now_ms;
+
+static void read_at(const char *name, const char *cpu, int minutes) {
+        _cleanup_(freep) char *annotation = xasprintf("cpu_usage_avg_5m=%s,2026-07-23T09:%d:40Z",
+                                                      cpu, 46 + minutes);
+
+        put_node(table, &(struct node_words){name, annotation, NULL, TEN}, now_ms);
+}
+
+static int trial_set_up(void **state) {
+        now_ms = NOW;
+        table = table_of(SPEC);
+        trial = trial_new();
+        read_at("a", "0.6", 0);
+        read_at("b", "0.1", 0);
+        return 0;
+}
+
+static int trial_tear_down(void **state) {
+        trial_free(trial);
+        node_table_free(table);
+        return 0;
+}
+
+static struct pod_facts pod_on(uint64_t id, const char *node, double cores) {
+        struct pod_facts pod = {
+                .id = id,
+                .node = {.text = node, .len = strlen(node)},
+                .request = {{cores, GIB}},
+                .workload = "shop/ReplicaSet/web",
+                .workload_len = strlen("shop/ReplicaSet/web"),
+                .set_id = 7,
+        };
+
+        return pod;
+}
+
+/* As the extender hears of it: the snapshot is of before. */
+static void bind_pod(const struct pod_facts *pod) {
+        node_table_publish(table, now_ms);
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        estimator_bind(node_table_estimator(table),
+                       &(struct estimator_pod){.id = pod->id,
+                                               .node = pod->node.text,
+                                               .node_len = pod->node.len,
+                                               .workload = pod->workload,
+                                               .workload_len = pod->workload_len,
+                                               .request = pod->request,
+                                               .set = pod->set_id,
+                                               .runs_unix_ms = now_ms});
+        trial_bound(trial, snapshot, pod, now_ms);
+        node_snapshot_unref(snapshot);
+}
+
+static void bind_to(uint64_t id, const char *node, double cores) {
+        const struct pod_facts pod = pod_on(id, node, cores);
+
+        bind_pod(&pod);
+}
+
+static struct trial_stats look(void) {
+        struct trial_stats stats;
+
+        node_table_publish(table, now_ms);
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        trial_step(trial, snapshot, now_ms);
+        node_snapshot_unref(snapshot);
+        trial_stats(trial, &stats);
+        return stats;
+}
+
+static struct trial_sum counted(const struct trial_stats *stats) {
+        return trial_blocks_sum(&stats->blocks);
+}
+
+/* Both clusters have what the readings say, and the virtual one lacks what runs elsewhere there. */
+TEST_BETWEEN(displaced, trial_set_up, trial_tear_down) {
+        bind_to(1, "a", 2);
+        struct trial_stats stats = look();
+        assert_int_equal(stats.judged, 1);
+        assert_int_equal(stats.displaced, 1);
+        assert_int_equal(stats.hot[TRIAL_REAL] + stats.hot[TRIAL_VIRTUAL], 0);
+
+        /* The pod ran in the whole window of the next reading. */
+        now_ms += 5 * MIN_MS;
+        read_at("a", "0.8", 5);
+        read_at("b", "0.1", 5);
+        (void)look();
+        now_ms += MIN_MS / 4;
+        stats = look();
+        assert_int_equal(stats.hot[TRIAL_REAL], 1);
+        assert_int_equal(stats.hot[TRIAL_VIRTUAL], 0);
+}
+
+/* The pod fills the virtual node, and its request is there. */
+TEST_BETWEEN(virtual_usage_decides, trial_set_up, trial_tear_down) {
+        bind_to(1, "a", 4); /* virtually b: 0.5 */
+        bind_to(2, "a", 4); /* a is at 0.6 in both, without the first one */
+        struct trial_stats stats = look();
+        assert_int_equal(stats.displaced, 2);
+        bind_to(3, "b", 4); /* virtually b is at 0.9, and a is as empty as its reading says */
+        stats = look();
+        assert_int_equal(stats.displaced, 3);
+}
+
+/* A limit is of the virtual cluster: what is really hot may be idle there. */
+TEST_BETWEEN(limits, trial_set_up, trial_tear_down) {
+        read_at("a", "0.9", 0);
+        bind_to(1, "a", 1);
+        struct trial_stats stats = look();
+        assert_int_equal(stats.over_limit[TRIAL_REAL], 1);
+        assert_int_equal(stats.over_limit[TRIAL_VIRTUAL], 0);
+}
+
+TEST_BETWEEN(has_no_room, trial_set_up, trial_tear_down) {
+        bind_to(1, "b", 9.5);
+        bind_to(2, "a", 1); /* b is idle, but requested */
+        assert_int_equal(look().displaced, 0);
+}
+
+TEST_BETWEEN(ended, trial_set_up, trial_tear_down) {
+        bind_to(1, "a", 2);
+        assert_int_equal(look().displaced, 1);
+        trial_gone(trial, 1, now_ms);
+        trial_gone(trial, 2, now_ms);
+        assert_int_equal(look().displaced, 0);
+        /* The end was missed: no list has it any more. */
+        bind_to(3, "a", 2);
+        estimator_end(node_table_estimator(table), "a", 1, 3, now_ms);
+        assert_int_equal(look().displaced, 0);
+        /* A reading has it no more. */
+        now_ms += 60 * MIN_MS;
+        (void)look();
+}
+
+TEST_BETWEEN(node_leaves, trial_set_up, trial_tear_down) {
+        read_at("c", "0.5", 0);
+        bind_to(1, "a", 2);
+        bind_to(2, "c", 2);
+        assert_int_equal(look().displaced, 2);
+        node_table_remove(table, "c");
+        assert_int_equal(look().displaced, 1);
+        node_table_remove(table, "b");
+        assert_int_equal(look().displaced, 0);
+}
+
+TEST_BETWEEN(not_judged, trial_set_up, trial_tear_down) {
+        struct pod_facts restricted = pod_on(1, "a", 1), stateful = restricted, daemon = restricted,
+                         other = restricted, unknown = pod_on(2, "x", 1);
+        static const char db[] = "shop/StatefulSet/db", batch[] = "batch";
+
+        restricted.is_restricted = true;
+        memcpy(stateful.workload, db, sizeof(db));
+        stateful.workload_len = strlen(db);
+        daemon.is_daemonset = true;
+        other.scheduler = (struct skim_string){.text = batch, .len = strlen(batch)};
+        bind_pod(&restricted);
+        bind_pod(&stateful);
+        bind_pod(&daemon);
+        bind_pod(&other);
+        bind_pod(&unknown);
+        const struct trial_stats stats = look();
+        assert_int_equal(stats.judged, 0);
+        assert_int_equal(stats.not_judged[TRIAL_RESTRICTED], 2);
+        assert_int_equal(stats.not_judged[TRIAL_UNKNOWN], 1);
+        assert_int_equal(stats.not_judged[TRIAL_CLOSED], 0);
+}
+
+/* The trial is over for pods about which somebody asks. */
+TEST_BETWEEN(asked, trial_set_up, trial_tear_down) {
+        bind_to(1, "a", 2);
+        trial_asked(trial, now_ms);
+        struct trial_stats stats = look();
+        assert_int_equal(stats.displaced, 0);
+        assert_int_equal(stats.asked_unix_ms, now_ms);
+        bind_to(2, "a", 2);
+        assert_int_equal(look().judged, 1);
+        now_ms += 15 * MIN_MS;
+        bind_to(3, "a", 2);
+        assert_int_equal(look().judged, 2);
+}
+
+/* Without an estimate of pods there is nothing to compare. */
+TEST(other_scoring) {
+        table = table_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                         "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n");
+        now_ms = NOW;
+        trial = trial_new();
+        read_at("a", "0.6", 0);
+        node_table_publish(table, now_ms);
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        const struct pod_facts pod = pod_on(1, "a", 1);
+        trial_bound(trial, snapshot, &pod, now_ms);
+        node_snapshot_unref(snapshot);
+        const struct trial_stats stats = look();
+        assert_int_equal(stats.not_judged[TRIAL_UNKNOWN], 1);
+        assert_int_equal(stats.since_unix_ms, 0);
+        trial_tear_down(NULL);
+}
+
+/* Another policy has another line. */
+TEST_BETWEEN(another_policy, trial_set_up, trial_tear_down) {
+        (void)look();
+        bind_to(1, "a", 2);
+        assert_int_equal(look().judged, 1);
+        node_table_set_policy(table, policy_of(SPEC), now_ms);
+        const struct trial_stats stats = look();
+        assert_int_equal(stats.judged, 0);
+        assert_int_equal(stats.displaced, 1);
+}
+
+/* A node whose readings differ is hot for a part of the time, and so it is in both clusters. */
+TEST_BETWEEN(near_the_line, trial_set_up, trial_tear_down) {
+        static const char *const readings[] = {"0.6", "0.7", "0.6", "0.7"};
+        struct trial_stats stats = look();
+
+        for (int i = 0; i < 4; i++) {
+                now_ms += 5 * MIN_MS;
+                read_at("a", readings[i], 5 + 5 * i);
+                (void)look();
+                now_ms += MIN_MS / 4;
+                stats = look();
+                now_ms -= MIN_MS / 4;
+        }
+        const struct trial_sum sum = counted(&stats);
+        assert_true(fabs(sum.hot_s[TRIAL_REAL] - sum.hot_s[TRIAL_VIRTUAL]) < 1e-9);
+}

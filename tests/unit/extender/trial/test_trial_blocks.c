@@ -1,0 +1,59 @@
+/* Sums in blocks of time, and the interval of their ratio. */
+#include "tests/unit/fixture/test.h"
+
+#include <math.h>
+
+#include "extender/trial/trial_blocks.h"
+
+enum { MIN_MS = 60000, STEP_MS = 15000 };
+
+static struct trial_sum hot(double real_s, double virtual_s) {
+        return (struct trial_sum){.hot_s = {real_s, virtual_s}};
+}
+
+static void add_minutes(struct trial_blocks *blocks, size_t count, double real_s,
+                        double virtual_s) {
+        const struct trial_sum sum = hot(real_s / 4, virtual_s / 4);
+
+        for (size_t i = 0; i < count * MIN_MS / STEP_MS; i++)
+                trial_blocks_add(blocks, &sum, STEP_MS);
+}
+
+TEST(nothing_is_forgotten) {
+        struct trial_blocks blocks = {0};
+        size_t minutes = 0;
+
+        assert_int_equal(trial_blocks_ms(&blocks), 0);
+        for (size_t more = 1; more < 5000; more += more) {
+                add_minutes(&blocks, more, 60, 30);
+                minutes += more;
+                assert_int_equal(trial_blocks_ms(&blocks), minutes * MIN_MS);
+                assert_true(blocks.count <= TRIAL_BLOCKS_MAX);
+                assert_true(fabs(trial_blocks_sum(&blocks).hot_s[TRIAL_REAL] -
+                                 60.0 * (double)minutes) < 1e-6);
+        }
+        assert_int_equal(blocks.block_ms % MIN_MS, 0);
+        assert_true(blocks.count > TRIAL_BLOCKS_MAX / 2);
+}
+
+TEST(interval) {
+        struct trial_blocks even = {0}, uneven = {0}, cold = {0}, brief = {0};
+        struct trial_ratio ratio = {0}, wide = {0};
+
+        add_minutes(&even, 60, 120, 60);
+        assert_true(trial_blocks_ratio(&even, &ratio));
+        assert_true(fabs(ratio.ratio - 0.5) < 1e-9);
+        assert_true(ratio.low <= 0.5 && ratio.high >= 0.5);
+        /* An hour with a gain, and one without. */
+        add_minutes(&uneven, 30, 120, 0);
+        add_minutes(&uneven, 30, 120, 120);
+        assert_true(trial_blocks_ratio(&uneven, &wide));
+        assert_true(fabs(wide.ratio - 0.5) < 1e-9);
+        assert_true(wide.low < ratio.low && wide.high > ratio.high);
+        assert_true(wide.low >= 0);
+        /* No node was hot; too little was seen. */
+        add_minutes(&cold, 60, 0, 0);
+        assert_false(trial_blocks_ratio(&cold, &ratio));
+        add_minutes(&brief, 2, 120, 60);
+        assert_false(trial_blocks_ratio(&brief, &ratio));
+}
