@@ -484,7 +484,8 @@ static bool answer_page(const struct handlers_options *options, struct http_exch
                (options->decisions &&
                 decisions_page(options->decisions, options->decisions_list, exchange)) ||
                nodes_page(options->nodes_page, exchange) ||
-               explain_page(options->explain_page, exchange);
+               explain_page(options->explain_page, exchange) ||
+               trial_watch_page(options->has_trial_page ? options->trial : NULL, exchange);
 }
 
 void handlers_answer_page(void *userdata, struct http_exchange *exchange) {
@@ -509,6 +510,8 @@ void handlers_answer(void *userdata, struct http_exchange *exchange) {
                 return;
         }
         metrics_set(handlers->last_call, (double)clock_wall_unix_ms() / (double)MS_PER_S);
+        if (handlers->options.trial)
+                trial_watch_asked(handlers->options.trial, clock_wall_unix_ms());
         if (!verb->act)
                 answer_bind(handlers, verb, exchange);
         else

@@ -1,7 +1,7 @@
 /*
  * The extender's HTTP handlers: POST .../filter, .../prioritize, .../preempt and, if enabled,
- * .../bind under any prefix, the pages of daemon/daemon.h, /decisions, /nodes and /explain. They
- * run on the server's worker threads and read snapshots of the node table.
+ * .../bind under any prefix, the pages of daemon/daemon.h, /decisions, /nodes, /explain and /trial.
+ * They run on the server's worker threads and read snapshots of the node table.
  *
  * Guarantee: a fault in the extender never rejects a node. Nodes that are not in the table pass,
  * and a request that cannot be parsed gets a status other than 200 without a body. The scheduler
@@ -18,6 +18,7 @@
 #include "extender/decisions/decisions.h"
 #include "extender/explain/explain_page.h"
 #include "extender/table/node_table.h"
+#include "extender/trial/trial_watch.h"
 #include "net/http_server.h"
 
 struct handlers_options {
@@ -28,6 +29,8 @@ struct handlers_options {
         struct shared_page *decisions_list; /* the page with all decisions */
         struct shared_page *nodes_page;     /* NULL: there is no such page, like the next one */
         struct explain_page *explain_page;
+        struct trial_watch *trial; /* NULL: there is none, and no page */
+        bool has_trial_page;
         bool is_debug; /* one log line per request */
 };
 

@@ -19,6 +19,7 @@
 #include "extender/table/annotation_style.h"
 #include "extender/table/node_table.h"
 #include "extender/table/table_watch.h"
+#include "extender/trial/trial_watch.h"
 #include "kube/kube_path.h"
 #include "net/certificates.h"
 #include "net/http_server.h"
@@ -84,7 +85,7 @@ static const struct option_row rows[] = {
         PROGRAM_STATUS_PAGE_ROW(
                 settings.shared,
                 "Serve /decisions (the last 1,024 pods, with the reasons for each answer) and "
-                "/nodes, and answer /explain. They show names of pods and nodes."),
+                "/nodes and /trial, and answer /explain. They show names of pods and nodes."),
         {.name = "bind", .type = OPTION_BOOL, .value = &settings.is_binding, .fallback = "false",
          .help = "Also bind pods. Every client that reaches the port can then bind any pod: "
                  "restrict clients with --client-ca-file."},
@@ -106,6 +107,7 @@ struct extender {
         struct table_watch *table_watch;
         struct binder *binder;              /* NULL: without --bind */
         struct admission_writer *admission; /* NULL: without --admission */
+        struct trial_watch *trial;          /* NULL: with --admission, which decides for pods */
         struct decisions *decisions;        /* NULL without --status-page, like the next four */
         struct shared_page *decisions_list, *nodes_page;
         struct explain_page *explain_page;
@@ -137,6 +139,15 @@ static void extender_on_bound(void *userdata, const struct pod_facts *pod, bool 
                 decisions_confirm(extender->decisions, pod);
         if (extender->admission && is_appeared)
                 admission_writer_bound(extender->admission);
+        if (extender->trial && is_appeared)
+                trial_watch_bound(extender->trial, pod);
+}
+
+static void extender_on_gone(void *userdata, const struct pod_facts *pod) {
+        struct extender *extender = userdata;
+
+        if (extender->trial)
+                trial_watch_gone(extender->trial, pod);
 }
 
 static void on_released(void *userdata) {
@@ -203,6 +214,8 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .decisions_list = extender->decisions_list,
                 .nodes_page = extender->nodes_page,
                 .explain_page = extender->explain_page,
+                .trial = extender->trial,
+                .has_trial_page = settings.shared.has_status_page,
                 .is_debug = settings.shared.log_level == LOG_LEVEL_DEBUG,
         };
 
@@ -263,6 +276,8 @@ static void extender_done(struct extender *extender) {
                 explain_page_stop(extender->explain_page);
                 side_thread_free(extender->side);
         }
+        if (extender->trial)
+                trial_watch_stop(extender->trial);
         if (extender->server)
                 http_server_stop(extender->server, DRAIN_MS);
         if (extender->page_server)
@@ -275,6 +290,7 @@ static void extender_done(struct extender *extender) {
         binder_free(extender->binder);
         table_watch_free(extender->table_watch);
         admission_writer_free(extender->admission);
+        trial_watch_free(extender->trial);
         node_table_free(extender->table);
         annotation_style_done(&extender->style);
         policy_source_free(extender->policy_source);
@@ -318,6 +334,7 @@ static int extender_run(struct extender *extender, struct error *err) {
                 .metrics = daemon->metrics,
                 .health = daemon->health,
                 .on_bound = extender_on_bound,
+                .on_gone = extender_on_gone,
                 .userdata = extender,
                 .awaits_policy = policy_source_is_awaited(extender->policy_source),
         });
@@ -326,6 +343,8 @@ static int extender_run(struct extender *extender, struct error *err) {
         if (settings.has_admission)
                 extender->admission = admission_writer_new(daemon, extender->table,
                                                            kube_access_home(daemon->kube_access));
+        else
+                extender->trial = trial_watch_new(daemon, extender->table);
         if (settings.shared.has_status_page) {
                 extender->decisions = decisions_new();
                 extender->decisions_list = decisions_page_list(daemon->loop, extender->decisions);
