@@ -14,14 +14,15 @@
 #include "cli/rebalance/rebalance.h"
 #include "cli/simulate/simulate.h"
 #include "cli/top/top.h"
+#include "cli/trial/trial_verb.h"
 #include "cli/workloads/workloads.h"
 #include "program/program_options.h"
 
 #define PROGRAM "kubectl-plimsoll"
 
 static const struct verb *const verbs[] = {
-        &top_verb,      &explain_verb,   &workloads_verb, &doctor_verb,
-        &simulate_verb, &rebalance_verb, &cleanup_verb,   &completion_verb,
+        &top_verb,      &trial_verb,     &explain_verb, &workloads_verb,  &doctor_verb,
+        &simulate_verb, &rebalance_verb, &cleanup_verb, &completion_verb,
 };
 
 /* For --help; each verb has its own copy. */

@@ -67,7 +67,7 @@ def test_top(plimsoll):
     assert "cpu_usage_avg_5m: mean 56%, largest 91% (node-0001)" in table
     assert list(nodes_of(plimsoll("top", "--sort-by=cpu")))[:2] == ["node-0001", "node-0000"]
     assert "of the policy: cpu_usage_avg_5m, mem" in plimsoll("top", "--sort-by=disk", status=2)
-    for verb in ("top", "simulate", "rebalance", "workloads"):
+    for verb in ("top", "trial", "simulate", "rebalance", "workloads"):
         assert "expected nothing but flags" in plimsoll(verb, "now", status=2)
 
 
@@ -161,7 +161,7 @@ def test_refused_words(plimsoll):
         "--nothing top": "unknown flag --nothing",
         "-n": "expected a verb",
         "tip": "unknown verb tip; did you mean top?",
-        "status": "unknown verb status; expected top, explain, workloads, doctor, simulate, "
+        "status": "unknown verb status; expected top, trial, explain, workloads, doctor, simulate, "
         "rebalance, cleanup, completion",
     }.items():
         lines = plimsoll(*words.split(), status=2).splitlines()

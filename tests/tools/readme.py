@@ -26,7 +26,7 @@ import policy_reference  # noqa: E402
 from harness import Process, fetch, wait_until  # noqa: E402
 
 # How many marked places each has.
-PAGES = {"controller/README.md": 2, "extender/README.md": 2, "cli/README.md": 8}
+PAGES = {"controller/README.md": 2, "extender/README.md": 2, "cli/README.md": 9}
 RESOURCE_PAGE = TOP / "docs" / "policy-metrics.md"
 RESOURCE_ROWS = TOP / "policy" / "metric_resource.h"
 CRD = TOP / "deploy" / "base" / "crd.yaml"

@@ -1,0 +1,108 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "cli/trial/trial_verb.h"
+#include "codec/json.h"
+#include "program/table.h"
+
+enum { EARLY_S = 3600, SPAN_MAX = 32 };
+
+static double number(const json_t *page, const char *key, const char *of) {
+        return json_number_value(json_at(page, key, of, NULL));
+}
+
+static void format_span(double seconds, char text[static SPAN_MAX]) {
+        static const struct {
+                double below_s, unit_s;
+                const char *unit;
+        } units[] = {{7200, 60, "minute"}, {172800, 3600, "hour"}, {INFINITY, 86400, "day"}};
+        size_t i = 0;
+
+        while (seconds >= units[i].below_s)
+                i++;
+        long long count = (long long)fmin(seconds / units[i].unit_s, INT32_MAX);
+        (void)snprintf(text, SPAN_MAX, "%lld %s%s", count, units[i].unit, count == 1 ? "" : "s");
+}
+
+static void put_head(const json_t *page, FILE *out) {
+        const char *since = json_string_at(page, "since", NULL);
+        char span[SPAN_MAX];
+
+        format_span(number(page, "countedSeconds", NULL), span);
+        (void)fputs("since ", out);
+        (void)style_text(since ? since : "now", SIZE_MAX, out);
+        (void)fprintf(out, ", %s counted; %.0f pods judged, %.0f not\n\n", span,
+                      number(page, "pods", "judged"),
+                      number(page, "pods", "restricted") + number(page, "pods", "onClosedNodes") +
+                              number(page, "pods", "notEstimated"));
+}
+
+static void put_row(struct table *to, const char *title, const json_t *pair, const char *format,
+                    double factor) {
+        table_row(to);
+        table_cell(to, "", "%s", title);
+        for (size_t i = 0; i < 2; i++) {
+                char text[64];
+                const char *key = i == 0 ? "real" : "virtual";
+                (void)snprintf(text, sizeof(text), strcmp(format, "%") == 0 ? "%.1f%%" : "%.0f",
+                               factor * json_number_value(json_at(pair, key, NULL)));
+                table_cell(to, "", "%s", text);
+        }
+}
+
+static bool has_ratio(const json_t *page) {
+        return json_is_number(json_at(page, "ratio", "middle", NULL));
+}
+
+static void put_table(const json_t *page, const struct style *style, FILE *out) {
+        static const struct table_column columns[] = {
+                {"", .is_left = true}, {"AS IT IS"}, {"WITH PLIMSOLL"}, {"", .is_left = true}};
+        _cleanup_(table_freep) struct table *table = table_new(style, columns, ARRAY_LEN(columns));
+        double judged = number(page, "pods", "judged");
+
+        put_row(table, "hot node-minutes", json_at(page, "hotNodeMinutes", NULL), "", 1);
+        if (has_ratio(page))
+                table_cell(table, "", "%.0f%% (%.0f to %.0f%%)",
+                           100 * number(page, "ratio", "middle"),
+                           100 * number(page, "ratio", "low"), 100 * number(page, "ratio", "high"));
+        put_row(table, "node-minutes above 80%", json_at(page, "veryHotNodeMinutes", NULL), "", 1);
+        put_row(table, "nodes hot now", json_at(page, "hotNodes", NULL), "", 1);
+        put_row(table, "pods placed above a limit", json_at(page, "pods", "overLimit", NULL), "%",
+                judged > 0 ? 100 / judged : 0);
+        (void)table_print(table, SIZE_MAX, out);
+}
+
+static const char *verdict_of(const json_t *page) {
+        if (number(page, "countedSeconds", NULL) < EARLY_S)
+                return "too early: wait until an hour is counted";
+        if (number(page, "hotNodeMinutes", "real") < 1)
+                return "no node is hot: there is nothing to gain";
+        if (!has_ratio(page))
+                return "too early: too little is counted";
+        if (number(page, "ratio", "low") > 1)
+                return "a loss: nodes would be hot for longer";
+        return number(page, "ratio", "high") < 1 ? "a gain: nodes would be hot for less time"
+                                                 : "no gain: the difference may be chance";
+}
+
+void trial_print(const json_t *page, const char *from, const struct style *style, FILE *out) {
+        const char *asked = json_string_at(page, "askedAt", NULL);
+        double running = number(page, "pods", "running"), judged = number(page, "pods", "judged");
+
+        put_head(page, out);
+        put_table(page, style, out);
+        (void)fprintf(out, "\n%s; by ", verdict_of(page));
+        (void)style_text(from, SIZE_MAX, out);
+        (void)fputc('\n', out);
+        if (judged < running)
+                (void)fprintf(out,
+                              "%.0f pods run and %.0f were judged: the gain is too low while older "
+                              "pods stay where they are\n",
+                              running, judged);
+        if (asked) {
+                (void)fputs("kube-scheduler asked at ", out);
+                (void)style_text(asked, SIZE_MAX, out);
+                (void)fputs(": no pod is judged while it asks\n", out);
+        }
+}

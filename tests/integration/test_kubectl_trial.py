@@ -1,0 +1,112 @@
+"""`trial`: what Plimsoll would do if kube-scheduler asked, as an extender counts and as people read it."""
+
+import json
+
+import pytest
+import yaml
+
+from extender_kit import annotate, policy
+from harness import wait_until
+from pages import block, run_commands
+from paper_cluster import EXTENDERS, SYSTEM
+from policies import ago, node_names
+
+NODES = node_names(2)
+A, B = NODES
+PAGE = f"{SYSTEM}/pods/{{}}:8010/proxy/trial"
+
+
+def trial_page(**changed):
+    """The one that the picture of the page shows."""
+    page = json.loads(block("extender/README.md", "trial"))
+    return {
+        key: {**page[key], **value} if isinstance(value, dict) else value
+        for key, value in {**page, **changed}.items()
+    }
+
+
+@pytest.fixture
+def say(cluster, plimsoll):
+    def call(*pages, flags=()):
+        for name, page in zip(EXTENDERS, pages, strict=False):
+            cluster.objects[PAGE.format(name)] = page
+        return plimsoll("trial", *flags)
+
+    return call
+
+
+def test_picture(say):
+    assert say(trial_page()) == block("docs/kubectl/trial.md", "trial-picture")
+    assert json.loads(say(trial_page(), flags=("-ojson",))) == trial_page()
+    assert yaml.safe_load(say(trial_page(), flags=("-oyaml",))) == trial_page()
+
+
+def test_verdicts(say):
+    for ratio, said in (
+        ({"middle": 0.9, "low": 0.7, "high": 1.1}, "no gain: "),
+        ({"middle": 1.4, "low": 1.1, "high": 1.7}, "a loss: "),
+        ({"middle": None, "low": None, "high": None}, "too early: "),
+    ):
+        assert f"\n{said}" in say(trial_page(ratio=ratio)), said
+    assert "\ntoo early: " in say(trial_page(countedSeconds=120))
+    none = {"real": 0, "virtual": 0}
+    assert "\nno node is hot: " in say(trial_page(hotNodeMinutes=none))
+    fresh = say(trial_page(since=None, countedSeconds=0, pods={"judged": 0, "overLimit": none}))
+    assert fresh.startswith("since now, 0 minutes counted; 0 pods judged, ")
+    assert "older pods" in fresh and "0.0%" in fresh
+    assert "1 hour" not in fresh and "2 hours counted" in say(trial_page(countedSeconds=7200))
+
+
+def test_the_longest_of_several(say):
+    """And a scheduler asks one of them."""
+    asked = ago(60)
+    short = trial_page(countedSeconds=3000, askedAt=asked)
+    for pages in ((short, trial_page()), (trial_page(), short)):
+        table = say(*pages)
+        assert f"kube-scheduler asked at {asked}: no pod is judged" in table
+        assert "\na gain: " in table
+
+
+def test_refused(cluster, plimsoll):
+    said = plimsoll("trial", status=2)
+    assert "no extender has a trial: " in said and "--status-page" in said
+    cluster.objects[PAGE.format(EXTENDERS[0])] = trial_page(version=2)
+    assert "answers in version 2, and this plugin knows version 1" in plimsoll("trial", status=2)
+    assert "expected nothing but flags" in plimsoll("trial", "now", status=2)
+
+
+def test_docs(say, cluster):
+    say(trial_page())
+    run_commands(block("docs/kubectl/trial.md", "trial"), f"-s {cluster.url}")
+
+
+def test_an_extender_that_nobody_asks(start_standin, start_extender, plimsoll, cluster):
+    standin = start_standin()
+    standin.admin("nodes", {"names": NODES, "cpus": 10, "memory_gib": 100})
+    for name, usage in zip(NODES, (0.6, 0.1), strict=True):
+        annotate(standin, name, usage)
+    extender = start_extender(standin, content=policy(scoring="estimate"))
+    extender.wait_ready(r"(?m)pods: \d+ pods$")
+    standin.add_pods(3, prefix="web-", nodes=[A])
+
+    def page():
+        answer = extender.page_of_now("/trial")
+        assert answer.status == 200
+        return json.loads(answer.text)
+
+    wait_until(lambda: page()["pods"]["judged"] == 3, 30, "the pods to be judged")
+    assert page()["pods"]["displaced"] == 3 and page()["askedAt"] is None
+    assert extender.call("POST", "/trial", "").status == 405
+    cluster.ask(extender)
+    assert " 3 pods judged, 0 not\n" in plimsoll("trial")
+    with extender.scheduler() as scheduler:
+        scheduler.filter(NODES)
+    assert page()["askedAt"]
+    standin.add_pods(1, prefix="later-", nodes=[A])
+    wait_until(lambda: page()["pods"]["running"] == 4, 30, "the last pod to be seen")
+    assert page()["pods"]["judged"] == 3
+
+
+def test_with_admission_there_is_none(start_standin, start_extender):
+    extender = start_extender(start_standin(), "--admission", content=policy(scoring="estimate"))
+    assert extender.page("/trial").status == 404
