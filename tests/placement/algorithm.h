@@ -25,6 +25,12 @@ struct situation {
         const struct policy *policy;
 };
 
+/* Of hot node-minutes, what the estimate would leave. NAN: not known. */
+struct prediction {
+        double ratio, low, high;
+        double hot_minutes; /* as the trial counts them, as they are */
+};
+
 /* What an algorithm is; `new`, `free`, the events and `options` may be NULL. */
 struct algorithm {
         const char *name;
@@ -57,6 +63,8 @@ struct algorithm {
         /** estimated_ratio() - what the last decide() took the CPU usage of one of its candidates
          * for, before the pod is added; NAN: not known. NULL: it takes it for nothing */
         double (*estimated_ratio)(const void *self, uint32_t node);
+        /** predict() - what the product's trial says at the end; NULL: there is none */
+        void (*predict)(const void *self, struct prediction *ret);
         const struct evictor *evictor; /* evicts pods next to it; NULL: nobody does */
 };
 
@@ -64,7 +72,7 @@ extern const struct algorithm algorithm_default, algorithm_crane, algorithm_koor
         algorithm_most_allocated, algorithm_koordinator_0, algorithm_koordinator_p95,
         algorithm_koordinator_3, algorithm_koordinator_p95_3, algorithm_tlp, algorithm_tlp_tuned,
         algorithm_tlp_prometheus, algorithm_lvrb, algorithm_estimate, algorithm_workloads,
-        algorithm_admission, algorithm_oracle;
+        algorithm_admission, algorithm_oracle, algorithm_trial;
 /* The estimate without one of its parts, see algorithm_estimate.c. */
 extern const struct algorithm algorithm_estimate_parts[];
 extern const size_t algorithm_estimate_part_count;

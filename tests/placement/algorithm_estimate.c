@@ -64,6 +64,7 @@ static struct pod_facts see(const struct estimate *estimate, const struct pod *p
         struct pod_facts facts = {
                 .id = pod->seed,
                 .request = {{pod->request_cores, pod->request_bytes}},
+                .set_id = pod->set == POD_HAS_NO_SET ? 0 : pod->set + UINT64_C(1),
                 .bound_unix_ms = pod->bound_s * MS_PER_S,
         };
 
@@ -83,6 +84,7 @@ static struct estimator_pod as_bound(const struct estimate *estimate, const stru
 
         return (struct estimator_pod){
                 .id = facts->id,
+                .set = facts->set_id,
                 .uid = measured_uid(pod),
                 .node = node,
                 .node_len = strlen(node),

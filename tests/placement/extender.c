@@ -126,6 +126,11 @@ static void take_snapshot(struct extender *extender) {
         extender->snapshot = node_table_acquire(extender->table);
 }
 
+const struct node_snapshot *extender_snapshot(struct extender *extender) {
+        take_snapshot(extender);
+        return extender->snapshot;
+}
+
 const struct judge_nodes *extender_nodes(struct extender *extender) {
         take_snapshot(extender);
         return &extender->snapshot->nodes;

@@ -28,6 +28,8 @@ struct estimator *extender_estimator(const struct extender *extender);
 
 /** extender_nodes() - the judge's nodes as they are now; borrowed until the next call */
 const struct judge_nodes *extender_nodes(struct extender *extender);
+/** extender_snapshot() - as it is now; borrowed until the next call */
+const struct node_snapshot *extender_snapshot(struct extender *extender);
 /** extender_row() - the row of a node after extender_nodes(); JUDGE_UNKNOWN: it has none */
 uint32_t extender_row(const struct extender *extender, size_t node);
 

@@ -28,6 +28,8 @@ static const struct algorithm *const variants[] = {
         &algorithm_admission,         &algorithm_koordinator_3,  &algorithm_koordinator_p95,
         &algorithm_koordinator_p95_3, &algorithm_tlp_prometheus, &algorithm_most_allocated,
 };
+/* The default scheduler, with a prediction of the product's beside it. */
+static const struct algorithm *const predictors[] = {&algorithm_trial};
 /* Who evicts pods, next to an algorithm. */
 static const struct evictor *const evictors[] = {
         &evictor_rebalance,      &evictor_rebalance_ms,   &evictor_descheduler,
@@ -85,6 +87,9 @@ static void print_help(void) {
         (void)printf("\nPeers with other settings:\n");
         for (size_t i = 0; i < ARRAY_LEN(variants); i++)
                 print_row(variants[i]->name, variants[i]->about);
+        (void)printf("\nPredictions:\n");
+        for (size_t i = 0; i < ARRAY_LEN(predictors); i++)
+                print_row(predictors[i]->name, predictors[i]->about);
         (void)printf("\nEvictors, beside one of them, such as estimate+rebalance:\n");
         for (size_t i = 0; i < ARRAY_LEN(evictors); i++)
                 print_row(evictors[i]->name, evictors[i]->about);
@@ -103,6 +108,8 @@ static void list_algorithms(void) {
                 list_row(peers[i]->name, peers[i]->about, "peer");
         for (size_t i = 0; i < ARRAY_LEN(variants); i++)
                 list_row(variants[i]->name, variants[i]->about, "variant");
+        for (size_t i = 0; i < ARRAY_LEN(predictors); i++)
+                list_row(predictors[i]->name, predictors[i]->about, "predictor");
         for (size_t i = 0; i < ARRAY_LEN(evictors); i++)
                 list_row(evictors[i]->name, evictors[i]->about, "evictor");
         for (size_t i = 0; i < algorithm_estimate_part_count; i++)
@@ -118,6 +125,9 @@ static const struct algorithm *find_algorithm(const char *name) {
         for (size_t i = 0; i < ARRAY_LEN(variants); i++)
                 if (strcmp(variants[i]->name, name) == 0)
                         return variants[i];
+        for (size_t i = 0; i < ARRAY_LEN(predictors); i++)
+                if (strcmp(predictors[i]->name, name) == 0)
+                        return predictors[i];
         for (size_t i = 0; i < algorithm_estimate_part_count; i++)
                 if (strcmp(algorithm_estimate_parts[i].name, name) == 0)
                         return &algorithm_estimate_parts[i];

@@ -24,6 +24,10 @@ static const struct {
         [ESTIMATE_ERROR_PERCENT] = {"estimateErrorPercent", "est. err", 2},
         [EVICTIONS_PER_1000_POD_HOURS] = {"evictionsPer1000PodHours", "evicted", 2},
         [REPEATED_EVICTIONS_RATIO] = {"repeatedEvictionsRatio", "again", 2},
+        [TRIAL_RATIO] = {"trialRatio", "trial", 2},
+        [TRIAL_LOW] = {"trialLow", "low", 2},
+        [TRIAL_HIGH] = {"trialHigh", "high", 2},
+        [TRIAL_HOT_NODE_MINUTES] = {"trialHotNodeMinutes", "its hot", 1},
 };
 
 static const char *const idle_metrics[] = {
@@ -67,7 +71,7 @@ bool report_relative(const struct result *result, const struct result *base, enu
 
 void report_table_head(void) {
         (void)printf("%-14s %-26s %-12s", "scenario", "algorithm", "hot, rel.");
-        for (size_t m = 0; m < METRIC_KINDS; m++)
+        for (size_t m = 0; m < METRICS_IN_TABLE; m++)
                 (void)printf(" %9s", metrics[m].head);
         (void)printf("\n");
 }
@@ -86,7 +90,7 @@ void report_table_row(const struct result *result, const struct result *base) {
         if (base && report_relative(result, base, HOT_NODE_MINUTES, &relative))
                 (void)snprintf(text, sizeof(text), "%.2f +- %.2f", relative.mean, relative.error);
         (void)printf("%-14s %-26s %-12s", result->scenario, result->algorithm, text);
-        for (size_t m = 0; m < METRIC_KINDS; m++)
+        for (size_t m = 0; m < METRICS_IN_TABLE; m++)
                 report_cell(report_mean(result, (enum metric)m).mean, metrics[m].decimals);
         (void)printf("\n");
         (void)fflush(stdout);

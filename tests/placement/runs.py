@@ -1,6 +1,6 @@
 """Runs of the simulator, side by side, and which seeds are whose.
 
-The four sets do not overlap: what a parameter was chosen by is not what it is judged by, and the
+The five sets do not overlap: what a parameter was chosen by is not what it is judged by, and the
 page does not repeat what the gates allow.
 """
 
@@ -23,6 +23,7 @@ TUNING = range(1, 1000)  # to try things; `placement` begins with them by itself
 PAGE = range(1001, 1013)
 GATES = range(2001, 2013)  # fewer, since `make check` simulates them each time
 IDLE = range(3001, 3013)  # idle.py's, of the page as well
+TRIAL = range(4001, 4002)  # trial.py's
 # What counts in a scenario, if not hot node-minutes: nodes are hot at best, or it is about memory.
 METRICS = {"allhot": "throttledCoreSeconds", "leaks": "fullNodeMinutes"}
 BASELINE, OURS, BY_ADMISSION = "default", "estimate", "admission"

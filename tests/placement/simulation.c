@@ -304,6 +304,17 @@ static void run(struct simulation *s, struct outcome *outcome) {
         finish_measuring(s, outcome);
 }
 
+static void predict(const struct simulation *s, struct outcome *outcome) {
+        struct prediction prediction = {NAN, NAN, NAN, NAN};
+
+        if (s->algorithm->predict)
+                s->algorithm->predict(s->self, &prediction);
+        outcome->of[TRIAL_RATIO] = prediction.ratio;
+        outcome->of[TRIAL_LOW] = prediction.low;
+        outcome->of[TRIAL_HIGH] = prediction.high;
+        outcome->of[TRIAL_HOT_NODE_MINUTES] = prediction.hot_minutes;
+}
+
 struct outcome simulate(const struct scenario *scenario, const struct algorithm *algorithm,
                         const struct policy *policy, uint64_t seed, struct demand *demand) {
         struct outcome outcome = {0};
@@ -325,6 +336,7 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
         s.autoscaler = autoscaler_new(s.world);
         s.busiest = xcalloc((size_t)scenario->measured_s, sizeof(*s.busiest));
         run(&s, &outcome);
+        predict(&s, &outcome);
         if (evictor && evictor->free)
                 evictor->free(s.evictor_self);
         if (algorithm->free)

@@ -27,7 +27,14 @@ enum metric {
         ESTIMATE_ERROR_PERCENT,
         EVICTIONS_PER_1000_POD_HOURS, /* by an evictor */
         REPEATED_EVICTIONS_RATIO, /* of them: of pods that replaced one evicted in the last 2 h */
+        /* What the product's trial says (algorithm_trial.c): the share of hot time that the
+         * estimate would leave, its interval, and the hot time that it counts. */
+        TRIAL_RATIO,
+        TRIAL_LOW,
+        TRIAL_HIGH,
+        TRIAL_HOT_NODE_MINUTES,
         METRIC_KINDS,
+        METRICS_IN_TABLE = TRIAL_RATIO, /* the others are in JSON alone */
 };
 
 struct outcome {

@@ -43,7 +43,7 @@ TEST(interval) {
         add_minutes(&even, 60, 120, 60);
         assert_true(trial_blocks_ratio(&even, &ratio));
         assert_true(fabs(ratio.ratio - 0.5) < 1e-9);
-        assert_true(ratio.low <= 0.5 && ratio.high >= 0.5);
+        assert_true(fabs(ratio.low - 0.325) < 1e-9 && fabs(ratio.high - 0.675) < 1e-9);
         /* An hour with a gain, and one without. */
         add_minutes(&uneven, 30, 120, 0);
         add_minutes(&uneven, 30, 120, 120);
