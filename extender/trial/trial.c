@@ -34,6 +34,7 @@ struct trial_shift {
         struct node_pod_load load;
         struct pod_load request;
         int32_t pods;
+        int32_t replicas; /* of the set that is asked about */
         bool is_set;
 };
 
@@ -161,13 +162,17 @@ static void shift(struct trial_shift *to, const struct trial_pod *pod, int sign)
         to->is_set = true;
 }
 
-static void sum_shifts(struct trial *trial, const struct node_snapshot *snapshot) {
+/* @set: of the pod that is judged */
+static void sum_shifts(struct trial *trial, const struct node_snapshot *snapshot, uint64_t set) {
         memset(trial->shifts, 0, trial->row_count * sizeof(*trial->shifts));
         for (size_t i = trial->pod_count; i-- > 0;) {
                 const struct trial_pod *pod = &trial->pods[i];
                 bool is_shown = snapshot->publication > pod->publication;
+                bool is_replica = set != 0 && pod->set == set;
                 if (!is_living(pod))
                         continue;
+                trial->shifts[pod->row[TRIAL_VIRTUAL]].replicas += is_replica;
+                trial->shifts[pod->row[TRIAL_REAL]].replicas -= is_replica;
                 shift(&trial->shifts[pod->row[TRIAL_VIRTUAL]], pod, 1);
                 if (is_shown)
                         shift(&trial->shifts[pod->row[TRIAL_REAL]], pod, -1);
@@ -243,11 +248,7 @@ static size_t replicas_on(const struct trial *trial, const struct node_snapshot 
         for (size_t i = 0; set != 0 && estimate && i < estimate->pod_count; i++)
                 count += estimate->pods[i].set == set &&
                          estimate->pods[i].gone_unix_ms == NODE_POD_NEVER;
-        for (size_t i = 0; set != 0 && i < trial->pod_count; i++) {
-                const struct trial_pod *pod = &trial->pods[i];
-                if (pod->set == set && is_living(pod))
-                        count += (pod->row[TRIAL_VIRTUAL] == row) - (pod->row[TRIAL_REAL] == row);
-        }
+        count += trial->shifts[row].replicas;
         return count > 0 ? (size_t)count : 0;
 }
 
@@ -333,7 +334,7 @@ void trial_bound(struct trial *trial, const struct node_snapshot *snapshot,
                 return;
         }
         follow_nodes(trial, snapshot);
-        sum_shifts(trial, snapshot);
+        sum_shifts(trial, snapshot, pod->set_id);
         make_virtual(trial, snapshot, now_unix_ms, &nodes);
         const struct pod_load load = estimator_expect(snapshot->estimator, pod->workload,
                                                       pod->workload_len, &pod->request)

@@ -23,7 +23,7 @@ TUNING = range(1, 1000)  # to try things; `placement` begins with them by itself
 PAGE = range(1001, 1013)
 GATES = range(2001, 2013)  # fewer, since `make check` simulates them each time
 IDLE = range(3001, 3013)  # idle.py's, of the page as well
-TRIAL = range(4001, 4002)  # trial.py's
+TRIAL = range(5001, 5002)  # trial.py's; those from 4001 on are for trying things there
 # What counts in a scenario, if not hot node-minutes: nodes are hot at best, or it is about memory.
 METRICS = {"allhot": "throttledCoreSeconds", "leaks": "fullNodeMinutes"}
 BASELINE, OURS, BY_ADMISSION = "default", "estimate", "admission"

@@ -5,7 +5,8 @@
 
 In each situation, the default scheduler places the pods while the product's trial watches
 (algorithm_trial.c). What it predicts stands beside what becomes of the same pods when kube-scheduler
-really asks the estimate. Only the width of the intervals (trial_blocks.c) was chosen by these draws. It needs every recording (traces.md).
+really asks the estimate. The width of the intervals (trial_blocks.c) was chosen by other draws. It needs every
+recording (traces.md).
 """
 
 import dataclasses
@@ -98,7 +99,7 @@ def verdict(situations, cold):
         names = tables.listed([one.name for one in cold])
         text += f" In {names}, nodes are hot for less than {LEAST_HOT_MINUTES} minutes: there is nothing to predict."
     text += (
-        " Of each situation there is one draw. The width of the intervals was chosen by these draws, and nothing else."
+        " Of each situation there is one draw. Nothing was chosen by these draws."
         " Hot node-minutes are counted each second, and so is what is left of them; the trial has readings alone."
     )
     return tables.paragraph(text)
