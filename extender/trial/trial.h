@@ -1,5 +1,5 @@
 /*
- * What Plimsoll would do for a cluster whose kube-scheduler does not ask it. Beside the real
+ * What Plimsoll would do for a cluster whose kube-scheduler does not ask it. Next to the real
  * cluster there is a virtual one: each pod that is bound is judged as if the scheduler had asked,
  * and is in the virtual cluster where the scheduler would have put it (trial_scheduler.h).
  *
@@ -11,10 +11,10 @@
  *
  * Both clusters are counted by the same readings. Each new reading of a node says how busy it was
  * until then. What the virtual cluster had more of there is the sum over pods of what they use
- * times the part of the window in which they ran: by then, most of them are measured, and no pods
- * count with more than the reading of their real node. A reading
- * hides what happens within its window, and both clusters have that: with s, by how much readings
- * of a node differ from one to the next, a node counts as hot for the share
+ * times the part of the window in which they ran: most of them are measured when it comes, and no
+ * pods count with more than the reading of their real node. A reading hides what happens within its
+ * window, and both clusters have that: with s, by how much readings of a node differ from one to
+ * the next, a node counts as hot for the share
  *
  *     P(reading + e > line),  e normal with the standard deviation s / sqrt(2)
  *

@@ -1,5 +1,5 @@
 /*
- * kube-scheduler alone, with the product's trial (extender/trial/) beside it, which says what the
+ * kube-scheduler alone, with the product's trial (extender/trial/) next to it, which says what the
  * estimate would make of the same pods. The pods are placed as by `default`.
  */
 #include "algorithm_estimate.h"

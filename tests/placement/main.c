@@ -28,7 +28,7 @@ static const struct algorithm *const variants[] = {
         &algorithm_admission,         &algorithm_koordinator_3,  &algorithm_koordinator_p95,
         &algorithm_koordinator_p95_3, &algorithm_tlp_prometheus, &algorithm_most_allocated,
 };
-/* The default scheduler, with a prediction of the product's beside it. */
+/* The default scheduler, with a prediction of the product's next to it. */
 static const struct algorithm *const predictors[] = {&algorithm_trial};
 /* Who evicts pods, next to an algorithm. */
 static const struct evictor *const evictors[] = {

@@ -4,7 +4,7 @@
     trial.py BUILD    a quarter of an hour on two processors; one that was stopped goes on
 
 In each situation, the default scheduler places the pods while the product's trial watches
-(algorithm_trial.c). What it predicts stands beside what becomes of the same pods when kube-scheduler
+(algorithm_trial.c). What it predicts stands next to what becomes of the same pods when kube-scheduler
 really asks the estimate. The width of the intervals (trial_blocks.c) was chosen by other draws. It needs every
 recording (traces.md).
 """
