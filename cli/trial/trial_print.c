@@ -1,5 +1,4 @@
 #include <math.h>
-#include <string.h>
 
 #include "base/number.h"
 #include "cli/trial/trial_verb.h"
@@ -38,16 +37,14 @@ static void put_head(const json_t *page, FILE *out) {
                               number(page, "pods", "notEstimated"));
 }
 
-static void put_row(struct table *to, const char *title, const json_t *pair, const char *format,
+static void put_row(struct table *to, const char *title, const json_t *pair, const char *unit,
                     double factor) {
         table_row(to);
         table_cell(to, "", "%s", title);
         for (size_t i = 0; i < 2; i++) {
-                char text[64];
                 const char *key = i == 0 ? "real" : "virtual";
-                (void)snprintf(text, sizeof(text), strcmp(format, "%") == 0 ? "%.1f%%" : "%.0f",
-                               factor * json_number_value(json_at(pair, key, NULL)));
-                table_cell(to, "", "%s", text);
+                table_cell(to, "", "%.*f%s", *unit ? 1 : 0,
+                           factor * json_number_value(json_at(pair, key, NULL)), unit);
         }
 }
 

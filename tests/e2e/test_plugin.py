@@ -125,6 +125,9 @@ def test_asking(bare, installed, answering, plimsoll_verb):  # pylint: disable=u
     explained = follow(bare, block("docs/troubleshooting.md", "explain"))
     assert all(f"\n{name}: " in explained for name in installed), explained
 
+    said = plimsoll_verb("trial").stdout
+    assert said.startswith("since ") and "\ntoo early" in said, said
+
     # Nobody has asked about the extenders' own pods, which are explained by the nodes of now.
     selector = "-lapp.kubernetes.io/name=plimsoll-extender"
     pod = bare.kubectl("-nkube-system", "get", "pods", selector, "-oname").split()[-1]
