@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Whether a trial is right: writes the table of docs/kubectl/trial.md.
+"""Whether a trial is right: writes trials.md, and what follows from it into docs/kubectl/trial.md.
 
     trial.py BUILD    a quarter of an hour on two processors; one that was stopped goes on
 
@@ -20,6 +20,7 @@ import tables
 import traces
 
 PAGE = page.experiments.TOP / "docs" / "kubectl" / "trial.md"
+RESULTS = runs.HERE / "trials.md"
 PLACE = "trial"
 PREDICTOR = "trial"
 NEAR = 0.15
@@ -91,6 +92,9 @@ def verdict(situations, cold):
         f"{hits} ({100 * hits / len(said):.0f}%), and the prediction is within {NEAR} of it in {near} "
         f"({100 * near / len(said):.0f}%)."
     )
+    missed = [one.name for one in said if not one.is_hit]
+    if missed:
+        text += f" It misses in {tables.listed(missed)}."
     if wrong:
         text += f" It says that there is a gain, and there is none, in {tables.listed(wrong)}."
     else:
@@ -122,9 +126,8 @@ def main():
     everything = measure(pathlib.Path(sys.argv[1]).resolve())
     cold = [one for one in everything if one.hot < LEAST_HOT_MINUTES]
     situations = [one for one in everything if one not in cold]
-    content = "\n".join([verdict(situations, cold), table(situations)])
-    text = page.replace(PAGE.read_text(encoding="utf-8"), PLACE, content)
-    PAGE.write_text(text, encoding="utf-8")
+    page.write_page(PAGE, everything, {PLACE: lambda _: verdict(situations, cold)})
+    page.write_page(RESULTS, everything, {PLACE: lambda _: table(situations)})
     return 0
 
 
