@@ -51,8 +51,8 @@ def test_a_cluster_without_installing(unscheduled, run, binary, tmp_path, monkey
     shown = run([ours[looking[0]], *looking[1:]], "top", clean_exit=False)
 
     def loads():
-        """Nodes with their CPU and their memory."""
-        return set(re.findall(r"^(node-\d) +\d+ +[\d.]+% +[\d.]+%", shown.text(), re.M))
+        """Nodes with their CPU and their memory. On a busy machine they are above the limit."""
+        return set(re.findall(r"^(node-\d) +\S+ +[\d.]+% +[\d.]+%", shown.text(), re.M))
 
     wait_until(lambda: len(loads()) == 10, 60, "ten nodes with their load")
     figure(f"ten nodes with their load after {time.monotonic() - started:.1f} s")
