@@ -345,14 +345,6 @@ size_t node_table_count(const struct node_table *table) {
         return table->count;
 }
 
-size_t node_table_pool(const struct node_table *table, size_t row) {
-        return table->rows[row]->pool;
-}
-
-const char *node_table_name(const struct node_table *table, size_t row) {
-        return table->rows[row]->name;
-}
-
 bool node_table_is_dirty(const struct node_table *table) {
         return table->is_dirty || table->has_changed_rows;
 }

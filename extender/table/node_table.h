@@ -102,10 +102,6 @@ void node_table_set_live(struct node_table *table, bool is_live, int64_t now_uni
 
 /** node_table_count() - the number of rows; row numbers are valid until the next put or remove */
 size_t node_table_count(const struct node_table *table);
-/** node_table_pool() - the pool of a row, as policy_pool_of() */
-size_t node_table_pool(const struct node_table *table, size_t row);
-/** node_table_name() - the name of a row */
-const char *node_table_name(const struct node_table *table, size_t row);
 
 /** node_table_is_dirty() - the table differs from the last snapshot */
 bool node_table_is_dirty(const struct node_table *table);
