@@ -30,7 +30,7 @@ static const int64_t timeout_max_ms = 10 * 365 * 24 * (MS_PER_MIN * 60);
 struct cluster {
         struct loop *loop;
         const struct kubectl_flags *flags; /* of kubectl */
-        const char *extender;              /* of --extender */
+        struct cluster *extender;          /* of --extender */
         struct kubectl *kubectl;           /* NULL: without it */
         struct kube_access *access;
         struct http_client *client;
@@ -73,8 +73,18 @@ struct cluster *cluster_new(struct kube_access *access) {
         return cluster;
 }
 
+static int open_extender(const char *url, struct cluster **ret, struct error *err) {
+        struct kube_access *access = NULL;
+
+        if (kube_access_of_server(url, &access, err) < 0)
+                return error_wrap(err, -EX_USAGE, "--extender");
+        *ret = cluster_new(access);
+        return 0;
+}
+
 int cluster_open(const struct cluster_options *options, struct cluster **ret, struct error *err) {
         const struct kubectl_flags *flags = &options->kubectl;
+        _cleanup_(cluster_freep) struct cluster *extender = NULL;
         struct kube_access *access = NULL;
         struct kubectl *kubectl = NULL;
         int64_t timeout_ms = 0;
@@ -82,6 +92,8 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
 
         if (options->request_timeout)
                 r = parse_timeout(options->request_timeout, &timeout_ms, err);
+        if (r == 0 && options->extender)
+                r = open_extender(options->extender, &extender, err);
         if (r < 0)
                 return r;
         r = kubectl_is_flag_set(flags) ? -EEXIST : kube_access_load_in_pod(&access, err);
@@ -98,7 +110,7 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
         (*ret)->kubectl = kubectl;
         (*ret)->is_unnamed = is_unnamed;
         (*ret)->flags = flags;
-        (*ret)->extender = options->extender;
+        (*ret)->extender = TAKE_PTR(extender);
         return 0;
 }
 
@@ -106,8 +118,12 @@ int cluster_check(struct cluster *cluster, struct error *err) {
         return cluster->kubectl ? kubectl_check(cluster->kubectl, err) : 0;
 }
 
-const char *cluster_extender(const struct cluster *cluster) {
+struct cluster *cluster_extender(const struct cluster *cluster) {
         return cluster->extender;
+}
+
+const char *cluster_server(const struct cluster *cluster) {
+        return kube_access_server(cluster->access);
 }
 
 char *cluster_namespace(const struct cluster *cluster) {
@@ -125,6 +141,7 @@ void cluster_free(struct cluster *cluster) {
         kube_access_free(cluster->access);
         loop_free(cluster->loop);
         kubectl_free(cluster->kubectl);
+        cluster_free(cluster->extender);
         free(cluster);
 }
 

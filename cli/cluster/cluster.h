@@ -45,8 +45,10 @@ struct cluster;
  * Return: 0; -EX_USAGE for a bad flag; negative errno */
 _must_check_ int cluster_open(const struct cluster_options *options, struct cluster **ret,
                               struct error *err);
-/** cluster_extender() - --extender, or NULL */
-const char *cluster_extender(const struct cluster *cluster);
+/** cluster_extender() - that of --extender, whose paths are such as "/nodes"; NULL: none */
+struct cluster *cluster_extender(const struct cluster *cluster);
+/** cluster_server() - its URL */
+const char *cluster_server(const struct cluster *cluster);
 /** cluster_new() - for a known server; @access is consumed */
 struct cluster *cluster_new(struct kube_access *access);
 /** cluster_check() - can calls still succeed? Return: 0; -EPIPE if kubectl has ended */

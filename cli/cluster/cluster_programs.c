@@ -8,7 +8,7 @@
 #include "codec/json.h"
 #include "kube/kube_path.h"
 
-enum { PAGE_VERSION = 1 }; /* EXPLANATION_VERSION of the extender */
+enum { PAGE_VERSION = 1 }; /* EXPLANATION_VERSION and TRIAL_PAGE_VERSION of the extender */
 
 static void list_pods(struct cluster_programs *programs) {
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, programs->namespace, "pods", NULL,
@@ -61,14 +61,13 @@ static json_t *ask_pod(struct cluster_question *question, const json_t *pod) {
 }
 
 /* --extender */
-static json_t *ask_url(struct cluster_question *question, const char *url) {
+static json_t *ask_extender(struct cluster_question *question, struct cluster *extender) {
         _cleanup_(freep) char *path = xasprintf("/%s", question->page);
 
         if (question->asked_count > 0)
                 return NULL;
-        _cleanup_(cluster_freep) struct cluster *direct = cluster_new(kube_access_of_server(url));
-        question->from = url;
-        return ask(question, direct, path);
+        question->from = cluster_server(extender);
+        return ask(question, extender, path);
 }
 
 /* No replica was asked. */
@@ -89,11 +88,11 @@ static char *why_none(const struct cluster_question *question, const json_t *pod
 }
 
 json_t *cluster_question_next(struct cluster_question *question) {
-        const char *url = cluster_extender(question->programs->cluster);
+        struct cluster *extender = cluster_extender(question->programs->cluster);
         json_t *answer = NULL;
 
-        if (url && strcmp(question->program, PROGRAM_EXTENDER) == 0)
-                return ask_url(question, url);
+        if (extender && strcmp(question->program, PROGRAM_EXTENDER) == 0)
+                return ask_extender(question, extender);
         list_pods(question->programs);
         const json_t *pods = json_at(question->programs->list, "items", NULL);
         while (!answer && question->next < json_array_size(pods))
@@ -103,20 +102,23 @@ json_t *cluster_question_next(struct cluster_question *question) {
         return answer;
 }
 
-/* Return: 0; -ENODATA: it is another page than the plugin knows */
-static int check_version(const json_t *answer, const char *from, struct error *err) {
+int cluster_check_version(const json_t *answer, const char *from, struct error *err) {
         json_int_t version = json_int_at(0, answer, "version", NULL);
 
-        if (version == PAGE_VERSION && json_is_array(json_at(answer, "nodes", NULL)) &&
-            json_is_object(json_at(answer, "policy", NULL)))
-                return 0;
         return version == PAGE_VERSION
-                       ? error_set(err, ENODATA, "%.253s: the answer has no nodes or no policy",
-                                   from)
+                       ? 0
                        : error_set(err, ENODATA,
                                    "%.253s answers in version %lld, and this plugin knows version "
                                    "%d: install the plugin of its release",
                                    from, (long long)version, PAGE_VERSION);
+}
+
+static int check_members(const json_t *answer, const char *from, struct error *err) {
+        return json_is_array(json_at(answer, "nodes", NULL)) &&
+                               json_is_object(json_at(answer, "policy", NULL))
+                       ? 0
+                       : error_set(err, ENODATA, "%.253s: the answer has no nodes or no policy",
+                                   from);
 }
 
 int cluster_ask(struct cluster *cluster, const char *namespace, const char *page,
@@ -130,7 +132,9 @@ int cluster_ask(struct cluster *cluster, const char *namespace, const char *page
                 return error_set(err,
                                  question.asked_count == 0 && !programs.err.code ? ENOENT : ENODATA,
                                  "no extender answers: %s", why_not);
-        int r = check_version(answer, question.from, err);
+        int r = cluster_check_version(answer, question.from, err);
+        if (r == 0)
+                r = check_members(answer, question.from, err);
         if (r < 0)
                 return r;
         const char *at = json_string_at(answer, "at", NULL);

@@ -45,6 +45,13 @@ struct cluster_question {
 json_t *cluster_question_next(struct cluster_question *question);
 
 /**
+ * cluster_check_version() - is @answer of the version that this plugin knows?
+ * @from: who answered
+ * Return: 0; -ENODATA: it is not
+ */
+_must_check_ int cluster_check_version(const json_t *answer, const char *from, struct error *err);
+
+/**
  * cluster_ask() - what the first extender that answers says on /nodes or /explain
  * @page: without a leading slash
  * @body: of a POST; NULL: GET

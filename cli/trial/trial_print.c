@@ -7,8 +7,11 @@
 
 enum { EARLY_S = 3600, SPAN_MAX = 32 };
 
+static const double NUMBER_MAX = 1e12;
+
+/* A page may have 1e300: do not print 300 digits. */
 static double number(const json_t *page, const char *key, const char *of) {
-        return json_number_value(json_at(page, key, of, NULL));
+        return fmax(-NUMBER_MAX, fmin(json_number_value(json_at(page, key, of, NULL)), NUMBER_MAX));
 }
 
 static void format_span(double seconds, char text[static SPAN_MAX]) {
@@ -43,8 +46,7 @@ static void put_row(struct table *to, const char *title, const json_t *pair, con
         table_cell(to, "", "%s", title);
         for (size_t i = 0; i < 2; i++) {
                 const char *key = i == 0 ? "real" : "virtual";
-                table_cell(to, "", "%.*f%s", *unit ? 1 : 0,
-                           factor * json_number_value(json_at(pair, key, NULL)), unit);
+                table_cell(to, "", "%.*f%s", *unit ? 1 : 0, factor * number(pair, key, NULL), unit);
         }
 }
 
@@ -66,7 +68,7 @@ static void put_table(const json_t *page, const struct style *style, FILE *out) 
         put_row(table, "node-minutes above 80%", json_at(page, "veryHotNodeMinutes", NULL), "", 1);
         put_row(table, "nodes hot now", json_at(page, "hotNodes", NULL), "", 1);
         put_row(table, "pods placed above a limit", json_at(page, "pods", "overLimit", NULL), "%",
-                judged > 0 ? 100 / judged : 0);
+                judged >= 1 ? 100 / judged : 0);
         (void)table_print(table, SIZE_MAX, out);
 }
 

@@ -9,8 +9,6 @@
 #include "cli/verb/output.h"
 #include "codec/json.h"
 
-enum { PAGE_VERSION = 1 };
-
 static struct {
         struct cluster_options cluster;
         const char *plimsoll_namespace;
@@ -26,7 +24,7 @@ static const struct option_row rows[] = {
 /* clang-format on */
 
 static double counted_s(const json_t *page) {
-        return page ? json_number_value(json_at(page, "countedSeconds", NULL)) : -1;
+        return json_number_value(json_at(page, "countedSeconds", NULL));
 }
 
 /* Every replica sees all bindings, but a scheduler asks one of them. Timestamps compare as texts.
@@ -39,17 +37,6 @@ static void hear_of_calls(json_t *page, const json_t *other) {
                 (void)json_object_set_new(page, "askedAt", json_string(later));
 }
 
-static int check_page(const json_t *page, const char *from, struct error *err) {
-        json_int_t version = json_int_at(0, page, "version", NULL);
-
-        return version == PAGE_VERSION
-                       ? 0
-                       : error_set(err, ENODATA,
-                                   "%.253s answers in version %lld, and this plugin knows version "
-                                   "%d: install the plugin of its release",
-                                   from, (long long)version, PAGE_VERSION);
-}
-
 /* The page of the extender that has counted for the longest time. @ret_from: borrowed */
 static int read_page(struct cluster_programs *programs, json_t **ret, const char **ret_from,
                      struct error *err) {
@@ -59,8 +46,8 @@ static int read_page(struct cluster_programs *programs, json_t **ret, const char
         int r = 0;
 
         while (r == 0 && (page = cluster_question_next(&question))) {
-                r = check_page(page, question.from, err);
-                if (counted_s(page) > counted_s(longest)) {
+                r = cluster_check_version(page, question.from, err);
+                if (!longest || counted_s(page) > counted_s(longest)) {
                         json_t *shorter = longest;
                         longest = page;
                         page = shorter;
@@ -72,10 +59,7 @@ static int read_page(struct cluster_programs *programs, json_t **ret, const char
         }
         _cleanup_(freep) char *why_not = question.why_not;
         if (r == 0 && !longest)
-                r = error_set(err, ENODATA,
-                              "no extender has a trial: %s (it needs --status-page, and there is "
-                              "none with --admission)",
-                              why_not);
+                r = error_set(err, ENODATA, "no extender has a trial: %s", why_not);
         if (r == 0)
                 *ret = json_incref(longest);
         return r;

@@ -207,12 +207,14 @@ struct kube_access *kube_access_of_proxy(const char *unix_socket) {
         return config;
 }
 
-struct kube_access *kube_access_of_server(const char *server) {
-        struct kube_access *config = xcalloc(1, sizeof(*config));
-        size_t len = strlen(server);
+int kube_access_of_server(const char *server, struct kube_access **ret, struct error *err) {
+        _cleanup_(kube_access_freep) struct kube_access *config = xcalloc(1, sizeof(*config));
 
-        config->source.server = xmemdup0(server, len - (len > 0 && server[len - 1] == '/'));
-        return config;
+        config->source.server = xstrdup(server);
+        int r = check_server(config->source.server, err);
+        if (r == 0)
+                *ret = TAKE_PTR(config);
+        return r;
 }
 
 /* The current text; NULL: not configured. Files have a text: they were read at startup. */

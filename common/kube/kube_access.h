@@ -34,8 +34,9 @@ _must_check_ int kube_access_load_in_pod(struct kube_access **ret, struct error 
 /** kube_access_of_proxy() - use a proxy that listens on @unix_socket and adds credentials */
 struct kube_access *kube_access_of_proxy(const char *unix_socket);
 /** kube_access_of_server() - without credentials
- * @server: a URL; a slash at its end is ignored */
-struct kube_access *kube_access_of_server(const char *server);
+ * Return: 0; -EINVAL: @server is no URL of a server */
+_must_check_ int kube_access_of_server(const char *server, struct kube_access **ret,
+                                       struct error *err);
 void kube_access_free(struct kube_access *config);
 DEFINE_FREEP(struct kube_access, kube_access_free);
 

@@ -195,6 +195,9 @@ def test_an_extender_by_its_address(extender, plimsoll):
     words = ("explain", "nodes", "-o", "json", f"--extender={extender.url}/")
     answer = json.loads(plimsoll(*words, env=nowhere))
     assert [row["node"] for row in answer["nodes"]] == list(NODES)
+    for url in ("", "nowhere", "file:///etc/passwd", "ftp://127.0.0.1:9", "http://", "http://a b"):
+        said = plimsoll("top", f"--extender={url}", env=nowhere, status=2)
+        assert said.startswith("kubectl plimsoll top: --extender: server"), said
     said = plimsoll("top", "--extender=http://127.0.0.1:9", env=nowhere, status=2)
     assert said.endswith("are host and port right?\n"), said
 

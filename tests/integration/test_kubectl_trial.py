@@ -69,10 +69,20 @@ def test_the_longest_of_several(say):
 
 def test_refused(cluster, plimsoll):
     said = plimsoll("trial", status=2)
-    assert "no extender has a trial: " in said and "--status-page" in said
+    assert "no extender has a trial: " in said and "404" in said
     cluster.objects[PAGE.format(EXTENDERS[0])] = trial_page(version=2)
     assert "answers in version 2, and this plugin knows version 1" in plimsoll("trial", status=2)
     assert "expected nothing but flags" in plimsoll("trial", "now", status=2)
+
+
+def test_absurd_numbers(say):
+    """Of a page that is not an extender's."""
+    huge = {"real": 1e300, "virtual": -1e300}
+    pods = {"judged": -5, "running": 1e300, "overLimit": huge}
+    for counted_s in (-1e9, 1e308):
+        shown = say(trial_page(countedSeconds=counted_s, hotNodeMinutes=huge, pods=pods))
+        assert "node-minutes above 80%" in shown
+        assert max(map(len, shown.splitlines())) < 200, shown
 
 
 def test_docs(say, cluster):

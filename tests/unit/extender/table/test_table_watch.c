@@ -1,6 +1,7 @@
 /* Nodes from list and watch into the table, against a server that answers from a script. */
 #include "tests/unit/fixture/policy.h"
 
+#include "base/clock.h"
 #include "extender/table/table_watch.h"
 #include "tests/unit/fixture/scripted_fixture.h"
 
