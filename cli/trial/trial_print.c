@@ -73,6 +73,8 @@ static void put_table(const json_t *page, const struct style *style, FILE *out) 
 }
 
 static const char *verdict_of(const json_t *page) {
+        if (!json_is_at("estimate", page, "scoring", NULL))
+                return "no pod is judged: the policy's scoring must be estimate";
         if (number(page, "countedSeconds", NULL) < EARLY_S)
                 return "too early: wait until an hour is counted";
         if (number(page, "hotNodeMinutes", "real") < 1)

@@ -42,13 +42,14 @@ static void put_pods(struct buf *out, const struct trial_stats *stats, size_t ru
         json_write_object_end(out);
 }
 
-void trial_page_write(const struct trial_stats *stats, size_t running, int64_t now_unix_ms,
-                      struct buf *out) {
+void trial_page_write(const struct trial_stats *stats, enum policy_scoring scoring, size_t running,
+                      int64_t now_unix_ms, struct buf *out) {
         const struct trial_sum sum = trial_blocks_sum(&stats->blocks);
 
         json_write_object(out, NULL);
         json_write_int(out, "version", TRIAL_PAGE_VERSION);
         json_write_time(out, "at", now_unix_ms);
+        json_write_text(out, "scoring", policy_scoring_names[scoring]);
         json_write_time(out, "since", stats->since_unix_ms);
         json_write_seconds(out, "countedSeconds", trial_blocks_ms(&stats->blocks));
         json_write_time(out, "askedAt", stats->asked_unix_ms);

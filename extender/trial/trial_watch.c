@@ -61,7 +61,8 @@ static void write_trial(void *userdata, struct buf *out) {
         trial_stats(watch->trial, &stats);
         if (estimator)
                 estimator_stats(estimator, loop_now_mono_ms(watch->daemon->loop), &estimated);
-        trial_page_write(&stats, estimated.pods, trial_now_unix_ms(watch), out);
+        trial_page_write(&stats, node_table_policy(watch->table)->scoring, estimated.pods,
+                         trial_now_unix_ms(watch), out);
 }
 
 static void trial_register_metrics(struct trial_watch *watch) {

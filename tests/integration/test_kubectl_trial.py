@@ -49,6 +49,7 @@ def test_verdicts(say):
     ):
         assert f"\n{said}" in say(trial_page(ratio=ratio)), said
     assert "\ntoo early: " in say(trial_page(countedSeconds=120))
+    assert "\nno pod is judged: " in say(trial_page(scoring="absolute"))
     none = {"real": 0, "virtual": 0}
     assert "\nno node is hot: " in say(trial_page(hotNodeMinutes=none))
     fresh = say(trial_page(since=None, countedSeconds=0, pods={"judged": 0, "overLimit": none}))
@@ -106,6 +107,7 @@ def test_an_extender_that_nobody_asks(start_standin, start_extender, plimsoll, c
 
     wait_until(lambda: page()["pods"]["judged"] == 3, 30, "the pods to be judged")
     assert page()["pods"]["displaced"] == 3 and page()["askedAt"] is None
+    assert page().keys() == trial_page().keys()
     assert extender.call("POST", "/trial", "").status == 405
     cluster.ask(extender)
     assert " 3 pods judged, 0 not\n" in plimsoll("trial")
