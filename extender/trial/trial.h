@@ -9,12 +9,13 @@
  * A pod counts with what the estimate counts it with (node_estimate.h), in the virtual cluster as
  * in the real one: a decision sees the virtual usage, margins, requests and limits.
  *
- * Both clusters are counted by the same readings. Each new reading of a node says how busy it was
- * until then. What the virtual cluster had more of there is the sum over pods of what they use
- * times the part of the window in which they ran: most of them are measured when it comes, and no
- * pods count with more than the reading of their real node. A reading hides what happens within its
- * window, and both clusters have that: with s, by how much readings of a node differ from one to
- * the next, a node counts as hot for the share
+ * Both clusters are counted by the same readings, when a new one of a node arrives: most pods of
+ * its window are measured then. The virtual node had more, or less, than the reading by the sum
+ * over displaced pods of what each uses times the part of the window in which it ran. Pods never
+ * count with more than the reading of their real node.
+ *
+ * A reading hides what happens within its window, in both clusters. With s, the deviation of a
+ * node's readings from one to the next, a node counts as hot for the share
  *
  *     P(reading + e > line),  e normal with the standard deviation s / sqrt(2)
  *

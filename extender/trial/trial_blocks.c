@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 enum { DRAWS = 1000, RUN = 8 };
-/* By how much a prediction is wrong in one of five simulations (tests/placement/trial.py), chance
- * aside: a part of any prediction, and a share of it. */
+/* The error that one of five simulated predictions exceeds (tests/placement/trial.py), without
+ * chance: a fixed part, and a share of the prediction. */
 static const double ERROR_LEAST = 0.05, ERROR_SHARE = 0.25;
 
 static void add_sum(struct trial_sum *to, const struct trial_sum *sum) {

@@ -38,8 +38,8 @@ struct trial_sum trial_blocks_sum(const struct trial_blocks *blocks);
 /** trial_blocks_ms() - the time that was counted */
 int64_t trial_blocks_ms(const struct trial_blocks *blocks);
 
-/* Virtual hot time as a share of the real one, with the interval that has it in four of five cases:
- * by chance, which is drawn from runs of blocks, and by what simulated trials are wrong. */
+/* Virtual hot time as a share of the real one, with the interval that has it in four of five cases.
+ * The interval covers chance, by resampling runs of blocks, and the error of simulated trials. */
 struct trial_ratio {
         double ratio, low, high;
 };
