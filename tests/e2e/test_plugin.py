@@ -126,7 +126,7 @@ def test_asking(bare, installed, answering, plimsoll_verb):  # pylint: disable=u
     assert all(f"\n{name}: " in explained for name in installed), explained
 
     said = plimsoll_verb("trial").stdout
-    assert said.startswith("since ") and "\ntoo early" in said, said
+    assert said.startswith("since ") and "\nno pod is judged: the policy" in said, said
 
     # Nobody has asked about the extenders' own pods, which are explained by the nodes of now.
     selector = "-lapp.kubernetes.io/name=plimsoll-extender"
