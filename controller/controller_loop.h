@@ -41,8 +41,9 @@ struct controller_switches {
 struct controller_pods {
         struct pod_set *set;
         struct source_spec spec;
-        struct source *source;     /* NULL: none, or it was stopped */
-        struct usage_store *store; /* NULL: nothing is written */
+        struct source *source;       /* NULL: none, or it was stopped */
+        struct pod_metrics *metrics; /* NULL: metrics-server is no source */
+        struct usage_store *store;   /* NULL: nothing is written */
         struct outage_log outages;
         int64_t next_tick_mono_ms;
         struct metrics_series *bound, *measured;

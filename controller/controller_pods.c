@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "controller/controller_loop.h"
+#include "controller/source/metrics_api/metrics_server.h"
+#include "controller/source/metrics_api/pod_metrics.h"
 #include "controller/source/scrape/scrape_kinds.h"
 
 enum {
@@ -57,6 +59,21 @@ static struct source_spec pods_spec(const struct controller *c) {
         return spec;
 }
 
+/* While kubelets cannot be read. */
+static bool are_pod_metrics_needed(void *userdata) {
+        const struct controller *c = userdata;
+
+        return writer_is_active(c->writer) && c->pods.set->is_metering &&
+               c->pods.outages.failing > 0;
+}
+
+static bool has_metrics_server(const struct source_list *sources) {
+        for (size_t i = 0; i < sources->count; i++)
+                if (sources->specs[i].kind == &metrics_server_kind)
+                        return true;
+        return false;
+}
+
 void controller_pods_sources(struct controller *c, const struct source *parts) {
         int64_t read_ms = c->interval_ms * READS_PER_SCRAPE;
         struct source head = *parts;
@@ -73,6 +90,9 @@ void controller_pods_sources(struct controller *c, const struct source *parts) {
                                          .is_needed = is_pods_read_needed,
                                          .userdata = c};
         c->pods.source = pods_kind.new(&head);
+        if (has_metrics_server(c->options.sources))
+                c->pods.metrics = pod_metrics_new(head.loop, head.api, c->pods.set,
+                                                  are_pod_metrics_needed, c);
 }
 
 void controller_pods_add(struct controller *c, struct node *node) {
@@ -93,6 +113,7 @@ void controller_pods_stop(struct controller *c) {
         if (c->pods.source)
                 pods_kind.free(c->pods.source);
         c->pods.source = NULL;
+        pod_metrics_free(TAKE_PTR(c->pods.metrics));
 }
 
 /* What is measured */

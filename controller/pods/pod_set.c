@@ -240,6 +240,37 @@ size_t pod_set_read(struct pod_set *set, struct pod_node *node, const struct pod
         return malformed;
 }
 
+void pod_set_unread(const struct pod_set *set, int64_t now_mono_ms, struct strmap *ret) {
+        struct strmap_entry *entry;
+
+        *ret = STRMAP_NULL;
+        STRMAP_FOREACH (entry, &set->by_id) {
+                struct measured_pod *pod = entry->value;
+                if (pod->node->read_mono_ms == 0 ||
+                    now_mono_ms - pod->node->read_mono_ms > 2 * set->read_ms)
+                        (void)strmap_put(ret, pod->name, strlen(pod->name), pod);
+        }
+}
+
+void pod_set_take(const struct pod_set *set, struct measured_pod *pod,
+                  const struct pod_sample *sample, const struct kubelet_clocks *clocks) {
+        int64_t since_ms = sample->at_unix_ms - pod->page.cpu.at_unix_ms;
+        bool is_next = since_ms > 0 && since_ms <= 2 * set->read_ms;
+
+        if (since_ms == 0)
+                return;
+        pod->page = (struct kubelet_pod){
+                .cpu.at_unix_ms = sample->at_unix_ms,
+                .listed_mono_ms = clocks->now_mono_ms,
+                .cores = (float)sample->load.of[ESTIMATE_CPU],
+                .memory_bytes = (float)sample->load.of[ESTIMATE_MEM],
+        };
+        if (set->is_metering)
+                workload_meter_add(pod->workload, &pod->meter, &sample->load,
+                                   is_next ? (double)since_ms / 1000 : sample->window_s,
+                                   clocks->now_unix_ms);
+}
+
 void pod_set_tick(struct pod_set *set, int64_t now_unix_ms) {
         _cleanup_(freep) struct metered_pod *pods = xcalloc(set->by_id.len + 1, sizeof(*pods));
         struct strmap_entry *entry;

@@ -1,7 +1,7 @@
 /*
  * The bound, unfinished pods of each node, from one watch of all pods, and what they use, from the
- * pages of kubelets (exposition/kubelet_pods.h, workload_meter.h). There is a watch while the
- * policy needs one: for spec.idle, or with scoring: estimate.
+ * pages of kubelets (exposition/kubelet_pods.h, workload_meter.h) or else from the metrics API.
+ * There is a watch while the policy needs one: for spec.idle, or with scoring: estimate.
  *
  * Kept by node name, since a pod may be bound to a node that is not known yet, and as long as the
  * pod exists: a node that is deleted and comes back may still run it. Memory: 300 bytes for a pod,
@@ -112,6 +112,19 @@ void pod_set_meter(struct pod_set *set, struct pod_node *node, const struct kube
 /** pod_set_read() - take in a page, with pod_set_meter(); Return: the number of unusable lines and
  * values */
 size_t pod_set_read(struct pod_set *set, struct pod_node *node, const struct pod_page *page);
+/* What the metrics API says of a pod. */
+struct pod_sample {
+        struct pod_load load; /* finite, >= 0; the mean over window_s for CPU */
+        double window_s;      /* > 0 */
+        int64_t at_unix_ms;
+};
+/** pod_set_unread() - the pods whose kubelets were not read in the last two rounds
+ * @ret: "<namespace>/<name>" -> struct measured_pod, borrowed until the next event of the watch;
+ * the caller calls strmap_done() */
+void pod_set_unread(const struct pod_set *set, int64_t now_mono_ms, struct strmap *ret);
+/** pod_set_take() - in place of a page; a sample that was taken before is ignored */
+void pod_set_take(const struct pod_set *set, struct measured_pod *pod,
+                  const struct pod_sample *sample, const struct kubelet_clocks *clocks);
 /** pod_set_tick() - call it once a minute: bounds of workloads, and those to forget */
 void pod_set_tick(struct pod_set *set, int64_t now_unix_ms);
 

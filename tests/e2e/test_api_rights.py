@@ -192,7 +192,7 @@ CLEANUP = (
     Right(CONTROLLER, "delete", CONFIG_MAPS),
 )
 # tests/integration/test_controller_source_*.py name these.
-METRICS_API = Right(CONTROLLER, "list", "metrics.k8s.io/nodes")
+METRICS_API = {Right(CONTROLLER, "list", f"metrics.k8s.io/{of}") for of in ("nodes", "pods")}
 KUBELET = Right(CONTROLLER, "get", "/nodes/metrics")
 # Which test_idle.py begins without.
 OFFERS = Right(CONTROLLER, "patch", "/nodes/status")
@@ -203,7 +203,7 @@ OTHERS = ("plimsoll-scheduler", "plimsoll-rebalance")
 def test_each_right_has_a_case():
     """Whatever role deploy/ gives to an account of ours, a test takes each right of it away."""
     tried = {case.right for cases in ROUNDS for case in cases}
-    tried |= {*watched("list"), *CLEANUP, METRICS_API, KUBELET, OFFERS}
+    tried |= {*watched("list"), *CLEANUP, *METRICS_API, KUBELET, OFFERS}
     # Those of DOCTOR are taken as they are.
     assert tried == {right for right in deployed() if right.account not in (*OTHERS, DOCTOR)}
 

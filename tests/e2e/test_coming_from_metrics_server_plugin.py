@@ -106,6 +106,7 @@ def test_there_and_back(bare, exporters, log_dir, run, binary, figure):
             "--health-port=0",
             "--leader-elect-resource-namespace=kube-system",
         ]
+        env["PLIMSOLL_SCRAPE_INTERVAL"] = "2s"  # so that pods are soon measured
         process = run(argv, "plimsoll-controller", env)
         process.url = f"http://127.0.0.1:{process.wait_port()}"
         wait_ready(process, 120)
@@ -119,6 +120,10 @@ def test_there_and_back(bare, exporters, log_dir, run, binary, figure):
     for name in names:
         wait_until(lambda: set(METRICS) <= fleet.annotations(name).keys(), 60, f"all of {name}")
     assert total(controller, "plimsoll_nodes_served", source="metrics-server") == len(names)
+    # Nobody answers at the kubelets' addresses.
+    wait_until(
+        lambda: total(controller, "plimsoll_pods_measured") == len(names), 90, "measured pods"
+    )
     assert not refused(bare, "plimsoll-controller")
     said = follow(bare, block(PAGE, "verbose"))
     assert all(f'"{name}"' in said for name in names) and said.splitlines()[-1] == "yes"

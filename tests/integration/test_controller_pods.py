@@ -138,6 +138,50 @@ def test_measured_and_remembered(start, standin, kubelets):
     assert again.metric("plimsoll_pods_measured") == 0
 
 
+def test_metrics_server_where_kubelets_refuse(
+    standin, kubelets, exporters, start_controller, authority, tmp_path
+):
+    for kubelet in kubelets.values():
+        kubelet.answer = (403, {}, b"")
+    pods = {
+        f"{namespace}/{name}": {"cpu": f"{cores * 1000:.0f}m", "memory": f"{POD_BYTES}"}
+        for namespace, name, _, _, cores in PODS
+    }
+    standin.admin("nodemetrics", {"on": True, "pods": pods | {"n/stranger": {"cpu": "1"}}})
+    token = tmp_path / "token"
+    token.write_text("t0ken")
+    sources = [
+        {"kind": "node-exporter"},
+        {"kind": "metrics-server"},
+        {
+            "kind": "kubelet",
+            "tls_config": {"ca_file": str(authority.cert)},
+            "authorization": {"credentials_file": str(token)},
+        },
+    ]
+    controller = start_controller(standin, exporters, sources=sources, content=RULES)
+    wait_until(
+        lambda: controller.metric("plimsoll_pods_measured") == len(PODS), what="means of all pods"
+    )
+    wait_until(lambda: is_measured(standin), KNOWN_S, "the usage of workloads")
+    web = stored(standin)[WEB]
+    assert float(web["mean"].split("/")[1]) == pytest.approx(POD_BYTES, rel=0.01)
+
+    # A list that fails is told once, and so is its end.
+    standin.admin("nodemetrics", {"available": False})
+    controller.process.wait_log("cannot list pod metrics.*reason=unavailable")
+    standin.admin("nodemetrics", {"available": True})
+    controller.process.wait_log("listing pod metrics succeeds again")
+
+    # A kubelet that answers is asked instead.
+    for kubelet in kubelets.values():
+        kubelet.answer = None
+    controller.process.wait_log("recovered.*reading of pods")
+    wait_until(
+        lambda: controller.metric("plimsoll_pods_measured") == len(PODS), what="means by kubelets"
+    )
+
+
 def test_config_maps_that_cannot_be_read_are_not_overwritten(start, standin):
     body = {
         "apiVersion": "v1",

@@ -167,14 +167,17 @@ class Api(Writes):
 
     def _node_metrics(self, request, route):
         """Of the server behind the aggregator; see node_metrics.py."""
-        asked = (route.version, route.plural, route.name, route.verb)
-        if not self.node_metrics.on or asked != ("v1beta1", "nodes", "", "list"):
+        asked = (route.version, route.name, route.verb)
+        is_there = route.plural in ("nodes", "pods") and asked == ("v1beta1", "", "list")
+        if not self.node_metrics.on or not is_there:
             raise NotServed()
         if not self.node_metrics.available:
             request.reply(503, b"service unavailable\n", "text/plain; charset=utf-8")
             return
         nodes = [version.obj for version in self.store.named("nodes").all()]
-        self._answer(request, 200, dumps(self.node_metrics.list(nodes)))
+        is_of_pods = route.plural == "pods"
+        found = self.node_metrics.list_pods() if is_of_pods else self.node_metrics.list(nodes)
+        self._answer(request, 200, dumps(found))
 
     def _not_a_resource(self, request):
         if request.method != "GET" or request.path != "/version":

@@ -7,6 +7,7 @@ takes
     available     does the server behind it answer? false: the aggregator's 503
     resolution_s  samples are so many seconds apart (default 1)
     usage         {node: {"cpu": "2500m", "memory": "8Gi"}}; the name "*" is every other node
+    pods          {"namespace/name": {"cpu": "100m", "memory": "1Gi"}}: pods of two containers
     change        {node: what to change of its item, "*" as above}: a merge patch, null for the whole
                   item leaves it out. "timestamp" may be a number: seconds to add to the real one
     freeze        true: samples stay as they are now; false: they go on
@@ -22,7 +23,7 @@ import time
 from .patch import merge
 
 GROUP = "metrics.k8s.io"
-KEYS = {"on", "available", "resolution_s", "usage", "change", "freeze", "extra"}
+KEYS = {"on", "available", "resolution_s", "usage", "pods", "change", "freeze", "extra"}
 
 
 def stamp(at_unix):
@@ -35,6 +36,7 @@ class NodeMetrics:
         self.available = True
         self.resolution_s = 1.0
         self.usage = {"*": {"cpu": "1", "memory": "1Gi"}}
+        self.pods = {}
         self.change = {}
         self.frozen_unix = None
         self.extra = []
@@ -51,12 +53,15 @@ class NodeMetrics:
             else:
                 setattr(self, key, value)
 
+    def _taken_unix(self):
+        taken = self.frozen_unix or time.time()
+        return math.floor(taken / self.resolution_s) * self.resolution_s
+
     def _item(self, node):
         metadata = node["metadata"]
         name = metadata["name"]
         now = time.time()
-        taken = self.frozen_unix or now
-        taken = math.floor(taken / self.resolution_s) * self.resolution_s
+        taken = self._taken_unix()
         item = {
             "metadata": {
                 "name": name,
@@ -82,4 +87,23 @@ class NodeMetrics:
             "apiVersion": "metrics.k8s.io/v1beta1",
             "metadata": {},
             "items": items + self.extra,
+        }
+
+    def list_pods(self):
+        """The PodMetricsList."""
+        idle = {"name": "sidecar", "usage": {"cpu": "0", "memory": "0"}}
+        items = [
+            {
+                "metadata": dict(zip(("namespace", "name"), full.split("/"))),
+                "timestamp": stamp(self._taken_unix()),
+                "window": "10s",
+                "containers": [{"name": "main", "usage": usage}, idle],
+            }
+            for full, usage in self.pods.items()
+        ]
+        return {
+            "kind": "PodMetricsList",
+            "apiVersion": "metrics.k8s.io/v1beta1",
+            "metadata": {},
+            "items": items,
         }

@@ -23,6 +23,10 @@ static void note(void *userdata, const char *node, const struct metrics_api_item
 #define ITEM(name, timestamp, window, usage)                                                       \
         "{\"metadata\":{\"name\":\"" name "\",\"labels\":{\"a\":\"b\"}},\"timestamp\":" timestamp  \
         ",\"window\":" window ",\"usage\":" usage "}"
+#define POD(containers)                                                                            \
+        "{\"metadata\":{\"namespace\":\"n\",\"name\":\"p\"},\"timestamp\":" WHEN                   \
+        ",\"window\":\"15s\",\"containers\":" containers "}"
+#define CONTAINER(cpu, memory) "{\"name\":\"c\",\"usage\":{\"cpu\":" cpu ",\"memory\":" memory "}}"
 #define WHEN "\"2026-07-23T11:25:54Z\""
 #define USAGE "{\"cpu\":\"134876214n\",\"memory\":\"3293194Ki\"}"
 #define SAID "1:0.134876214 1:3372230656 1784805954000"
@@ -55,6 +59,16 @@ TEST(items) {
                  "a 0:0 1:1000 1784805954000 15000;"},
                 {ITEM("a", WHEN, "\"15s\"", "{\"cpu\":\"1e30\",\"memory\":7}"),
                  "a 1:9.22337204e+18 0:0 1784805954000 15000;"},
+                /* pods: all containers together, which may use no CPU */
+                {POD("[" CONTAINER("\"100m\"", "\"1Ki\"") "," CONTAINER("\"0\"", "\"1Ki\"") "]"),
+                 "n/p 1:0.1 1:2048 1784805954000 15000;"},
+                {POD("[" CONTAINER("\"0\"", "\"1Ki\"") "]"), "n/p 1:0 1:1024 1784805954000 15000;"},
+                {POD("[" CONTAINER("\"1\"", "\"1\"") "," CONTAINER("\"-1\"", "\"1\"") "]"),
+                 "n/p 0:0 1:2 1784805954000 15000;"},
+                {POD("[" CONTAINER("\"1\"", "\"0\"") "]"), "n/p 1:1 0:0 1784805954000 15000;"},
+                {POD("[{\"usage\":7},[]]"), "n/p -;"},
+                {POD("[]"), "n/p -;"},
+                {POD("7"), "n/p -;"},
                 /* nothing of it */
                 {ITEM("a", WHEN, "\"15s\"", "{}"), "a -;"},
                 {ITEM("a", WHEN, "\"15s\"", "{\"cpu\":\"0\",\"memory\":\"0\"}"), "a -;"},
