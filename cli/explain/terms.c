@@ -90,15 +90,14 @@ static bool has_member(const json_t *object, const char *key) {
         return (text && *text) || json_is_true(json_at(object, key, NULL));
 }
 
-/* ---- A reading: "value" and "ageSeconds", and "state" if it comes from an annotation. */
+/* ---- A reading: "state", and unless it is missing or malformed, "value" and "ageSeconds". */
 
 static bool has_state(const json_t *reading, const char *state) {
         return json_is_at(state, reading, "state", NULL);
 }
 
 static bool is_usable(const json_t *reading) {
-        return json_is_number(json_at(reading, "value", NULL)) &&
-               (has_state(reading, "usable") || !json_at(reading, "state", NULL));
+        return json_is_number(json_at(reading, "value", NULL)) && has_state(reading, "usable");
 }
 
 /* "30s old". @key: the age in seconds; a negative age is in the future */
@@ -117,10 +116,8 @@ static void print_age(const json_t *reading, const char *before, const char *aft
         print_ago(reading, "ageSeconds", before, "old", after, out);
 }
 
-/* Why there is no usable value.
- * @unit, @factor: for the value, if it is shown */
-static void print_unusable(const json_t *reading, const char *unit, double factor,
-                           const struct style *style, FILE *out) {
+/* Why there is no usable value. */
+static void print_unusable(const json_t *reading, const struct style *style, FILE *out) {
         (void)fputs(style->yellow, out);
         if (has_state(reading, "missing")) {
                 (void)fputs("missing: no such annotation", out);
@@ -128,7 +125,7 @@ static void print_unusable(const json_t *reading, const char *unit, double facto
                 (void)fputs("malformed: the annotation is not VALUE,TIME", out);
         } else if (has_state(reading, "expired")) {
                 print_ago(reading, "expiredSeconds", "expired ", "ago", "", out);
-                (void)fprintf(out, " (%s%s", terms_scaled(reading, "value", factor).text, unit);
+                (void)fprintf(out, " (%s%%", terms_percent(reading, "value").text);
                 print_age(reading, ", ", "", out);
                 (void)fputc(')', out);
         } else {
@@ -158,7 +155,7 @@ static void print_limit(const json_t *limit, const struct style *style, FILE *ou
         }
         if (!is_usable(limit)) {
                 (void)fprintf(out, "     -  of %5s%%  ", terms_percent(limit, "limit").text);
-                print_unusable(limit, "%", 100, style, out);
+                print_unusable(limit, style, out);
                 (void)fputs(", so it rejects nothing\n", out);
                 return;
         }
@@ -172,18 +169,16 @@ static void print_limit(const json_t *limit, const struct style *style, FILE *ou
         (void)fputc('\n', out);
 }
 
-/* @weights: the sum over all terms; a term's share of it is its share of 100 points */
-static void print_term(const json_t *term, double weights, const struct style *style, FILE *out) {
-        double share = weights > 0 ? number_of(term, "weight") / weights * 100 : 0;
-
-        (void)fprintf(out, "  term   " NAME "%6s of %5.1f points  ",
-                      terms_text(term, "metric").text, terms_scaled(term, "points", 1).text, share);
+static void print_term(const json_t *term, const struct style *style, FILE *out) {
+        (void)fprintf(out, "  term   " NAME "%6s of %5s points  ", terms_text(term, "metric").text,
+                      terms_scaled(term, "points", 1).text,
+                      terms_scaled(term, "mostPoints", 1).text);
         if (!is_usable(term)) {
-                print_unusable(term, "%", 100, style, out);
+                print_unusable(term, style, out);
                 (void)fputc('\n', out);
                 return;
         }
-        print_bar(number_of(term, "points") / share, 0, style, out); /* of 0: empty */
+        print_bar(number_of(term, "points") / number_of(term, "mostPoints"), 0, style, out);
         (void)fprintf(out, "%s%% used", terms_percent(term, "value").text);
         if (number_of(term, "target") > 0)
                 (void)fprintf(out, " of %.4g%%", number_of(term, "target") * 100);
@@ -246,36 +241,11 @@ static void print_estimate(const json_t *estimate, const struct style *style, FI
                               terms_scaled(estimate, "headroom", 1).text);
 }
 
-/* @hot: the value, or the reading of its annotation */
-static void print_hot(const json_t *hot, const struct style *style, FILE *out) {
-        double value = json_number_value(json_is_number(hot) ? hot : json_at(hot, "value", NULL));
+static void print_hot(const json_t *node, FILE *out) {
+        double value = number_of(node, "hotValue"), points = trunc(10 * value);
 
-        (void)fprintf(out, "  recent " NAME, "node_hot_value");
-        if (json_is_number(hot) || is_usable(hot)) {
-                double points = trunc(10 * value);
-                (void)fprintf(out, "%6.3g, %.3g point%s off", value, points,
-                              points == 1 ? "" : "s");
-                print_age(hot, "  ", "", out);
-        } else {
-                (void)fputs("     0  ", out);
-                print_unusable(hot, "", 1, style, out);
-        }
-        (void)fputc('\n', out);
-}
-
-/* An extender keeps only the total weight of the other terms. */
-static void print_terms(const json_t *node, const struct style *style, FILE *out) {
-        const json_t *terms = json_at(node, "priorities", NULL);
-        double others = number_of(node, "otherWeight"), weights = others;
-
-        for (size_t i = 0; i < json_array_size(terms); i++)
-                weights += number_of(json_array_get(terms, i), "weight");
-        for (size_t i = 0; i < json_array_size(terms); i++)
-                print_term(json_array_get(terms, i), weights, style, out);
-        if (others > 0)
-                (void)fprintf(out, "  term   " NAME "%6s of %5.1f points  not kept, weight %s\n",
-                              "other priorities", "?", others / weights * 100,
-                              terms_number(node, "otherWeight").text);
+        (void)fprintf(out, "  recent " NAME "%6.3g, %.3g point%s off\n", "node_hot_value", value,
+                      points, points == 1 ? "" : "s");
 }
 
 static void print_verdict(const json_t *node, const struct style *style, FILE *out) {
@@ -309,6 +279,7 @@ static void print_verdict(const json_t *node, const struct style *style, FILE *o
 
 void terms_print(const json_t *node, const struct style *style, FILE *out) {
         const json_t *limits = json_at(node, "predicates", NULL);
+        const json_t *terms = json_at(node, "priorities", NULL);
 
         print_verdict(node, style, out);
         if (number_of(node, "pool") > 0)
@@ -318,9 +289,10 @@ void terms_print(const json_t *node, const struct style *style, FILE *out) {
                 print_limit(json_array_get(limits, i), style, out);
         if (json_at(node, "estimate", NULL)) {
                 print_estimate(json_at(node, "estimate", NULL), style, out);
-        } else if (json_at(node, "priorities", NULL)) {
-                print_terms(node, style, out);
-                print_hot(json_at(node, "hotValue", NULL), style, out);
+        } else if (terms) {
+                for (size_t i = 0; i < json_array_size(terms); i++)
+                        print_term(json_array_get(terms, i), style, out);
+                print_hot(node, out);
         }
         if (json_at(node, "taintLevel", NULL))
                 (void)fprintf(out, "  taint  level %s of %s\n",

@@ -73,12 +73,12 @@ static json_t *node_of(json_t *node, const json_t *metrics, bool is_all_over) {
         bool is_closed = json_is_at("closed", node, "verdict", NULL);
         bool is_unknown = json_is_at("unknown", node, "verdict", NULL);
         json_t *reason = is_unknown ? NULL : json_at(node, "reason", NULL);
+        bool is_rejected = json_is_at("rejected", node, "verdict", NULL);
 
-        return json_pack("{s:O?, s:O?, s:O?, s:b, s:b, s:O*, s:O*, s:O*, s:o, s:O}", "node",
+        return json_pack("{s:O?, s:O?, s:O?, s:O?, s:b, s:O*, s:O*, s:O*, s:o, s:O}", "node",
                          json_at(node, "name", NULL), "closedBy", is_closed ? reason : NULL, "over",
-                         is_closed ? NULL : reason, "rejected",
-                         json_is_at("rejected", node, "verdict", NULL), "last", !is_all_over,
-                         "pool", json_at(node, "pool", NULL), "hotValue",
+                         is_closed ? NULL : reason, "rejectedBy", is_rejected ? reason : NULL,
+                         "last", !is_all_over, "pool", json_at(node, "pool", NULL), "hotValue",
                          json_at(node, "hot", NULL), "taintLevel",
                          json_at(node, "taintLevel", NULL), "metrics", readings_of(node, metrics),
                          "said", node);

@@ -114,7 +114,7 @@ static void add_node(struct top_view *view, const json_t *row, const char *name)
                 .score = number_at(row, "score", -1),
                 .closed_by = json_string_at(row, "closedBy", NULL),
                 .over = json_string_at(row, "over", NULL),
-                .is_rejected = is_true(row, "rejected"),
+                .is_rejected = json_string_at(row, "rejectedBy", NULL) != NULL,
                 .is_last = is_true(row, "last"),
                 .hot = number_at(row, "hotValue", 0),
                 .taints = (int)json_int_at(0, row, "taintLevel", NULL),

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "extender/estimator/estimator.h"
+#include "extender/explain/score_terms.h"
 #include "policy/judge/judge_shortlist.h"
 #include "policy/pods/pod_facts.h"
 
@@ -25,9 +25,6 @@ enum {
         DECISION_TEXT_BYTES = 832,
         DECISION_FULL_NAME_MAX = POD_FACTS_NAMESPACE_MAX + 1 + POD_FACTS_NAME_MAX,
 };
-
-/* The age of a missing reading. */
-#define DECISION_NEVER_READ INT32_MIN
 
 /* The heap. It is the last member of an answer, and only its used part is copied. */
 struct decision_texts {
@@ -86,25 +83,10 @@ static inline uint32_t decision_passed(const struct decision_filter *filter) {
         return filter->call.candidates - filter->rejected - filter->call.duplicates;
 }
 
-/* For scoring: estimate: ratios of the capacity; see policy/judge/usage_split.h. */
-struct decision_split {
-        float weight; /* 0: the resource does not count, and the other members are not set */
-        float reading_ratio, in_flight_ratio, margin_ratio, pod_ratio, reserved_ratio;
-        int32_t age_ms; /* of the reading, clamped; or DECISION_NEVER_READ */
-};
-
-struct decision_estimate {
-        struct decision_split usage[ESTIMATE_RESOURCE_COUNT];
-        float other; /* the largest weighted reading of all other priorities */
-        float headroom;
-};
-
-/* For other scorings. */
+/* For other scorings than estimate. */
 struct decision_readings {
-        float usage_ratio[DECISION_READINGS_MAX], points[DECISION_READINGS_MAX];
-        int32_t age_ms[DECISION_READINGS_MAX]; /* as above; an expired reading counts as missing */
-        float other_weight; /* the sum of the weights of priorities that do not fit */
-        float hot;
+        struct score_terms_points of[DECISION_READINGS_MAX];
+        double hot;
         uint8_t score100;
         uint8_t begin, end; /* the priorities of the node's pool, in those of the ranking */
 };
@@ -115,14 +97,14 @@ struct decision_node {
         bool is_in_table; /* otherwise nothing more is known */
         bool is_last;     /* judge_is_last() */
         union {
-                struct decision_estimate estimate;
+                struct score_terms_estimate estimate;
                 struct decision_readings readings;
         };
 };
 
 struct decision_priority {
         struct decision_text metric;
-        float weight, full_ratio; /* at which a node counts as full */
+        struct score_terms_priority terms;
 };
 
 /* The answer to a prioritize call. */

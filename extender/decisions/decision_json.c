@@ -1,7 +1,5 @@
 #include "extender/decisions/decision_json.h"
 
-#include <math.h>
-
 #include "base/json_write.h"
 #include "policy/policy.h"
 
@@ -12,24 +10,8 @@ static void put_kept(struct buf *out, const char *key, const struct decision_tex
         json_write_text_len(out, key, texts->bytes + text.at, text.len);
 }
 
-static void put_kept_or_null(struct buf *out, const char *key, const struct decision_texts *texts,
-                             struct decision_text text) {
-        if (text.len > 0)
-                put_kept(out, key, texts, text);
-        else
-                json_write_null(out, key);
-}
-
-/* A float has 7 digits. */
 static void put_number(struct buf *out, const char *key, double value) {
-        json_write_number(out, key, value, 7);
-}
-
-static void json_put_age(struct buf *out, int32_t age_ms) {
-        if (age_ms == DECISION_NEVER_READ)
-                json_write_null(out, "ageSeconds");
-        else
-                json_write_seconds(out, "ageSeconds", age_ms);
+        json_write_number(out, key, value, SCORE_TERMS_DIGITS);
 }
 
 static void json_put_pod(struct buf *out, const struct decision *decision) {
@@ -73,12 +55,14 @@ static void put_predicates(struct buf *out, const struct decision_filter *filter
         json_write_array_end(out);
 }
 
-static void json_put_rejections(struct buf *out, const struct decision_filter *filter) {
+static void json_put_rejections(struct buf *out, const struct decision_filter *filter,
+                                size_t max_nodes) {
         json_write_array(out, "rejectedNodes");
-        for (size_t i = 0; i < filter->rejection_count; i++) {
+        for (size_t i = 0; i < filter->rejection_count && i < max_nodes; i++) {
                 const struct decision_rejection *of = &filter->rejections[i];
                 const struct decision_predicate *by = &filter->predicates[of->predicate];
-                json_write_line(out);
+                if (max_nodes > 1)
+                        json_write_line(out);
                 json_write_object(out, NULL);
                 put_kept(out, "node", &filter->texts, of->node);
                 put_kept(out, "metric", &filter->texts, by->metric);
@@ -89,7 +73,8 @@ static void json_put_rejections(struct buf *out, const struct decision_filter *f
         json_write_array_end(out);
 }
 
-static void json_put_filter(struct buf *out, const struct decision_filter *filter) {
+static void json_put_filter(struct buf *out, const struct decision_filter *filter,
+                            size_t max_nodes) {
         json_write_object(out, "filter");
         put_call(out, &filter->call);
         json_write_int(out, "passed", decision_passed(filter));
@@ -100,75 +85,24 @@ static void json_put_filter(struct buf *out, const struct decision_filter *filte
         json_write_bool(out, "allOverLimits", filter->is_all_over);
         json_write_int(out, "rule", filter->rule);
         put_predicates(out, filter);
-        json_put_rejections(out, filter);
+        json_put_rejections(out, filter, max_nodes);
         json_write_object_end(out);
 }
 
 /* ---- Prioritize. */
-
-static const char *const resource_names[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
-
-/* What the pod is expected to use. */
-static void json_put_expectation(struct buf *out, const struct decision_ranking *ranking) {
-        const struct estimator_expectation *of = &ranking->expectation;
-
-        json_write_object(out, "expected");
-        put_kept_or_null(out, "workload", &ranking->texts, ranking->workload);
-        json_write_bool(out, "measured", of->is_measured);
-        put_number(out, "loadCores", of->load.of[ESTIMATE_CPU]);
-        json_write_int(out, "loadBytes", (int64_t)of->load.of[ESTIMATE_MEM]);
-        put_number(out, "clusterFactorCpu", of->factor.ratio[ESTIMATE_CPU]);
-        put_number(out, "clusterFactorMem", of->factor.ratio[ESTIMATE_MEM]);
-        json_write_object_end(out);
-}
-
-static void json_put_usage(struct buf *out, const char *key, const struct decision_split *usage) {
-        if (usage->weight <= 0) {
-                json_write_null(out, key);
-                return;
-        }
-        json_write_object(out, key);
-        put_number(out, "weight", usage->weight);
-        put_number(out, "reading",
-                   usage->age_ms == DECISION_NEVER_READ ? NAN : (double)usage->reading_ratio);
-        json_put_age(out, usage->age_ms);
-        put_number(out, "inFlight", usage->in_flight_ratio);
-        put_number(out, "margin", usage->margin_ratio);
-        put_number(out, "pod", usage->pod_ratio);
-        put_number(out, "reserved", usage->reserved_ratio);
-        put_number(out, "expected",
-                   usage->reading_ratio + usage->in_flight_ratio + usage->margin_ratio +
-                           usage->pod_ratio + usage->reserved_ratio);
-        json_write_object_end(out);
-}
-
-static void json_put_estimate(struct buf *out, const struct decision_estimate *estimate) {
-        json_write_object(out, "estimate");
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                json_put_usage(out, resource_names[r], &estimate->usage[r]);
-        put_number(out, "other", estimate->other);
-        put_number(out, "headroom", estimate->headroom);
-        json_write_object_end(out);
-}
 
 static void json_put_readings(struct buf *out, const struct decision_ranking *ranking,
                               const struct decision_readings *readings) {
         json_write_array(out, "priorities");
         for (size_t i = readings->begin; i < readings->end; i++) {
                 const struct decision_priority *of = &ranking->priorities[i];
-                bool is_read = readings->age_ms[i] != DECISION_NEVER_READ;
                 json_write_object(out, NULL);
                 put_kept(out, "metric", &ranking->texts, of->metric);
-                put_number(out, "weight", of->weight);
-                put_number(out, "value", is_read ? (double)readings->usage_ratio[i] : NAN);
-                json_put_age(out, readings->age_ms[i]);
-                put_number(out, "full", of->full_ratio);
-                put_number(out, "points", readings->points[i]);
+                score_terms_json_priority(&of->terms, &readings->of[i], ranking->call.at_unix_ms,
+                                          out);
                 json_write_object_end(out);
         }
         json_write_array_end(out);
-        if (readings->other_weight > 0)
-                put_number(out, "otherWeight", readings->other_weight);
         put_number(out, "hotValue", readings->hot);
         json_write_int(out, "score100", readings->score100);
 }
@@ -180,22 +114,32 @@ static void json_put_node(struct buf *out, const struct decision_ranking *rankin
         json_write_int(out, "score", node->score);
         json_write_bool(out, "known", node->is_in_table);
         json_write_bool(out, "last", node->is_last);
-        if (node->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE)
-                json_put_estimate(out, &node->estimate);
-        else if (node->is_in_table)
+        if (node->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE) {
+                json_write_object(out, "estimate");
+                score_terms_json_estimate(&node->estimate, ranking->call.at_unix_ms, out);
+                json_write_object_end(out);
+        } else if (node->is_in_table) {
                 json_put_readings(out, ranking, &node->readings);
+        }
         json_write_object_end(out);
 }
 
-static void json_put_ranking(struct buf *out, const struct decision_ranking *ranking) {
+static void json_put_ranking(struct buf *out, const struct decision_ranking *ranking,
+                             size_t max_nodes) {
         json_write_object(out, "prioritize");
         put_call(out, &ranking->call);
         json_write_text(out, "scoring", policy_scoring_names[ranking->scoring]);
-        if (ranking->scoring == POLICY_SCORING_ESTIMATE)
-                json_put_expectation(out, ranking);
+        if (ranking->scoring == POLICY_SCORING_ESTIMATE) {
+                json_write_object(out, "expected");
+                score_terms_json_expected(&ranking->expectation,
+                                          ranking->texts.bytes + ranking->workload.at,
+                                          ranking->workload.len, out);
+                json_write_object_end(out);
+        }
         json_write_array(out, "bestNodes");
-        for (size_t i = 0; i < ranking->node_count; i++) {
-                json_write_line(out);
+        for (size_t i = 0; i < ranking->node_count && i < max_nodes; i++) {
+                if (max_nodes > 1)
+                        json_write_line(out);
                 json_put_node(out, ranking, &ranking->nodes[i]);
         }
         json_write_array_end(out);
@@ -204,45 +148,17 @@ static void json_put_ranking(struct buf *out, const struct decision_ranking *ran
 
 /* ---- Decisions. */
 
-void decision_json(const struct decision *decision, struct buf *out) {
+void decision_json(const struct decision *decision, size_t max_nodes, struct buf *out) {
         json_put_pod(out, decision);
         json_write_int(out, "filterCalls", decision->filter_count);
         json_write_int(out, "prioritizeCalls", decision->ranking_count);
         if (decision->filter_count > 0)
-                json_put_filter(out, &decision->filter);
+                json_put_filter(out, &decision->filter, max_nodes);
         else
                 json_write_null(out, "filter");
         if (decision->ranking_count > 0)
-                json_put_ranking(out, &decision->ranking);
+                json_put_ranking(out, &decision->ranking, max_nodes);
         else
                 json_write_null(out, "prioritize");
-        json_write_object_end(out);
-        buf_putc(out, '\n');
-}
-
-static void put_count_if(struct buf *out, const char *key, bool is_known, int64_t count) {
-        if (is_known)
-                json_write_int(out, key, count);
-        else
-                json_write_null(out, key);
-}
-
-void decision_json_line(const struct decision *decision, struct buf *out) {
-        const struct decision_filter *filter = &decision->filter;
-        const struct decision_ranking *ranking = &decision->ranking;
-        const struct decision_node *best = decision_best(decision);
-        bool has_filter = decision->filter_count > 0;
-
-        json_put_pod(out, decision);
-        json_write_time(out, "at", decision_at_unix_ms(decision));
-        json_write_int(out, "filterCalls", decision->filter_count);
-        json_write_int(out, "prioritizeCalls", decision->ranking_count);
-        put_count_if(out, "candidates", has_filter, filter->call.candidates);
-        put_count_if(out, "passed", has_filter, decision_passed(filter));
-        put_count_if(out, "rejected", has_filter, filter->rejected);
-        put_count_if(out, "leftOut", has_filter, filter->left_out);
-        put_kept_or_null(out, "bestNode", &ranking->texts,
-                         best ? best->name : (struct decision_text){0});
-        put_count_if(out, "bestScore", best, best ? best->score : 0);
         json_write_object_end(out);
 }

@@ -8,9 +8,8 @@
 #include "extender/decisions/decision.h"
 
 /* No decision, and no list, is longer. */
-enum { DECISION_JSON_MAX_BYTES = 1 << 16, DECISION_JSON_LIST_MAX_BYTES = 4 << 20 };
+enum { DECISION_JSON_MAX_BYTES = 1 << 16, DECISION_JSON_LIST_MAX_BYTES = 8 << 20 };
 
-/** decision_json() - one decision in full */
-void decision_json(const struct decision *decision, struct buf *out);
-/** decision_json_line() - in short, an object within a list */
-void decision_json_line(const struct decision *decision, struct buf *out);
+/** decision_json() - one object
+ * @max_nodes: of those that were rejected, and of the best. 1: in one line */
+void decision_json(const struct decision *decision, size_t max_nodes, struct buf *out);

@@ -4,11 +4,6 @@
 #include <float.h>
 #include <string.h>
 
-#include "policy/annotation.h"
-#include "policy/estimate/score.h"
-#include "policy/judge/judge_estimate.h"
-#include "policy/judge/usage_split.h"
-
 bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret) {
         const struct skim_string *namespace = &facts->namespace, *name = &facts->name;
         const struct skim_string *uid = &facts->uid;
@@ -64,14 +59,6 @@ static bool keep_candidate(struct decision_texts *texts, const struct answer *an
         const struct node_name *name = node_names_at(answer->snapshot->names,
                                                      answer->judge.question.rows[index]);
         return keep_text(texts, name->name, name->name_bytes, ret);
-}
-
-static int32_t reading_age_ms(int64_t read_unix_ms, int64_t now_unix_ms) {
-        int64_t age = now_unix_ms - read_unix_ms;
-
-        if (age > INT32_MAX)
-                return INT32_MAX;
-        return age < -INT32_MAX ? -INT32_MAX : (int32_t)age;
 }
 
 static struct decision_call take_call(const struct answer *answer) {
@@ -194,37 +181,6 @@ static size_t find_best(const struct judge *judge, struct ranked best[DECISION_N
         return count;
 }
 
-static void take_usage(const struct judge_question *question, uint32_t row, int resource,
-                       const struct pod_load *reserved, struct decision_split *ret) {
-        double own = question->nodes->columns.own[resource][row];
-        struct usage_split usage;
-
-        if (!usage_split_get(question->nodes, row, resource, &question->load, &usage))
-                return;
-        *ret = (struct decision_split){
-                .weight = (float)usage.weight,
-                .reading_ratio = (float)usage.reading_ratio,
-                .in_flight_ratio = (float)usage.in_flight_ratio,
-                .margin_ratio = (float)usage.margin_ratio,
-                .pod_ratio = (float)usage.pod_ratio,
-                .age_ms = usage.is_read ? reading_age_ms(usage.read_unix_ms, question->now_unix_ms)
-                                        : DECISION_NEVER_READ,
-        };
-        if (reserved)
-                ret->reserved_ratio = (float)(score_reserved(own) * reserved->of[resource] /
-                                              usage.weight);
-}
-
-static void take_estimate(const struct judge *judge, uint32_t row, double headroom,
-                          struct decision_estimate *ret) {
-        const struct pod_load *reserved = judge_reserved(judge, row);
-
-        ret->other = (float)judge->question.nodes->columns.other[row];
-        ret->headroom = (float)headroom;
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                take_usage(&judge->question, row, r, reserved, &ret->usage[r]);
-}
-
 /* For scorings other than estimate: the priorities of the spec, then those of the pools. */
 static void take_priorities(const struct judge *judge, const struct policy *policy,
                             struct decision_ranking *ranking) {
@@ -232,43 +188,23 @@ static void take_priorities(const struct judge *judge, const struct policy *poli
                 const struct policy_priority *of = &policy->priorities[i];
                 struct decision_priority *to = &ranking->priorities[i];
                 keep_metric(&ranking->texts, &policy->metrics[of->metric], &to->metric);
-                to->weight = (float)of->weight;
-                to->full_ratio = (float)verdict_full_ratio(policy, i, 0, &judge->scored.largest);
+                to->terms = score_terms_priority(judge, i, 0);
                 ranking->priority_count++;
         }
 }
 
 static void take_readings(const struct judge *judge, uint32_t row, size_t priority_count,
                           struct decision_readings *ret) {
-        int64_t now_unix_ms = judge->question.now_unix_ms;
-        const struct judge_nodes *nodes = judge->question.nodes;
-        const struct policy *policy = nodes->policy;
-        const struct reading_columns *columns = &nodes->readings;
-        struct policy_range of = policy_pool_priorities(policy, nodes->columns.pool[row]);
-        double weights = 0;
+        const struct node_columns *columns = &judge->question.nodes->columns;
+        struct policy_range of = policy_pool_priorities(judge->question.nodes->policy,
+                                                        columns->pool[row]);
+        bool is_hot = judge->question.now_unix_ms < columns->hot_expires_unix_ms[row];
 
-        for (size_t i = of.begin; i < of.end; i++) {
-                weights += policy->priorities[i].weight;
-                if (i >= priority_count)
-                        ret->other_weight += (float)policy->priorities[i].weight;
-        }
         ret->end = (uint8_t)(of.end < priority_count ? of.end : priority_count);
         ret->begin = (uint8_t)(of.begin < ret->end ? of.begin : ret->end);
-        for (size_t i = ret->begin; i < ret->end; i++) {
-                size_t metric = policy->priorities[i].metric;
-                int64_t expires_unix_ms = columns->expires_unix_ms[metric][row];
-                double usage = columns->usage_ratio[metric][row];
-                ret->age_ms[i] = DECISION_NEVER_READ;
-                if (now_unix_ms >= expires_unix_ms)
-                        continue;
-                double worth = verdict_worth(policy, i, usage, &judge->scored.largest);
-                ret->usage_ratio[i] = (float)usage;
-                ret->points[i] = (float)(worth * policy->priorities[i].weight / weights * 100);
-                ret->age_ms[i] = reading_age_ms(
-                        annotation_at_unix_ms(expires_unix_ms, policy->metrics[metric].period_ms),
-                        now_unix_ms);
-        }
-        ret->hot = now_unix_ms < columns->hot_expires_unix_ms[row] ? (float)columns->hot[row] : 0;
+        for (size_t i = ret->begin; i < ret->end; i++)
+                ret->of[i] = score_terms_points(judge, row, i);
+        ret->hot = is_hot ? columns->hot[row] : 0;
         ret->score100 = (uint8_t)judge_score100(judge, row);
 }
 
@@ -287,7 +223,7 @@ static void take_nodes(const struct answer *answer, struct decision_ranking *ran
                 to->is_last = judge_is_last(judge, best[i].index);
                 ranking->node_count++;
                 if (to->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE)
-                        take_estimate(judge, row, best[i].headroom, &to->estimate);
+                        score_terms_estimate(judge, row, best[i].headroom, &to->estimate);
                 else if (to->is_in_table)
                         take_readings(judge, row, ranking->priority_count, &to->readings);
         }

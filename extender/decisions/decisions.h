@@ -20,7 +20,7 @@
 enum {
         DECISIONS_MAX = 1024,
         DECISIONS_UNVERIFIED_MAX = DECISIONS_MAX / 2, /* while there are enough confirmed ones */
-        DECISIONS_MAX_BYTES = 4 << 20,
+        DECISIONS_MAX_BYTES = 7 << 20,
 };
 
 struct decisions;

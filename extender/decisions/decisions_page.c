@@ -19,7 +19,7 @@ static void write_list(void *userdata, struct buf *json) {
         for (size_t i = 0; i < count; i++) {
                 decisions_at(userdata, slots[i], &decision);
                 json_write_line(json);
-                decision_json_line(&decision, json);
+                decision_json(&decision, 1, json);
         }
         json_write_array_end(json);
         json_write_object_end(json);
@@ -58,7 +58,8 @@ static void reply_one(struct decisions *decisions, const char *full_name,
                         exchange, 404,
                         "no such pod among the last ones that this extender was asked about");
         } else {
-                decision_json(&decision, &json);
+                decision_json(&decision, SIZE_MAX, &json);
+                buf_putc(&json, '\n');
                 assert(!json.overflow);
                 http_reply_text(exchange, 200, "application/json", &json);
         }

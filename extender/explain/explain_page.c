@@ -141,13 +141,9 @@ static int write_answer(struct asking *asking, struct error *err) {
                          asking->request.has_pod ? &asking->request.pod : NULL, asking->now_unix_ms,
                          clock_mono_ms());
         explanation_json_begin(&explanation, json);
-        explanation_json_pod(&explanation, json);
-        json_write_array(json, "nodes");
         int r = asking->request.select.text ? write_selected(asking, &explanation, json, err)
                                             : write_nodes(asking, &explanation, json, err);
-        json_write_array_end(json);
-        json_write_object_end(json);
-        buf_putc(json, '\n');
+        explanation_json_end(json);
         explanation_done(&explanation);
         if (r == 0 && json->overflow)
                 r = error_set(err, E2BIG, "the answer is larger than %d MiB: select fewer nodes",

@@ -18,20 +18,15 @@ static struct estimator_expectation expect(const struct explanation *explanation
         return expectation;
 }
 
-static void read_reservations(struct explanation *explanation, int64_t now_mono_ms) {
-        const struct pod_facts *pod = explanation->pod;
-        const struct reservation_pod of = {.id = pod ? pod->id : 0};
-
-        explanation->expectation = expect(explanation);
-        if (explanation->snapshot->estimator)
-                explanation->reservation_count = estimator_reservations(
-                        explanation->snapshot->estimator, &of, explanation->snapshot->publication,
-                        now_mono_ms, explanation->reservations);
-}
-
 void explanation_init(struct explanation *explanation, const struct node_snapshot *snapshot,
                       const struct pod_facts *pod, int64_t now_unix_ms, int64_t now_mono_ms) {
         const struct judge_nodes *nodes = &snapshot->nodes;
+        const struct reservation_pod of = {.id = pod ? pod->id : 0};
+        struct reservation reservations[RESERVATIONS_MAX];
+        struct judge_rows_question question = {.nodes = nodes,
+                                               .pod = pod,
+                                               .now_unix_ms = now_unix_ms,
+                                               .reservations = reservations};
 
         *explanation = (struct explanation){
                 .snapshot = snapshot,
@@ -44,20 +39,18 @@ void explanation_init(struct explanation *explanation, const struct node_snapsho
                 .rejected_by = xcalloc(nodes->count + 1, sizeof(*explanation->rejected_by)),
                 .candidates = xcalloc(nodes->count + 1, sizeof(*explanation->candidates)),
         };
-        if (explanation->has_estimate)
-                read_reservations(explanation, now_mono_ms);
+        question.closed_by = explanation->closed_by;
+        if (explanation->has_estimate) {
+                explanation->expectation = expect(explanation);
+                question.load = explanation->expectation.load;
+                if (snapshot->estimator)
+                        question.reservation_count = estimator_reservations(
+                                snapshot->estimator, &of, snapshot->publication, now_mono_ms,
+                                reservations);
+        }
         for (size_t row = 0; row < nodes->count && !pod; row++)
                 explanation->closed_by[row] =
                         node_names_at(snapshot->names, (uint32_t)row)->closed_by;
-        const struct judge_rows_question question = {
-                .nodes = nodes,
-                .pod = pod,
-                .closed_by = explanation->closed_by,
-                .now_unix_ms = now_unix_ms,
-                .load = explanation->expectation.load,
-                .reservations = explanation->reservations,
-                .reservation_count = explanation->reservation_count,
-        };
         judge_rows(&explanation->judge, &question, explanation->rejected_by,
                    explanation->candidates);
         if (explanation->has_estimate) /* for display: the estimate needs none */
@@ -81,25 +74,4 @@ int explanation_last_by(const struct explanation *explanation, size_t row) {
         size_t candidate = explanation->candidates[row];
 
         return candidate == SIZE_MAX ? -1 : judge_last_by(&explanation->judge, candidate);
-}
-
-enum reading_state explanation_reading(const struct explanation *explanation, size_t row,
-                                       size_t metric) {
-        const struct node_columns *columns = &explanation->nodes->columns;
-        int64_t expires_unix_ms = columns->expires_unix_ms[metric][row];
-
-        if (expires_unix_ms != READING_NEVER)
-                return explanation->now_unix_ms < expires_unix_ms ? READING_USABLE
-                                                                  : READING_EXPIRED;
-        return columns->facts[row].malformed >> metric & 1 ? READING_MALFORMED : READING_MISSING;
-}
-
-double explanation_reserved(const struct explanation *explanation, size_t row, int resource) {
-        const struct node_columns *columns = &explanation->nodes->columns;
-        double capacity = columns->facts[row].capacity.of[resource], load = 0;
-
-        for (size_t i = 0; i < explanation->reservation_count; i++)
-                if (explanation->reservations[i].node_number == columns->estimate_number[row])
-                        load += explanation->reservations[i].load.of[resource];
-        return capacity > 0 ? load / capacity : 0;
 }

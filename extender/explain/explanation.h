@@ -8,9 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "extender/table/node_annotation.h"
 #include "extender/table/node_snapshot.h"
-#include "policy/annotation.h"
 #include "policy/judge/judge.h"
 
 /* The version of the two pages below; another one has other keys. */
@@ -24,8 +22,6 @@ struct explanation {
         int64_t now_unix_ms;
         bool has_estimate;                        /* nodes are ranked by headroom */
         struct estimator_expectation expectation; /* of the pod, with has_estimate */
-        struct reservation reservations[RESERVATIONS_MAX];
-        size_t reservation_count;
 
         const char **closed_by; /* [row]: why the node takes no pods, borrowed; NULL: it does */
         int *rejected_by;       /* [row]: index into the policy's predicates, or JUDGE_PASSES */
@@ -48,21 +44,17 @@ void explanation_done(struct explanation *explanation);
 int explanation_score(const struct explanation *explanation, size_t row);
 /** explanation_last_by() - the predicate that makes a passing row rank last; -1: none */
 int explanation_last_by(const struct explanation *explanation, size_t row);
-/** explanation_reading() - the state of a reading */
-enum reading_state explanation_reading(const struct explanation *explanation, size_t row,
-                                       size_t metric);
-/** explanation_reserved() - what is reserved on a node, as a share of its capacity */
-double explanation_reserved(const struct explanation *explanation, size_t row, int resource);
 
 /* ---- JSON. extender/README.md has examples. */
 
-/** explanation_json_begin() - open the document, with its time, version and policy */
+/** explanation_json_begin() - open the document, with what is the same for all nodes: the policy,
+ * and what the pod is expected to use. The array of nodes is open afterwards */
 void explanation_json_begin(const struct explanation *explanation, struct buf *out);
-/** explanation_json_pod() - what is known of the pod: its rule, and what it is expected to use */
-void explanation_json_pod(const struct explanation *explanation, struct buf *out);
-/** explanation_json_node() - a line with the verdict and the score; and with every term of them, if
- * @has_terms */
+void explanation_json_end(struct buf *out);
+/** explanation_json_node_begin() - open the line of a node, with its verdict and score */
+void explanation_json_node_begin(const struct explanation *explanation, size_t row,
+                                 struct buf *out);
+/** explanation_json_node() - the line of a node
+ * @has_terms: with every term of its verdict and score */
 void explanation_json_node(const struct explanation *explanation, size_t row, bool has_terms,
                            struct buf *out);
-/** explanation_json_over() - the first limit of the node that is exceeded, even if it passes */
-void explanation_json_over(const struct explanation *explanation, size_t row, struct buf *out);

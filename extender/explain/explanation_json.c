@@ -3,15 +3,10 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "extender/explain/explanation.h"
-#include "extender/table/node_annotation.h"
-#include "policy/judge/usage_split.h"
-
-enum { DIGITS = 7 };
-
-static const char *const resource_names[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
+#include "extender/explain/score_terms.h"
 
 static void put(struct buf *out, const char *key, double value) {
-        json_write_number(out, key, value, DIGITS);
+        json_write_number(out, key, value, SCORE_TERMS_DIGITS);
 }
 
 static void put_if(struct buf *out, const char *key, bool is_known, double value) {
@@ -58,12 +53,9 @@ static void put_pools(const struct explanation *explanation, struct buf *out) {
         json_write_array_end(out);
 }
 
-void explanation_json_begin(const struct explanation *explanation, struct buf *out) {
+static void put_policy(const struct explanation *explanation, struct buf *out) {
         const struct policy *policy = explanation->policy;
 
-        json_write_object(out, NULL);
-        json_write_time(out, "at", explanation->now_unix_ms);
-        json_write_int(out, "version", EXPLANATION_VERSION);
         json_write_object(out, "policy");
         json_write_text(out, "name", policy->name);
         json_write_int(out, "generation", (int64_t)explanation->snapshot->table_policy->generation);
@@ -77,8 +69,8 @@ void explanation_json_begin(const struct explanation *explanation, struct buf *o
         json_write_object_end(out);
 }
 
-void explanation_json_pod(const struct explanation *explanation, struct buf *out) {
-        const struct estimator_expectation *expected = &explanation->expectation;
+/* Its rule, and what it is expected to use. */
+static void put_pod(const struct explanation *explanation, struct buf *out) {
         const struct judge_question *question = &explanation->judge.question;
         const struct pod_facts *pod = explanation->pod;
 
@@ -92,39 +84,27 @@ void explanation_json_pod(const struct explanation *explanation, struct buf *out
                 return;
         }
         json_write_object(out, "expected");
-        json_write_bool(out, "measured", expected->is_measured);
-        if (pod && pod->workload_len > 0)
-                json_write_text_len(out, "workload", pod->workload, pod->workload_len);
-        else
-                json_write_null(out, "workload");
-        put(out, "loadCores", expected->load.of[ESTIMATE_CPU]);
-        put(out, "loadBytes", expected->load.of[ESTIMATE_MEM]);
-        put(out, "clusterFactorCpu", expected->factor.ratio[ESTIMATE_CPU]);
-        put(out, "clusterFactorMem", expected->factor.ratio[ESTIMATE_MEM]);
+        score_terms_json_expected(&explanation->expectation, pod ? pod->workload : NULL,
+                                  pod ? pod->workload_len : 0, out);
         json_write_object_end(out);
 }
 
-/* ---- A node. */
-
-static void put_reading(const struct explanation *explanation, size_t row, size_t metric,
-                        struct buf *out) {
-        const struct node_columns *columns = &explanation->nodes->columns;
-        enum reading_state state = explanation_reading(explanation, row, metric);
-        int64_t expires_unix_ms = columns->expires_unix_ms[metric][row];
-
-        json_write_text(out, "state", node_reading_state_name(state));
-        if (state == READING_MISSING || state == READING_MALFORMED)
-                return;
-        int64_t at_unix_ms = annotation_at_unix_ms(expires_unix_ms,
-                                                   explanation->policy->metrics[metric].period_ms);
-        put(out, "value", columns->usage_ratio[metric][row]);
-        json_write_time(out, "at", at_unix_ms);
-        json_write_time(out, "expires", expires_unix_ms);
-        json_write_seconds(out, "ageSeconds", explanation->now_unix_ms - at_unix_ms);
-        if (state == READING_EXPIRED)
-                json_write_seconds(out, "expiredSeconds",
-                                   explanation->now_unix_ms - expires_unix_ms);
+void explanation_json_begin(const struct explanation *explanation, struct buf *out) {
+        json_write_object(out, NULL);
+        json_write_time(out, "at", explanation->now_unix_ms);
+        json_write_int(out, "version", EXPLANATION_VERSION);
+        put_policy(explanation, out);
+        put_pod(explanation, out);
+        json_write_array(out, "nodes");
 }
+
+void explanation_json_end(struct buf *out) {
+        json_write_array_end(out);
+        json_write_object_end(out);
+        buf_putc(out, '\n');
+}
+
+/* ---- A node. */
 
 static void put_predicates(const struct explanation *explanation, size_t row,
                            struct policy_range range, struct buf *out) {
@@ -132,82 +112,53 @@ static void put_predicates(const struct explanation *explanation, size_t row,
 
         for (size_t i = range.begin; i < range.end; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
-                size_t metric = predicate->metric;
+                const struct policy_metric *metric = &policy->metrics[predicate->metric];
+                const struct score_terms_reading reading = score_terms_reading(
+                        explanation->nodes, row, predicate->metric, explanation->now_unix_ms);
                 bool is_last = predicate->over_limit == POLICY_OVER_LIMIT_LAST;
-                bool is_over = explanation_reading(explanation, row, metric) == READING_USABLE &&
-                               predicate->limit_ratio > 0 &&
-                               explanation->nodes->columns.usage_ratio[metric][row] >
-                                       predicate->limit_ratio;
+                bool is_over = reading.state == READING_USABLE && predicate->limit_ratio > 0 &&
+                               reading.value_ratio > predicate->limit_ratio;
                 json_write_object(out, NULL);
-                json_write_text(out, "metric", policy->metrics[metric].name);
+                json_write_text(out, "metric", metric->name);
                 put(out, "limit", predicate->limit_ratio);
                 json_write_bool(out, "rejects",
                                 is_over && !is_last && explanation->rejected_by[row] >= 0);
                 json_write_bool(out, "putsLast",
                                 is_over && is_last && explanation_last_by(explanation, row) >= 0);
-                put_reading(explanation, row, metric, out);
+                score_terms_json_reading(&reading, metric->period_ms, explanation->now_unix_ms,
+                                         out);
                 json_write_object_end(out);
         }
 }
 
-/* @weights: the sum over all priorities of the node */
 static void put_priority(const struct explanation *explanation, size_t row, size_t i,
-                         double weights, struct buf *out) {
+                         struct buf *out) {
+        const struct judge *judge = &explanation->judge;
+        const struct score_terms_points points = score_terms_points(judge, row, i);
+        const struct score_terms_priority priority = score_terms_priority(
+                judge, i, points.reading.value_ratio);
         const struct policy *policy = explanation->policy;
-        const struct policy_priority *priority = &policy->priorities[i];
-        const struct verdict_largest *largest = &explanation->judge.scored.largest;
-        bool is_relative = priority->scale == POLICY_SCALE_RELATIVE;
-        double value = explanation->nodes->columns.usage_ratio[priority->metric][row];
-        bool is_usable = explanation_reading(explanation, row, priority->metric) == READING_USABLE;
-        double worth = is_usable ? verdict_worth(policy, i, value, largest) : 0;
 
         json_write_object(out, NULL);
-        json_write_text(out, "metric", policy->metrics[priority->metric].name);
-        put(out, "weight", priority->weight);
-        json_write_text(out, "scale", is_relative ? "relative" : "absolute");
-        put(out, "full", verdict_full_ratio(policy, i, value, largest));
-        if (priority->target_ratio > 0)
-                put(out, "target", priority->target_ratio);
-        put(out, "points", worth * priority->weight * 100 / weights);
-        put_reading(explanation, row, priority->metric, out);
-        json_write_object_end(out);
-}
-
-static void put_usage(const struct explanation *explanation, size_t row, int resource,
-                      struct buf *out) {
-        const struct node_facts *facts = &explanation->nodes->columns.facts[row];
-        double reserved = explanation_reserved(explanation, row, resource);
-        struct usage_split usage;
-
-        if (!usage_split_get(explanation->nodes, row, resource, &explanation->expectation.load,
-                             &usage))
-                return;
-        json_write_object(out, resource_names[resource]);
-        put(out, "weight", usage.weight);
-        put(out, "capacity", facts->capacity.of[resource]);
-        put_if(out, "requested", facts->pods >= 0, facts->requested.of[resource]);
-        put_if(out, "reading", usage.is_read, usage.reading_ratio);
-        if (usage.is_read)
-                json_write_seconds(out, "ageSeconds",
-                                   explanation->now_unix_ms - usage.read_unix_ms);
-        put(out, "inFlight", usage.in_flight_ratio);
-        put(out, "margin", usage.margin_ratio);
-        put(out, "pod", usage.pod_ratio);
-        put(out, "reserved", reserved);
-        put(out, "expected", usage.expected_ratio + reserved);
+        json_write_text(out, "metric", policy->metrics[policy->priorities[i].metric].name);
+        score_terms_json_priority(&priority, &points, explanation->now_unix_ms, out);
         json_write_object_end(out);
 }
 
 static void put_estimate(const struct explanation *explanation, size_t row, bool has_terms,
                          struct buf *out) {
+        const struct judge *judge = &explanation->judge;
         size_t candidate = explanation->candidates[row];
+        double headroom = candidate == SIZE_MAX ? NAN : judge->scored.headrooms[candidate];
+        struct score_terms_estimate estimate;
 
         json_write_object(out, "estimate");
-        for (int r = 0; has_terms && r < ESTIMATE_RESOURCE_COUNT; r++)
-                put_usage(explanation, row, r, out);
-        put(out, "other", explanation->nodes->columns.other[row]);
-        put(out, "headroom",
-            candidate == SIZE_MAX ? NAN : explanation->judge.scored.headrooms[candidate]);
+        if (has_terms) {
+                score_terms_estimate(judge, row, headroom, &estimate);
+                score_terms_json_estimate(&estimate, explanation->now_unix_ms, out);
+        } else {
+                put(out, "headroom", headroom);
+        }
         json_write_object_end(out);
 }
 
@@ -220,7 +171,7 @@ static void put_metric_of(const struct explanation *explanation, const char *key
                                       : policy->metrics[policy->predicates[predicate].metric].name);
 }
 
-void explanation_json_over(const struct explanation *explanation, size_t row, struct buf *out) {
+static void put_over(const struct explanation *explanation, size_t row, struct buf *out) {
         const struct verdict_limits limits =
                 judge_nodes_verdict_slow(explanation->nodes, row, explanation->now_unix_ms).limits;
         int over = verdict_over(limits);
@@ -230,13 +181,18 @@ void explanation_json_over(const struct explanation *explanation, size_t row, st
         json_write_bool(out, "last", limits.last_by >= 0 && explanation->judge.scored.has_last);
 }
 
-static void put_verdict(const struct explanation *explanation, size_t row, struct buf *out) {
+void explanation_json_node_begin(const struct explanation *explanation, size_t row,
+                                 struct buf *out) {
+        const struct node_name *name = node_names_at(explanation->snapshot->names, (uint32_t)row);
         int score = explanation_score(explanation, row);
         int by = explanation->rejected_by[row], last = explanation_last_by(explanation, row),
             why = by >= 0 ? by : last;
 
+        json_write_line(out);
+        json_write_object(out, NULL);
+        json_write_text_len(out, "node", name->name, name->name_bytes);
         json_write_text(out, "closedBy", explanation->closed_by[row]);
-        explanation_json_over(explanation, row, out);
+        put_over(explanation, row, out);
         put_metric_of(explanation, "rejectedBy", by, out);
         put_metric_of(explanation, "lastBy", last, out);
         json_write_text(out, "reason",
@@ -251,18 +207,15 @@ static void put_terms(const struct explanation *explanation, size_t row, size_t 
         const struct policy *policy = explanation->policy;
         const struct policy_rule *rule = explanation->judge.question.rule;
         struct policy_range priorities = policy_pool_priorities(policy, pool);
-        double weights = 0;
 
         json_write_array(out, "predicates");
         put_predicates(explanation, row, policy_pool_predicates(policy, pool), out);
         if (rule)
                 put_predicates(explanation, row, rule->limits, out);
         json_write_array_end(out);
-        for (size_t i = priorities.begin; i < priorities.end; i++)
-                weights += policy->priorities[i].weight;
         json_write_array(out, "priorities");
         for (size_t i = priorities.begin; i < priorities.end; i++)
-                put_priority(explanation, row, i, weights, out);
+                put_priority(explanation, row, i, out);
         json_write_array_end(out);
 }
 
@@ -281,12 +234,7 @@ static void put_all_terms(const struct explanation *explanation, size_t row, str
 
 void explanation_json_node(const struct explanation *explanation, size_t row, bool has_terms,
                            struct buf *out) {
-        const struct node_name *name = node_names_at(explanation->snapshot->names, (uint32_t)row);
-
-        json_write_line(out);
-        json_write_object(out, NULL);
-        json_write_text_len(out, "node", name->name, name->name_bytes);
-        put_verdict(explanation, row, out);
+        explanation_json_node_begin(explanation, row, out);
         if (has_terms)
                 put_all_terms(explanation, row, out);
         if (explanation->has_estimate)

@@ -6,7 +6,8 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "extender/explain/explanation.h"
-#include "extender/table/node_annotation.h"
+#include "extender/explain/score_terms.h"
+#include "policy/judge/judge_estimate.h"
 
 enum { DIGITS = 6 };
 
@@ -30,16 +31,11 @@ static void put_readings(const struct explanation *explanation, size_t row, stru
 
         json_write_object(out, "metrics");
         for (size_t i = 0; i < policy->metric_count; i++) {
-                enum reading_state state = explanation_reading(explanation, row, i);
+                const struct score_terms_reading reading = score_terms_reading(
+                        explanation->nodes, row, i, explanation->now_unix_ms);
                 json_write_object(out, policy->metrics[i].name);
-                json_write_text(out, "state", node_reading_state_name(state));
-                if (state == READING_USABLE || state == READING_EXPIRED) {
-                        int64_t at_unix_ms = annotation_at_unix_ms(columns->expires_unix_ms[i][row],
-                                                                   policy->metrics[i].period_ms);
-                        put(out, "value", columns->usage_ratio[i][row]);
-                        json_write_seconds(out, "ageSeconds",
-                                           explanation->now_unix_ms - at_unix_ms);
-                }
+                score_terms_json_reading(&reading, policy->metrics[i].period_ms,
+                                         explanation->now_unix_ms, out);
                 if (!policy_pool_uses(policy, columns->pool[row], i))
                         json_write_bool(out, "used", false);
                 json_write_object_end(out);
@@ -52,13 +48,16 @@ static void put_readings(const struct explanation *explanation, size_t row, stru
 static void put_estimate(const struct explanation *explanation, size_t row, struct buf *out) {
         const struct node_columns *columns = &explanation->nodes->columns;
         const struct node_facts *facts = &columns->facts[row];
+        const struct pod_load *reserved = judge_reserved(&explanation->judge, (uint32_t)row);
 
         json_write_object(out, "estimate");
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 json_write_object(out, resource_names[r]);
                 put(out, "usage", facts->is_known[r] ? facts->usage_ratio[r] : NAN);
                 put(out, "margin", columns->margin_ratio[r][row]);
-                put(out, "reserved", explanation_reserved(explanation, row, r));
+                put(out, "reserved",
+                    reserved && facts->capacity.of[r] > 0 ? reserved->of[r] / facts->capacity.of[r]
+                                                          : 0);
                 json_write_object_end(out);
         }
         json_write_bool(out, "expired", columns->is_estimate_old[row]);
@@ -68,18 +67,10 @@ static void put_estimate(const struct explanation *explanation, size_t row, stru
 static void put_node(const struct explanation *explanation, size_t row, struct buf *out) {
         const struct node_columns *columns = &explanation->nodes->columns;
         const struct node_facts *facts = &columns->facts[row];
-        const struct node_name *name = node_names_at(explanation->snapshot->names, (uint32_t)row);
-        int score = explanation_score(explanation, row);
         bool is_hot = explanation->now_unix_ms < columns->hot_expires_unix_ms[row];
 
-        json_write_line(out);
-        json_write_object(out, NULL);
-        json_write_text_len(out, "node", name->name, name->name_bytes);
-        json_write_text(out, "closedBy", explanation->closed_by[row]);
+        explanation_json_node_begin(explanation, row, out);
         json_write_bool(out, "tainted", facts->is_avoided);
-        explanation_json_over(explanation, row, out);
-        json_write_bool(out, "rejected", explanation->rejected_by[row] >= 0);
-        put(out, "score", score < 0 ? (double)NAN : score);
         json_write_int(out, "pool", columns->pool[row]);
         put_readings(explanation, row, out);
         put(out, "hotValue", is_hot ? columns->hot[row] : 0);
@@ -99,13 +90,9 @@ void nodes_page_write(const struct node_snapshot *snapshot, int64_t now_unix_ms,
 
         explanation_init(&explanation, snapshot, NULL, now_unix_ms, now_mono_ms);
         explanation_json_begin(&explanation, out);
-        explanation_json_pod(&explanation, out);
-        json_write_array(out, "nodes");
         for (size_t row = 0; row < snapshot->nodes.count; row++)
                 put_node(&explanation, row, out);
-        json_write_array_end(out);
-        json_write_object_end(out);
-        buf_putc(out, '\n');
+        explanation_json_end(out);
         explanation_done(&explanation);
 }
 

@@ -3,7 +3,8 @@
 #include "policy/annotation.h"
 
 bool usage_split_get(const struct judge_nodes *nodes, size_t row, int resource,
-                     const struct pod_load *pod, struct usage_split *ret) {
+                     const struct pod_load *pod, const struct pod_load *reserved,
+                     struct usage_split *ret) {
         const struct score_weights *weights = &nodes->weights[nodes->columns.pool[row]];
         int metric = weights->metric[resource];
         double weight = weights->weight[resource];
@@ -23,9 +24,11 @@ bool usage_split_get(const struct judge_nodes *nodes, size_t row, int resource,
                         nodes->readings.expires_unix_ms[metric][row],
                         nodes->policy->metrics[metric].period_ms);
         }
+        if (reserved && ret->capacity > 0)
+                ret->reserved_ratio = reserved->of[resource] / ret->capacity;
         double used_ratio = nodes->columns.used[resource][row] / weight;
         ret->margin_ratio = nodes->columns.margin_ratio[resource][row];
         ret->in_flight_ratio = used_ratio - ret->margin_ratio - ret->reading_ratio;
-        ret->expected_ratio = used_ratio + ret->pod_ratio;
+        ret->expected_ratio = used_ratio + ret->pod_ratio + ret->reserved_ratio;
         return true;
 }

@@ -23,16 +23,18 @@ struct usage_split {
         double in_flight_ratio;
         double margin_ratio;   /* for pods that use more than expected */
         double pod_ratio;      /* the pod, which counts SCORE_OWN_LOAD_FACTOR times */
+        double reserved_ratio; /* for other pods */
         double expected_ratio; /* the sum of the above */
 };
 
 /**
- * usage_split_get() - split the usage of the node in @row with the pod on it, without
- * reservations
+ * usage_split_get() - split the usage of the node in @row with the pod on it
  * @resource: ESTIMATE_CPU or ESTIMATE_MEM
  * @pod:      its expected load
+ * @reserved: as judge_reserved()
  * Return: false if the resource does not count: the policy has priorities, but none with a weight
  * on a mean of this resource
  */
 bool usage_split_get(const struct judge_nodes *nodes, size_t row, int resource,
-                     const struct pod_load *pod, struct usage_split *ret);
+                     const struct pod_load *pod, const struct pod_load *reserved,
+                     struct usage_split *ret);

@@ -64,7 +64,7 @@ static void check_decision(struct answer *answer, struct reply *reply,
         answer_score(answer, snapshot, request, now_unix_ms, 0);
         PROPERTY(reply_prioritize(reply, answer));
         decision_take_ranking(answer, &decision.ranking);
-        decision_json(&decision, &text);
+        decision_json(&decision, SIZE_MAX, &text);
         PROPERTY(!text.overflow);
         json_t *json = json_loadb(text.data, text.len, JSON_ALLOW_NUL, NULL);
         PROPERTY(json);

@@ -116,7 +116,7 @@ static void add_nodes(const struct view *view) {
                 uint32_t row = extender_row(view->extender, n);
                 struct usage_split usage;
                 if (row == JUDGE_UNKNOWN ||
-                    !usage_split_get(nodes, row, ESTIMATE_CPU, &no_load, &usage))
+                    !usage_split_get(nodes, row, ESTIMATE_CPU, &no_load, NULL, &usage))
                         continue;
                 view->rows[row] = (struct rebalance_row){
                         .usage_ratio = usage.reading_ratio + usage.in_flight_ratio,

@@ -55,13 +55,12 @@ static inline void ask_prioritize(struct fixture *fixture, const char *pod, cons
         fixture->decision.ranking_count++;
 }
 
-static inline const json_t *show_as(struct fixture *fixture,
-                                    void (*write)(const struct decision *decision,
-                                                  struct buf *out)) {
+/* @max_nodes: 1: as in the list. The page's object, borrowed. */
+static inline const json_t *show_some(struct fixture *fixture, size_t max_nodes) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(DECISION_JSON_MAX_BYTES);
         struct error err = ERROR_NULL;
 
-        write(&fixture->decision, &text);
+        decision_json(&fixture->decision, max_nodes, &text);
         assert_false(text.overflow);
         json_decref(fixture->json);
         fixture->json = NULL;
@@ -70,12 +69,6 @@ static inline const json_t *show_as(struct fixture *fixture,
         return fixture->json;
 }
 
-/* The page's object, borrowed. */
 static inline const json_t *show(struct fixture *fixture) {
-        return show_as(fixture, decision_json);
-}
-
-/* Its line in the list, borrowed. */
-static inline const json_t *show_line(struct fixture *fixture) {
-        return show_as(fixture, decision_json_line);
+        return show_some(fixture, SIZE_MAX);
 }

@@ -77,27 +77,20 @@ TEST(rule) {
         fixture_free(fixture);
 }
 
-/* Of more priorities than are kept the first; ages beyond what fits are the largest that does. */
+/* Of more priorities than are kept the first, with the points as of all. */
 TEST(priorities) {
-        static const struct {
-                const char *at, *term;
-        } rows[] = {
-                {READ, "{value: 0.25, ageSeconds: 30}"},
-                {"2026-06-23T09:46:40Z", "{value: 0.25, ageSeconds: 2147483.647}"},
-                {"2026-08-23T09:46:40Z", "{value: 0.25, ageSeconds: -2147483.647}"},
-        };
+        struct fixture *fixture = fixture_new(seven_metrics);
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct fixture *fixture = fixture_new(seven_metrics);
-                put_gauges(fixture, "a", "0.25", METRICS, "malformed", rows[i].at);
-                ask_prioritize(fixture, POD, "\"a\"");
-                const json_t *node = json_array_get(member(fixture, "prioritize", "bestNodes"), 0);
-                const json_t *terms = json_object_get(node, "priorities");
-                assert_int_equal(json_array_size(terms), DECISION_READINGS_MAX);
-                for (size_t t = 0; t < DECISION_READINGS_MAX; t++)
-                        assert_shows(json_array_get(terms, t), rows[i].term);
-                fixture_free(fixture);
-        }
+        put_gauges(fixture, "a", "0.25", METRICS, "malformed", READ);
+        ask_prioritize(fixture, POD, "\"a\"");
+        const json_t *node = json_array_get(member(fixture, "prioritize", "bestNodes"), 0);
+        const json_t *terms = json_object_get(node, "priorities");
+        assert_int_equal(json_array_size(terms), DECISION_READINGS_MAX);
+        for (size_t t = 0; t < DECISION_READINGS_MAX; t++)
+                assert_shows(json_array_get(terms, t),
+                             "{value: 0.25, ageSeconds: 30, points: 10.71429, mostPoints: "
+                             "14.28571}");
+        fixture_free(fixture);
 }
 
 /* A node shows the priorities of its pool, as far as they are kept: those of the policy are first.
@@ -107,11 +100,11 @@ TEST(priorities_of_pools) {
                 const char *policy, *best; /* of the policy, and of the pool */
         } rows[] = {
                 {"  priority: [{name: g1, weight: 1}, {name: g2, weight: 1}]\n",
-                 "- {priorities: [{metric: g1}, {}], otherWeight: absent}\n"
-                 "- {priorities: [{value: 0.75}], otherWeight: absent}\n"},
+                 "- {priorities: [{metric: g1}, {}]}\n"
+                 "- {priorities: [{value: 0.75}]}\n"},
                 {"  priority: [" WEIGHTS "]\n",
-                 "- {priorities: [{metric: g1}, {}, {}, {}, {}, {}], otherWeight: 1}\n"
-                 "- {priorities: [], otherWeight: 1}\n"},
+                 "- {priorities: [{metric: g1}, {}, {}, {}, {}, {}]}\n"
+                 "- {priorities: []}\n"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -128,7 +121,7 @@ TEST(priorities_of_pools) {
         }
 }
 
-/* A reading that was never there is null, not 0. */
+/* A reading that was never there is not 0. */
 TEST(never_read) {
         struct fixture *fixture = fixture_new(seven_metrics);
 
@@ -136,7 +129,7 @@ TEST(never_read) {
         ask_prioritize(fixture, POD, "\"a\"");
         const json_t *node = json_array_get(member(fixture, "prioritize", "bestNodes"), 0);
         assert_shows(json_array_get(json_object_get(node, "priorities"), 0),
-                     "{value: null, ageSeconds: null}");
+                     "{state: malformed, value: absent, points: 0}");
         fixture_free(fixture);
 }
 
@@ -189,6 +182,6 @@ TEST(no_node) {
         ask_prioritize(fixture, POD, "");
         fixture->decision.is_ranked = true;
         assert_null(decision_best(&fixture->decision));
-        assert_shows(show_line(fixture), "{bestNode: null, bestScore: null}");
+        assert_shows(show(fixture), "prioritize: {bestNodes: []}");
         fixture_free(fixture);
 }

@@ -238,8 +238,8 @@ TEST(hostile_names) {
         assert_shows(json_array_get(nodes, 0), "node: '\"},{\"node\":\"'");
         assert_shows(json_array_get(nodes, 3), "node: \xc3\x9cnic\xc3\xb6"
                                                "de");
-        fixture->decision.is_ranked = true;
-        assert_shows(show_line(fixture), "{bestNode: '\"},{\"node\":\"', candidates: null}");
+        assert_shows(show_some(fixture, 1),
+                     "{filter: null, prioritize: {bestNodes: [{node: '\"},{\"node\":\"'}]}}");
         fixture_free(fixture);
 }
 

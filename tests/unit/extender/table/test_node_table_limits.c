@@ -90,9 +90,10 @@ TEST(capacity) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 put(table, "a", rows[i].capacity);
                 struct node_snapshot *snapshot = publish(table, NOW);
-                assert_true(usage_split_get(&snapshot->nodes, 0, ESTIMATE_CPU, &pod, &usage));
+                assert_true(usage_split_get(&snapshot->nodes, 0, ESTIMATE_CPU, &pod, NULL, &usage));
                 assert_true(usage.capacity == rows[i].cores);
-                assert_false(usage_split_get(&snapshot->nodes, 0, ESTIMATE_MEM, &pod, &usage));
+                assert_false(
+                        usage_split_get(&snapshot->nodes, 0, ESTIMATE_MEM, &pod, NULL, &usage));
                 node_snapshot_unref(snapshot);
         }
 }

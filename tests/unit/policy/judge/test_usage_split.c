@@ -47,7 +47,7 @@ TEST(parts) {
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                         struct usage_split usage;
                         assert_true(usage_split_get(&judged.snapshot->nodes, rows[i].row, r, &pod,
-                                                    &usage));
+                                                    NULL, &usage));
                         check(usage.weight, rows[i].weight[r]);
                         check(usage.capacity / rows[i].capacity[r], 1);
                         assert_int_equal(usage.is_read, rows[i].is_read);
@@ -74,7 +74,7 @@ TEST(in_flight) {
                                                .request = {{2, 20 * GIB}},
                                                .runs_unix_ms = JUDGED_NOW});
         judged_ask(&judged, nodes, 1, 1);
-        assert_true(usage_split_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, &usage));
+        assert_true(usage_split_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, NULL, &usage));
         check(usage.reading_ratio, 0.4);
         check(usage.in_flight_ratio, 0.2);
         check(usage.margin_ratio, 0.674 * 0.5 * 0.2); /* of memory, half */
@@ -89,7 +89,7 @@ TEST(resource_without_weight) {
         struct judged judged;
 
         publish(&judged, POLICY("  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"), nodes);
-        assert_false(usage_split_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, &usage));
+        assert_false(usage_split_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, NULL, &usage));
         assert_true(usage.weight == 42);
         judged_done(&judged);
 
@@ -98,7 +98,7 @@ TEST(resource_without_weight) {
                 "  extender: {scoring: estimate}\n",
                 nodes);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                assert_true(usage_split_get(&judged.snapshot->nodes, 0, r, &pod, &usage));
+                assert_true(usage_split_get(&judged.snapshot->nodes, 0, r, &pod, NULL, &usage));
                 assert_false(usage.is_read);
                 check(usage.expected_ratio, 0.2);
         }
@@ -117,8 +117,8 @@ TEST(capacity_not_known) {
                 judged_put_with(&judged, &nodes[i], NULL);
         judged_ask(&judged, nodes, 1, 1);
         for (size_t i = 0; nodes[i].name; i++) {
-                assert_true(
-                        usage_split_get(&judged.snapshot->nodes, i, ESTIMATE_CPU, &pod, &usage));
+                assert_true(usage_split_get(&judged.snapshot->nodes, i, ESTIMATE_CPU, &pod, NULL,
+                                            &usage));
                 assert_true(usage.capacity == 0 && usage.pod_ratio == 0);
                 check(usage.expected_ratio, expected[i]);
         }
