@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "base/error.h"
 #include "kube/kube_access.h"
 #include "metrics/metrics.h"
@@ -22,7 +21,6 @@ struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
                               struct kube_access *config, struct metrics *metrics);
 /** kube_api_free() - cancels all calls, without callbacks */
 void kube_api_free(struct kube_api *api);
-DEFINE_FREEP(struct kube_api, kube_api_free);
 /** kube_api_clock_ahead_ms() - how far this machine's clock was ahead of the API server's at its
  * last answer, within a second; negative: it was slow; 0 before the first answer */
 int64_t kube_api_clock_ahead_ms(const struct kube_api *api);

@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "kube/kube_api.h"
 #include "kube/lease_candidate.h"
 #include "metrics/metrics.h"
@@ -46,7 +45,6 @@ struct lease *lease_new(struct loop *loop, struct kube_api *api, struct metrics 
                         const struct lease_options *options);
 /** lease_free() - without events; the Lease expires unless it was released */
 void lease_free(struct lease *lease);
-DEFINE_FREEP(struct lease, lease_free);
 
 /** lease_is_leading() - whether we may write now */
 bool lease_is_leading(const struct lease *lease);

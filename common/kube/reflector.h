@@ -18,7 +18,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "codec/proto_json.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
@@ -89,7 +88,6 @@ struct reflector_spec {
 struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                                 const struct reflector_spec *spec);
 void reflector_free(struct reflector *reflector);
-DEFINE_FREEP(struct reflector, reflector_free);
 
 bool reflector_is_synced(const struct reflector *reflector);
 

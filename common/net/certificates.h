@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include "base/attributes.h"
 #include "metrics/metrics.h"
 #include "net/health.h"
 #include "net/http_server.h"
@@ -33,7 +32,6 @@ struct certificates *certificates_new(const struct certificates_options *options
  * loop runs. @server is borrowed */
 void certificates_serve(struct certificates *certificates, struct http_server *server);
 void certificates_free(struct certificates *certificates);
-DEFINE_FREEP(struct certificates, certificates_free);
 
 /** certificates_reload() - read the files now, even if they have not changed (SIGHUP) */
 void certificates_reload(struct certificates *certificates);

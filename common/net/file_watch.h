@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "base/attributes.h"
 #include "net/loop.h"
 
 enum { FILE_WATCH_PERIOD_MS = 2000, FILE_WATCH_REST_MS = 1000 };
@@ -20,7 +19,6 @@ struct file_watch;
 struct file_watch *file_watch_new(struct loop *loop, const char *path, file_watch_fn *fn,
                                   void *userdata);
 void file_watch_free(struct file_watch *watch);
-DEFINE_FREEP(struct file_watch, file_watch_free);
 
 /** file_watch_reload() - call the callback now, even without a change (for SIGHUP) */
 void file_watch_reload(struct file_watch *watch);

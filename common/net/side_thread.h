@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include "base/attributes.h"
-
 enum { SIDE_THREAD_MAX_WAITING = 4 };
 
 struct side_thread;
@@ -17,4 +15,3 @@ struct side_thread *side_thread_new(void);
 void side_thread_post(struct side_thread *thread, void (*fn)(void *userdata), void *userdata);
 /** side_thread_free() - do what was posted, and end; nothing may be posted any more */
 void side_thread_free(struct side_thread *thread);
-DEFINE_FREEP(struct side_thread, side_thread_free);

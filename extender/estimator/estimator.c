@@ -449,10 +449,6 @@ double estimator_window_share(const struct estimator *estimator, const struct es
         return pods > reading ? reading / pods : 1;
 }
 
-const struct cluster_load *estimator_cluster(const struct estimator *estimator) {
-        return &estimator->cluster;
-}
-
 /* ---- Any thread. */
 
 void estimator_stats(struct estimator *estimator, int64_t now_mono_ms,

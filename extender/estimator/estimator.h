@@ -146,7 +146,6 @@ _must_check_ bool estimator_pod_load(const struct estimator *estimator,
  * reading can have had, see node_estimate.h; at most 1 */
 double estimator_window_share(const struct estimator *estimator, const struct estimator_node *node,
                               int resource);
-const struct cluster_load *estimator_cluster(const struct estimator *estimator);
 
 struct estimator_stats {
         size_t pods, workloads, reservations; /* workloads: measured ones */

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "base/attributes.h"
 #include "extender/estimator/estimator.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
@@ -31,4 +30,3 @@ void estimate_watch_begin(struct estimate_watch *watch);
 /** estimate_watch_reflector() - for readiness checks; borrowed; NULL before the start */
 const struct reflector *estimate_watch_reflector(const struct estimate_watch *watch);
 void estimate_watch_free(struct estimate_watch *watch);
-DEFINE_FREEP(struct estimate_watch, estimate_watch_free);

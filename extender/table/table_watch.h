@@ -15,7 +15,6 @@
 
 #include <stdbool.h>
 
-#include "base/attributes.h"
 #include "extender/table/node_table.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
@@ -45,7 +44,6 @@ struct table_watch;
  * nodes, and while the policy is awaited */
 struct table_watch *table_watch_new(const struct table_watch_options *options);
 void table_watch_free(struct table_watch *watch);
-DEFINE_FREEP(struct table_watch, table_watch_free);
 
 /** table_watch_set_policy() - put another policy in force and publish
  * @policy: consumed */

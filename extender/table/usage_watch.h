@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "base/attributes.h"
 #include "extender/estimator/estimator.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
@@ -25,6 +24,5 @@ struct usage_watch;
 
 struct usage_watch *usage_watch_new(const struct usage_watch_options *options);
 void usage_watch_free(struct usage_watch *watch);
-DEFINE_FREEP(struct usage_watch, usage_watch_free);
 /** usage_watch_trouble() - why a ConfigMap cannot be watched; "": all can be */
 const char *usage_watch_trouble(const struct usage_watch *watch);

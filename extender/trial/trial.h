@@ -32,7 +32,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "extender/table/node_snapshot.h"
 #include "extender/trial/trial_blocks.h"
 #include "policy/pods/pod_facts.h"
@@ -43,7 +42,6 @@ struct trial;
 
 struct trial *trial_new(void);
 void trial_free(struct trial *trial);
-DEFINE_FREEP(struct trial, trial_free);
 
 /** trial_bound() - a pod was bound just now
  * @snapshot: does not show it yet; later ones do */

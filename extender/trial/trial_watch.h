@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "base/attributes.h"
 #include "daemon/daemon.h"
 #include "extender/table/node_table.h"
 #include "policy/pods/pod_facts.h"
@@ -17,7 +16,6 @@ struct trial_watch;
 /** trial_watch_new() - begins at once; both are borrowed */
 struct trial_watch *trial_watch_new(const struct daemon *daemon, struct node_table *table);
 void trial_watch_free(struct trial_watch *watch);
-DEFINE_FREEP(struct trial_watch, trial_watch_free);
 
 /** trial_watch_bound() - a pod was bound just now, and no snapshot shows it yet */
 void trial_watch_bound(struct trial_watch *watch, const struct pod_facts *pod);

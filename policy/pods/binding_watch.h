@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "kube/kube_api.h"
 #include "kube/reflector.h"
 #include "metrics/metrics.h"
@@ -29,7 +28,6 @@ struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
                                         struct metrics *metrics, int64_t recent_ms, binding_fn *fn,
                                         void *userdata);
 void binding_watch_free(struct binding_watch *watch);
-DEFINE_FREEP(struct binding_watch, binding_watch_free);
 
 /** binding_watch_is_live() - listed once, and the watch is open */
 bool binding_watch_is_live(const struct binding_watch *watch);

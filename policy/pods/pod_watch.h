@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "kube/reflector.h"
 #include "policy/pods/pod_facts.h"
 
@@ -48,7 +47,6 @@ struct pod_watch *pod_watch_new(struct loop *loop, struct kube_api *api, struct 
                                 enum pod_watch_scope scope, const struct pod_watch_events *events,
                                 void *userdata);
 void pod_watch_free(struct pod_watch *watch);
-DEFINE_FREEP(struct pod_watch, pod_watch_free);
 
 /** pod_watch_is_live() - listed once, and the watch is open */
 bool pod_watch_is_live(const struct pod_watch *watch);
