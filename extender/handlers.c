@@ -483,9 +483,9 @@ static bool answer_page(const struct handlers_options *options, struct http_exch
         return daemon_pages(options->daemon, exchange) ||
                (options->decisions &&
                 decisions_page(options->decisions, options->decisions_list, exchange)) ||
-               nodes_page(options->nodes_page, exchange) ||
+               shared_page_serve(options->nodes_page, "/nodes", exchange) ||
                explain_page(options->explain_page, exchange) ||
-               trial_watch_page(options->has_trial_page ? options->trial : NULL, exchange);
+               shared_page_serve(options->trial_page, "/trial", exchange);
 }
 
 void handlers_answer_page(void *userdata, struct http_exchange *exchange) {
@@ -511,7 +511,7 @@ void handlers_answer(void *userdata, struct http_exchange *exchange) {
         }
         metrics_set(handlers->last_call, (double)clock_wall_unix_ms() / (double)MS_PER_S);
         if (handlers->options.trial)
-                trial_watch_asked(handlers->options.trial, clock_wall_unix_ms());
+                trial_asked(handlers->options.trial, clock_wall_unix_ms());
         if (!verb->act)
                 answer_bind(handlers, verb, exchange);
         else

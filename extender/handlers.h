@@ -18,7 +18,7 @@
 #include "extender/decisions/decisions.h"
 #include "extender/explain/explain_page.h"
 #include "extender/table/node_table.h"
-#include "extender/trial/trial_watch.h"
+#include "extender/trial/trial.h"
 #include "net/http_server.h"
 
 struct handlers_options {
@@ -27,11 +27,11 @@ struct handlers_options {
         struct binder *binder;              /* NULL: no such verb */
         struct decisions *decisions;        /* NULL: no decisions are kept, and there is no page */
         struct shared_page *decisions_list; /* the page with all decisions */
-        struct shared_page *nodes_page;     /* NULL: there is no such page, like the next one */
+        struct shared_page *nodes_page;     /* NULL: there is no such page, like the next two */
+        struct shared_page *trial_page;
         struct explain_page *explain_page;
-        struct trial_watch *trial; /* NULL: there is none, and no page */
-        bool has_trial_page;
-        bool is_debug; /* one log line per request */
+        struct trial *trial; /* NULL: there is none */
+        bool is_debug;       /* one log line per request */
 };
 
 struct handlers;

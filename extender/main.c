@@ -107,7 +107,8 @@ struct extender {
         struct table_watch *table_watch;
         struct binder *binder;              /* NULL: without --bind */
         struct admission_writer *admission; /* NULL: without --admission */
-        struct trial_watch *trial;          /* NULL: with --admission, which decides for pods */
+        struct trial *trial;                /* NULL: with --admission, which decides for pods */
+        struct trial_watch *trial_watch;    /* likewise */
         struct decisions *decisions;        /* NULL without --status-page, like the next four */
         struct shared_page *decisions_list, *nodes_page;
         struct explain_page *explain_page;
@@ -139,15 +140,19 @@ static void extender_on_bound(void *userdata, const struct pod_facts *pod, bool 
                 decisions_confirm(extender->decisions, pod);
         if (extender->admission && is_appeared)
                 admission_writer_bound(extender->admission);
-        if (extender->trial && is_appeared)
-                trial_watch_bound(extender->trial, pod);
+        if (extender->trial && is_appeared) {
+                struct node_snapshot *snapshot = node_table_acquire(extender->table);
+                trial_bound(extender->trial, snapshot, pod,
+                            loop_now_unix_ms(extender->daemon.loop));
+                node_snapshot_unref(snapshot);
+        }
 }
 
 static void extender_on_gone(void *userdata, const struct pod_facts *pod) {
         struct extender *extender = userdata;
 
         if (extender->trial)
-                trial_watch_gone(extender->trial, pod);
+                trial_gone(extender->trial, pod->id, loop_now_unix_ms(extender->daemon.loop));
 }
 
 static void on_released(void *userdata) {
@@ -215,7 +220,9 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .nodes_page = extender->nodes_page,
                 .explain_page = extender->explain_page,
                 .trial = extender->trial,
-                .has_trial_page = settings.shared.has_status_page,
+                .trial_page = extender->trial && settings.shared.has_status_page
+                                      ? trial_watch_page(extender->trial_watch)
+                                      : NULL,
                 .is_debug = settings.shared.log_level == LOG_LEVEL_DEBUG,
         };
 
@@ -277,7 +284,7 @@ static void extender_done(struct extender *extender) {
                 side_thread_free(extender->side);
         }
         if (extender->trial)
-                trial_watch_stop(extender->trial);
+                shared_page_stop(trial_watch_page(extender->trial_watch));
         if (extender->server)
                 http_server_stop(extender->server, DRAIN_MS);
         if (extender->page_server)
@@ -290,7 +297,8 @@ static void extender_done(struct extender *extender) {
         binder_free(extender->binder);
         table_watch_free(extender->table_watch);
         admission_writer_free(extender->admission);
-        trial_watch_free(extender->trial);
+        trial_watch_free(extender->trial_watch);
+        trial_free(extender->trial);
         node_table_free(extender->table);
         annotation_style_done(&extender->style);
         policy_source_free(extender->policy_source);
@@ -340,11 +348,13 @@ static int extender_run(struct extender *extender, struct error *err) {
         });
         if (settings.is_binding)
                 extender->binder = binder_new(daemon);
-        if (settings.has_admission)
+        if (settings.has_admission) {
                 extender->admission = admission_writer_new(daemon, extender->table,
                                                            kube_access_home(daemon->kube_access));
-        else
-                extender->trial = trial_watch_new(daemon, extender->table);
+        } else {
+                extender->trial = trial_new();
+                extender->trial_watch = trial_watch_new(daemon, extender->table, extender->trial);
+        }
         if (settings.shared.has_status_page) {
                 extender->decisions = decisions_new();
                 extender->decisions_list = decisions_page_list(daemon->loop, extender->decisions);

@@ -1,11 +1,12 @@
 #include <math.h>
 
-#include "base/number.h"
+#include "base/clock.h"
+#include "base/duration.h"
 #include "cli/trial/trial_verb.h"
 #include "codec/json.h"
 #include "program/table.h"
 
-enum { EARLY_S = 3600, SPAN_MAX = 32 };
+enum { EARLY_S = 3600 };
 
 static const double NUMBER_MAX = 1e12;
 
@@ -14,40 +15,15 @@ static double number(const json_t *page, const char *key, const char *of) {
         return fmax(-NUMBER_MAX, fmin(json_number_value(json_at(page, key, of, NULL)), NUMBER_MAX));
 }
 
-static void format_span(double seconds, char text[static SPAN_MAX]) {
-        static const struct {
-                double below_s, unit_s;
-                const char *unit;
-        } units[] = {{7200, 60, "minute"}, {172800, 3600, "hour"}, {INFINITY, 86400, "day"}};
-        size_t i = 0;
-
-        while (seconds >= units[i].below_s)
-                i++;
-        long long count = (long long)fmin(seconds / units[i].unit_s, INT32_MAX);
-        (void)snprintf(text, SPAN_MAX, "%lld %s%s", count, units[i].unit, count == 1 ? "" : "s");
-}
-
 static void put_head(const json_t *page, FILE *out) {
         const char *since = json_string_at(page, "since", NULL);
-        char span[SPAN_MAX];
+        char counted[DURATION_TEXT_MAX];
 
-        format_span(number(page, "countedSeconds", NULL), span);
+        duration_format((int64_t)(number(page, "countedSeconds", NULL) / 60) * MS_PER_MIN, counted);
         (void)fputs("since ", out);
         (void)style_text(since ? since : "now", SIZE_MAX, out);
-        (void)fprintf(out, ", %s counted; %.0f pods judged, %.0f not\n\n", span,
-                      number(page, "pods", "judged"),
-                      number(page, "pods", "restricted") + number(page, "pods", "onClosedNodes") +
-                              number(page, "pods", "notEstimated"));
-}
-
-static void put_row(struct table *to, const char *title, const json_t *pair, const char *unit,
-                    double factor) {
-        table_row(to);
-        table_cell(to, "", "%s", title);
-        for (size_t i = 0; i < 2; i++) {
-                const char *key = i == 0 ? "real" : "virtual";
-                table_cell(to, "", "%.*f%s", *unit ? 1 : 0, factor * number(pair, key, NULL), unit);
-        }
+        (void)fprintf(out, ", %s counted; %.0f pods judged, %.0f not\n\n", counted,
+                      number(page, "pods", "judged"), number(page, "pods", "notJudged"));
 }
 
 static bool has_ratio(const json_t *page) {
@@ -57,18 +33,35 @@ static bool has_ratio(const json_t *page) {
 static void put_table(const json_t *page, const struct style *style, FILE *out) {
         static const struct table_column columns[] = {
                 {"", .is_left = true}, {"AS IT IS"}, {"WITH PLIMSOLL"}, {"", .is_left = true}};
+        static const char *const worlds[] = {"real", "virtual"};
+        const struct {
+                const char *title;
+                const json_t *pair;
+                bool is_share;
+        } rows[] = {
+                {"hot node-minutes", json_at(page, "hotNodeMinutes", NULL)},
+                {"node-minutes above 80%", json_at(page, "veryHotNodeMinutes", NULL)},
+                {"nodes hot now", json_at(page, "hotNodes", NULL)},
+                {"pods placed above a limit", json_at(page, "pods", "overLimit", NULL), true},
+        };
         _cleanup_(table_freep) struct table *table = table_new(style, columns, ARRAY_LEN(columns));
-        double judged = number(page, "pods", "judged");
 
-        put_row(table, "hot node-minutes", json_at(page, "hotNodeMinutes", NULL), "", 1);
-        if (has_ratio(page))
-                table_cell(table, "", "%.0f%% (%.0f to %.0f%%)",
-                           100 * number(page, "ratio", "middle"),
-                           100 * number(page, "ratio", "low"), 100 * number(page, "ratio", "high"));
-        put_row(table, "node-minutes above 80%", json_at(page, "veryHotNodeMinutes", NULL), "", 1);
-        put_row(table, "nodes hot now", json_at(page, "hotNodes", NULL), "", 1);
-        put_row(table, "pods placed above a limit", json_at(page, "pods", "overLimit", NULL), "%",
-                judged >= 1 ? 100 / judged : 0);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                table_row(table);
+                table_cell(table, "", "%s", rows[i].title);
+                for (size_t w = 0; w < ARRAY_LEN(worlds); w++) {
+                        double value = number(rows[i].pair, worlds[w], NULL);
+                        if (rows[i].is_share)
+                                table_cell(table, "", "%.1f%%", 100 * value);
+                        else
+                                table_cell(table, "", "%.0f", value);
+                }
+                if (i == 0 && has_ratio(page))
+                        table_cell(table, "", "%.0f%% (%.0f to %.0f%%)",
+                                   100 * number(page, "ratio", "middle"),
+                                   100 * number(page, "ratio", "low"),
+                                   100 * number(page, "ratio", "high"));
+        }
         (void)table_print(table, SIZE_MAX, out);
 }
 

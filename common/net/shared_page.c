@@ -189,6 +189,16 @@ void shared_page_answer(struct shared_page *page, struct http_exchange *exchange
         reply_with_text(page, exchange, text);
 }
 
+bool shared_page_serve(struct shared_page *page, const char *path, struct http_exchange *exchange) {
+        if (!page || strcmp(exchange->path, path) != 0)
+                return false;
+        if (strcmp(exchange->method, "GET") != 0)
+                exchange->status = 405;
+        else
+                shared_page_answer(page, exchange);
+        return true;
+}
+
 struct shared_page *shared_page_new(const struct shared_page_options *options) {
         struct shared_page *page = xcalloc(1, sizeof(*page));
 

@@ -58,6 +58,11 @@ DEFINE_FREEP(struct shared_page, shared_page_free);
  * thread */
 void shared_page_answer(struct shared_page *page, struct http_exchange *exchange);
 
+/** shared_page_serve() - answer GET and HEAD of @path; other methods get 405
+ * @page: NULL: there is no such page
+ * Return: false: another path; @exchange is unchanged */
+bool shared_page_serve(struct shared_page *page, const char *path, struct http_exchange *exchange);
+
 /** shared_page_stop() - answer waiting and later requests with 503; after loop_run() has returned
  * and before side_thread_free() and http_server_stop() */
 void shared_page_stop(struct shared_page *page);

@@ -1,7 +1,6 @@
 #include "extender/explain/nodes_page.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/json_write.h"
@@ -113,14 +112,4 @@ struct shared_page *nodes_page_new(struct loop *loop, struct side_thread *side,
                 .write = write_nodes,
                 .userdata = table,
         });
-}
-
-bool nodes_page(struct shared_page *page, struct http_exchange *exchange) {
-        if (!page || strcmp(exchange->path, "/nodes") != 0)
-                return false;
-        if (strcmp(exchange->method, "GET") != 0)
-                exchange->status = 405;
-        else
-                shared_page_answer(page, exchange);
-        return true;
 }

@@ -14,10 +14,6 @@ enum { NODES_PAGE_MAX_BYTES = 128 << 20 };
 /** nodes_page_new() - all borrowed; they outlive it */
 struct shared_page *nodes_page_new(struct loop *loop, struct side_thread *side,
                                    struct node_table *table);
-/** nodes_page() - answer GET and HEAD of /nodes; other methods get 405
- * @page: NULL: there is no such page
- * Return: false: another path; @exchange is unchanged */
-bool nodes_page(struct shared_page *page, struct http_exchange *exchange);
 /** nodes_page_write() - the text of the page */
 void nodes_page_write(const struct node_snapshot *snapshot, int64_t now_unix_ms,
                       int64_t now_mono_ms, struct buf *out);

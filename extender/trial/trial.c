@@ -67,19 +67,11 @@ struct trial {
         /* [row] */
         struct trial_row *rows;
         struct trial_shift *shifts;
-        const char **closed_by;
-        int *rejected_by;
-        size_t *candidates;
-        struct trial_candidate *listed; /* [candidate with points] */
 };
 
 static void free_rows(struct trial *trial) {
         free(trial->rows);
         free(trial->shifts);
-        free(trial->closed_by);
-        free(trial->rejected_by);
-        free(trial->candidates);
-        free(trial->listed);
 }
 
 struct trial *trial_new(void) {
@@ -141,10 +133,6 @@ static void follow_nodes(struct trial *trial, const struct node_snapshot *snapsh
         trial->rows = rows;
         trial->row_count = count;
         trial->shifts = xcalloc(count + 1, sizeof(*trial->shifts));
-        trial->closed_by = xcalloc(count + 1, sizeof(*trial->closed_by));
-        trial->rejected_by = xcalloc(count + 1, sizeof(*trial->rejected_by));
-        trial->candidates = xcalloc(count + 1, sizeof(*trial->candidates));
-        trial->listed = xcalloc(count + 1, sizeof(*trial->listed));
         if (trial->names)
                 node_names_unref(trial->names);
         trial->names = node_names_ref(snapshot->names);
@@ -252,46 +240,50 @@ static size_t replicas_on(const struct trial *trial, const struct node_snapshot 
         return count > 0 ? (size_t)count : 0;
 }
 
-static void judge_pod(struct trial *trial, const struct node_snapshot *snapshot,
+/* @ret_candidates: as of judge_rows() */
+static void judge_pod(struct judge *judge, const struct node_snapshot *snapshot,
                       const struct judge_nodes *nodes, const struct pod_facts *pod,
-                      const struct pod_load *load, int64_t now_unix_ms) {
+                      const struct pod_load *load, int64_t now_unix_ms, size_t *ret_candidates) {
+        _cleanup_(freep) const char **closed_by = xcalloc(nodes->count, sizeof(*closed_by));
+        _cleanup_(freep) int *rejected_by = xcalloc(nodes->count, sizeof(*rejected_by));
+
         for (size_t row = 0; row < nodes->count; row++) {
-                const char *closed_by = node_names_at(snapshot->names, (uint32_t)row)->closed_by;
-                bool has = has_room(&nodes->columns.facts[row], &pod->request);
-                trial->closed_by[row] = closed_by || has ? closed_by : "no room";
+                closed_by[row] = node_names_at(snapshot->names, (uint32_t)row)->closed_by;
+                if (!closed_by[row] && !has_room(&nodes->columns.facts[row], &pod->request))
+                        closed_by[row] = "no room";
         }
-        judge_rows(&trial->judge,
+        judge_rows(judge,
                    &(const struct judge_rows_question){.nodes = nodes,
                                                        .pod = pod,
-                                                       .closed_by = trial->closed_by,
+                                                       .closed_by = closed_by,
                                                        .now_unix_ms = now_unix_ms,
                                                        .load = *load},
-                   trial->rejected_by, trial->candidates);
+                   rejected_by, ret_candidates);
 }
 
 /* Return: the row; @real if no other node has room */
 static uint32_t choose(struct trial *trial, const struct node_snapshot *snapshot,
                        const struct judge_nodes *nodes, const struct pod_facts *pod,
-                       uint32_t real) {
+                       const struct pod_load *load, uint32_t real, int64_t now_unix_ms) {
+        _cleanup_(freep) size_t *candidates = xcalloc(nodes->count, sizeof(*candidates));
+        _cleanup_(freep) struct trial_candidate *listed = xcalloc(nodes->count, sizeof(*listed));
         const struct pod_load request = pod_load_counted(&pod->request);
         size_t count = 0;
 
-        for (size_t row = 0; row < nodes->count; row++) {
-                size_t candidate = trial->candidates[row];
-                if (candidate == SIZE_MAX || trial->judge.scored.points[candidate] == 0)
-                        continue;
-                trial->listed[count++] = (struct trial_candidate){
-                        .row = (uint32_t)row,
-                        .points = trial->judge.scored.points[candidate],
-                        .replicas = replicas_on(trial, snapshot, row, pod->set_id),
-                };
-        }
+        judge_pod(&trial->judge, snapshot, nodes, pod, load, now_unix_ms, candidates);
+        const int *points = trial->judge.scored.points;
+        for (size_t row = 0; row < nodes->count; row++)
+                if (candidates[row] != SIZE_MAX && points[candidates[row]] > 0)
+                        listed[count++] = (struct trial_candidate){
+                                .row = (uint32_t)row,
+                                .points = points[candidates[row]],
+                                .replicas = replicas_on(trial, snapshot, row, pod->set_id),
+                        };
         if (count == 0)
                 return real;
-        return trial
-                ->listed[trial_scheduler_choose(nodes->columns.facts, trial->listed, count,
-                                                &request, pod->set_id != 0)]
-                .row;
+        size_t chosen = trial_scheduler_choose(nodes->columns.facts, listed, count, &request,
+                                               pod->set_id != 0);
+        return listed[chosen].row;
 }
 
 static bool is_asked(const struct trial *trial, int64_t now_unix_ms) {
@@ -307,30 +299,28 @@ static bool is_part(const struct pod_facts *pod) {
         return !pod->is_daemonset && !pod->is_mirror && is_usual;
 }
 
-/* Return: enum trial_reason; -1: it can be judged */
-static int reason_of(const struct trial *trial, const struct node_snapshot *snapshot,
-                     const struct pod_facts *pod, uint32_t real) {
-        static const char stateful[] = "/StatefulSet/";
+/* Pods that have constraints, that tolerate what closes their node, or of which there is no
+ * estimate stay where they are. */
+static bool can_judge(const struct trial *trial, const struct node_snapshot *snapshot,
+                      const struct pod_facts *pod, uint32_t real) {
+        static const char stateful[] = "/StatefulSet/"; /* it has volumes */
 
-        if (pod->is_restricted || pod->has_claims ||
-            memmem(pod->workload, pod->workload_len, stateful, strlen(stateful)))
-                return TRIAL_RESTRICTED;
-        if (real == NODE_ROW_NONE || !snapshot->nodes.columns.has_estimate ||
-            trial->pod_count >= TRIAL_MAX_PODS)
-                return TRIAL_UNKNOWN;
-        return node_names_at(snapshot->names, real)->closed_by ? TRIAL_CLOSED : -1;
+        return !pod->is_restricted && !pod->has_claims &&
+               !memmem(pod->workload, pod->workload_len, stateful, strlen(stateful)) &&
+               real != NODE_ROW_NONE && snapshot->nodes.columns.has_estimate &&
+               trial->pod_count < TRIAL_MAX_PODS &&
+               !node_names_at(snapshot->names, real)->closed_by;
 }
 
 void trial_bound(struct trial *trial, const struct node_snapshot *snapshot,
                  const struct pod_facts *pod, int64_t now_unix_ms) {
         uint32_t real = node_names_find(snapshot->names, pod->node.text, pod->node.len);
-        int reason = reason_of(trial, snapshot, pod, real);
         struct judge_nodes nodes;
 
         if (!is_part(pod) || is_asked(trial, now_unix_ms))
                 return;
-        if (reason >= 0) {
-                trial->stats.not_judged[reason]++;
+        if (!can_judge(trial, snapshot, pod, real)) {
+                trial->stats.not_judged++;
                 return;
         }
         follow_nodes(trial, snapshot);
@@ -339,8 +329,7 @@ void trial_bound(struct trial *trial, const struct node_snapshot *snapshot,
         const struct pod_load load = estimator_expect(snapshot->estimator, pod->workload,
                                                       pod->workload_len, &pod->request)
                                              .load;
-        judge_pod(trial, snapshot, &nodes, pod, &load, now_unix_ms);
-        uint32_t virtual = choose(trial, snapshot, &nodes, pod, real);
+        uint32_t virtual = choose(trial, snapshot, &nodes, pod, &load, real, now_unix_ms);
         trial->stats.judged++;
         trial->stats.over_limit[TRIAL_REAL] += verdict_over(snapshot->nodes.columns.limits[real]) >=
                                                0;

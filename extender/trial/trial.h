@@ -57,20 +57,12 @@ void trial_restart(struct trial *trial);
 /** trial_asked() - a scheduler asks about a pod; any thread */
 void trial_asked(struct trial *trial, int64_t now_unix_ms);
 
-/* Why a pod is not judged. */
-enum trial_reason {
-        TRIAL_RESTRICTED, /* constraints, or a StatefulSet's volumes */
-        TRIAL_CLOSED,     /* its node is closed: it tolerates that */
-        TRIAL_UNKNOWN,    /* no estimate of its node, or too many displaced pods */
-        TRIAL_REASONS,
-};
-
 struct trial_stats {
         int64_t since_unix_ms; /* 0: nothing was counted yet */
         int64_t asked_unix_ms; /* the last trial_asked(); 0: never */
         struct trial_blocks blocks;
         /* Pods. Those of DaemonSets, mirror pods and those of other schedulers are in none. */
-        uint64_t judged, not_judged[TRIAL_REASONS];
+        uint64_t judged, not_judged;
         uint64_t over_limit[TRIAL_WORLDS]; /* judged ones whose node is above a limit */
         size_t displaced;
         size_t hot[TRIAL_WORLDS]; /* nodes whose last reading is above the line */

@@ -1,12 +1,11 @@
 #include "extender/trial/trial_watch.h"
 
-#include <string.h>
+#include <math.h>
 
+#include "base/json_write.h"
 #include "base/mem.h"
-#include "extender/trial/trial.h"
-#include "extender/trial/trial_page.h"
 
-enum { RESULTS = TRIAL_REASONS + 1, RESULT_JUDGED = TRIAL_REASONS };
+enum { DIGITS = 6 };
 
 struct trial_watch {
         const struct daemon *daemon;
@@ -14,94 +13,147 @@ struct trial_watch {
         struct trial *trial;
         struct shared_page *page;
         struct loop_timer timer;
-        struct metrics_series *pods[RESULTS], *hot_seconds[TRIAL_WORLDS];
-        /* What they have. */
-        uint64_t counted_pods[RESULTS], counted_s[TRIAL_WORLDS];
+        struct metrics_series *judged, *not_judged, *hot_seconds[TRIAL_WORLDS];
+        struct trial_stats told; /* what they have */
 };
 
-static int64_t trial_now_unix_ms(const struct trial_watch *watch) {
-        return loop_now_unix_ms(watch->daemon->loop);
-}
-
-static void count_up(struct metrics_series *series, uint64_t *counted, uint64_t now) {
-        metrics_add(series, now - *counted);
-        *counted = now;
-}
+/* ---- Steps. */
 
 static void trial_count(struct trial_watch *watch) {
-        struct trial_stats stats;
+        struct trial_stats *told = &watch->told, stats;
 
         trial_stats(watch->trial, &stats);
-        const struct trial_sum sum = trial_blocks_sum(&stats.blocks);
-        for (size_t r = 0; r < RESULTS; r++)
-                count_up(watch->pods[r], &watch->counted_pods[r],
-                         r == RESULT_JUDGED ? stats.judged : stats.not_judged[r]);
+        if (stats.since_unix_ms != told->since_unix_ms)
+                *told = (struct trial_stats){0}; /* by another policy, it began anew */
+        const struct trial_sum sum = trial_blocks_sum(&stats.blocks),
+                               before = trial_blocks_sum(&told->blocks);
+        metrics_add(watch->judged, stats.judged - told->judged);
+        metrics_add(watch->not_judged, stats.not_judged - told->not_judged);
         for (int w = 0; w < TRIAL_WORLDS; w++)
-                count_up(watch->hot_seconds[w], &watch->counted_s[w], (uint64_t)sum.hot_s[w]);
+                metrics_add(watch->hot_seconds[w],
+                            (uint64_t)sum.hot_s[w] - (uint64_t)before.hot_s[w]);
+        *told = stats;
 }
 
 static void trial_look(void *userdata) {
         struct trial_watch *watch = userdata;
         struct node_snapshot *snapshot = node_table_acquire(watch->table);
+        struct loop *loop = watch->daemon->loop;
 
-        trial_step(watch->trial, snapshot, trial_now_unix_ms(watch));
+        trial_step(watch->trial, snapshot, loop_now_unix_ms(loop));
         node_snapshot_unref(snapshot);
         trial_count(watch);
-        loop_timer_arm(watch->daemon->loop, &watch->timer,
-                       loop_now_mono_ms(watch->daemon->loop) + ESTIMATOR_STEP_MS, trial_look,
+        loop_timer_arm(loop, &watch->timer, loop_now_mono_ms(loop) + ESTIMATOR_STEP_MS, trial_look,
                        watch);
+}
+
+/* ---- The page. */
+
+static void put_pair(struct buf *out, const char *key, double real, double virtual) {
+        json_write_object(out, key);
+        json_write_number(out, "real", real, DIGITS);
+        json_write_number(out, "virtual", virtual, DIGITS);
+        json_write_object_end(out);
+}
+
+static void put_minutes(struct buf *out, const char *key, const double seconds[TRIAL_WORLDS]) {
+        put_pair(out, key, seconds[TRIAL_REAL] / 60, seconds[TRIAL_VIRTUAL] / 60);
+}
+
+/* null: not known yet */
+static void put_ratio(struct buf *out, const struct trial_blocks *blocks) {
+        struct trial_ratio ratio = {NAN, NAN, NAN};
+
+        (void)trial_blocks_ratio(blocks, &ratio);
+        json_write_object(out, "ratio");
+        json_write_number(out, "middle", ratio.ratio, DIGITS);
+        json_write_number(out, "low", ratio.low, DIGITS);
+        json_write_number(out, "high", ratio.high, DIGITS);
+        json_write_object_end(out);
+}
+
+static void put_pods(struct buf *out, const struct trial_watch *watch,
+                     const struct trial_stats *stats) {
+        struct estimator *estimator = node_table_estimator(watch->table);
+        struct estimator_stats estimated = {0};
+        double judged = fmax(1, (double)stats->judged);
+
+        if (estimator)
+                estimator_stats(estimator, loop_now_mono_ms(watch->daemon->loop), &estimated);
+        json_write_object(out, "pods");
+        json_write_int(out, "running", (int64_t)estimated.pods);
+        json_write_int(out, "judged", (int64_t)stats->judged);
+        json_write_int(out, "notJudged", (int64_t)stats->not_judged);
+        json_write_int(out, "displaced", (int64_t)stats->displaced);
+        put_pair(out, "overLimit", (double)stats->over_limit[TRIAL_REAL] / judged,
+                 (double)stats->over_limit[TRIAL_VIRTUAL] / judged);
+        json_write_object_end(out);
 }
 
 static void write_trial(void *userdata, struct buf *out) {
         const struct trial_watch *watch = userdata;
-        struct estimator *estimator = node_table_estimator(watch->table);
-        struct estimator_stats estimated = {0};
         struct trial_stats stats;
 
         trial_stats(watch->trial, &stats);
-        if (estimator)
-                estimator_stats(estimator, loop_now_mono_ms(watch->daemon->loop), &estimated);
-        trial_page_write(&stats, node_table_policy(watch->table)->scoring, estimated.pods,
-                         trial_now_unix_ms(watch), out);
+        const struct trial_sum sum = trial_blocks_sum(&stats.blocks);
+        json_write_object(out, NULL);
+        json_write_int(out, "version", TRIAL_PAGE_VERSION);
+        json_write_time(out, "at", loop_now_unix_ms(watch->daemon->loop));
+        json_write_text(out, "scoring",
+                        policy_scoring_names[node_table_policy(watch->table)->scoring]);
+        json_write_time(out, "since", stats.since_unix_ms);
+        json_write_seconds(out, "countedSeconds", trial_blocks_ms(&stats.blocks));
+        json_write_time(out, "askedAt", stats.asked_unix_ms);
+        put_pods(out, watch, &stats);
+        put_pair(out, "hotNodes", (double)stats.hot[TRIAL_REAL], (double)stats.hot[TRIAL_VIRTUAL]);
+        put_minutes(out, "hotNodeMinutes", sum.hot_s);
+        put_minutes(out, "veryHotNodeMinutes", sum.very_hot_s);
+        put_ratio(out, &stats.blocks);
+        json_write_object_end(out);
+        buf_putc(out, '\n');
 }
 
-static void trial_register_metrics(struct trial_watch *watch) {
-        static const char *const results[RESULTS] = {[TRIAL_RESTRICTED] = "restricted",
-                                                     [TRIAL_CLOSED] = "closed_node",
-                                                     [TRIAL_UNKNOWN] = "not_estimated",
-                                                     [RESULT_JUDGED] = "judged"};
-        static const char *const worlds[TRIAL_WORLDS] = {"real", "virtual"};
-        struct metrics *metrics = watch->daemon->metrics;
-
-        for (size_t r = 0; r < RESULTS; r++)
-                watch->pods[r] = metrics_counter(
-                        metrics, "plimsoll_extender_trial_pods_total",
-                        "Bound pods about which no scheduler asked, by what the trial made of "
-                        "them.",
-                        LABELS("result", results[r]));
-        for (int w = 0; w < TRIAL_WORLDS; w++)
-                watch->hot_seconds[w] = metrics_counter(
-                        metrics, "plimsoll_extender_trial_hot_node_seconds_total",
-                        "Time for which nodes were hot, or would have been if the extender had "
-                        "been asked.",
-                        LABELS("cluster", worlds[w]));
+struct shared_page *trial_watch_page(const struct trial_watch *watch) {
+        return watch->page;
 }
 
-struct trial_watch *trial_watch_new(const struct daemon *daemon, struct node_table *table) {
+/* ---- */
+
+static struct metrics_series *pods_series(struct metrics *metrics, const char *result) {
+        return metrics_counter(metrics, "plimsoll_extender_trial_pods_total",
+                               "Bound pods about which no scheduler asked, by what the trial made "
+                               "of them.",
+                               LABELS("result", result));
+}
+
+static struct metrics_series *hot_series(struct metrics *metrics, const char *cluster) {
+        return metrics_counter(metrics, "plimsoll_extender_trial_hot_node_seconds_total",
+                               "Time for which nodes were hot, or would have been if the extender "
+                               "had been asked.",
+                               LABELS("cluster", cluster));
+}
+
+struct trial_watch *trial_watch_new(const struct daemon *daemon, struct node_table *table,
+                                    struct trial *trial) {
         struct trial_watch *watch = xcalloc(1, sizeof(*watch));
 
-        watch->daemon = daemon;
-        watch->table = table;
-        watch->trial = trial_new();
-        watch->page = shared_page_new(&(struct shared_page_options){
-                .loop = daemon->loop,
-                .is_from_loop = true,
-                .max_bytes = TRIAL_PAGE_MAX_BYTES,
-                .content_type = "application/json",
-                .write = write_trial,
-                .userdata = watch,
-        });
-        trial_register_metrics(watch);
+        *watch = (struct trial_watch){
+                .daemon = daemon,
+                .table = table,
+                .trial = trial,
+                .page = shared_page_new(&(struct shared_page_options){
+                        .loop = daemon->loop,
+                        .is_from_loop = true,
+                        .max_bytes = TRIAL_PAGE_MAX_BYTES,
+                        .content_type = "application/json",
+                        .write = write_trial,
+                        .userdata = watch,
+                }),
+                .judged = pods_series(daemon->metrics, "judged"),
+                .not_judged = pods_series(daemon->metrics, "not_judged"),
+                .hot_seconds = {hot_series(daemon->metrics, "real"),
+                                hot_series(daemon->metrics, "virtual")},
+        };
         trial_look(watch);
         return watch;
 }
@@ -111,35 +163,5 @@ void trial_watch_free(struct trial_watch *watch) {
                 return;
         loop_timer_disarm(watch->daemon->loop, &watch->timer);
         shared_page_free(watch->page);
-        trial_free(watch->trial);
         free(watch);
-}
-
-void trial_watch_bound(struct trial_watch *watch, const struct pod_facts *pod) {
-        struct node_snapshot *snapshot = node_table_acquire(watch->table);
-
-        trial_bound(watch->trial, snapshot, pod, trial_now_unix_ms(watch));
-        node_snapshot_unref(snapshot);
-}
-
-void trial_watch_gone(struct trial_watch *watch, const struct pod_facts *pod) {
-        trial_gone(watch->trial, pod->id, trial_now_unix_ms(watch));
-}
-
-void trial_watch_asked(struct trial_watch *watch, int64_t now_unix_ms) {
-        trial_asked(watch->trial, now_unix_ms);
-}
-
-void trial_watch_stop(struct trial_watch *watch) {
-        shared_page_stop(watch->page);
-}
-
-bool trial_watch_page(struct trial_watch *watch, struct http_exchange *exchange) {
-        if (!watch || strcmp(exchange->path, "/trial") != 0)
-                return false;
-        if (strcmp(exchange->method, "GET") != 0)
-                exchange->status = 405;
-        else
-                shared_page_answer(watch->page, exchange);
-        return true;
 }
