@@ -151,13 +151,21 @@ static const struct {
                  "complete -c kubectl-plimsoll -a '(__kubectl_plimsoll)'\n"},
 };
 
-static int completion_run(int count, char **words, struct error *err) {
+static const char *wanted_script;
+
+static int completion_take(int count, char **words, struct error *err) {
         for (size_t i = 0; count == 1 && i < ARRAY_LEN(scripts); i++)
                 if (strcmp(words[0], scripts[i].shell) == 0) {
-                        (void)fputs(scripts[i].script, stdout);
+                        wanted_script = scripts[i].script;
                         return 0;
                 }
         return error_set(err, EX_USAGE, "expected one of bash, zsh, fish");
+}
+
+static int completion_run(struct cluster *cluster, struct error *err) {
+        (void)cluster, (void)err;
+        (void)fputs(wanted_script, stdout);
+        return 0;
 }
 
 const struct verb completion_verb = {
@@ -172,5 +180,7 @@ const struct verb completion_verb = {
                  "To complete `kubectl plimsoll`, kubectl itself runs kubectl_complete-plimsoll,\n"
                  "which is installed next to this program.\n",
         .words = "bash zsh fish",
+        .is_local = true,
+        .take_words = completion_take,
         .run = completion_run,
 };

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "cli/cleanup/cleanup.h"
-#include "cli/cluster/cluster.h"
 #include "cli/completion.h"
 #include "cli/doctor/doctor.h"
 #include "cli/explain/explain_verb.h"
@@ -25,9 +24,7 @@ static const struct verb *const verbs[] = {
         &simulate_verb, &rebalance_verb, &cleanup_verb, &completion_verb,
 };
 
-/* For --help; each verb has its own copy. */
-static struct cluster_options common;
-static const struct option_row common_rows[] = {CLUSTER_ROWS(common)};
+static const struct option_row common_rows[] = {VERB_CLUSTER_ROWS};
 
 static void print_help(FILE *out) {
         (void)fputs("Usage: kubectl plimsoll VERB [FLAG...]\n"

@@ -28,9 +28,8 @@ enum {
 };
 
 static struct {
-        struct cluster_options cluster;
         struct program_options shared;
-        const char *filename, *plimsoll_namespace, *selector;
+        const char *filename, *selector;
         bool is_applied;
 } settings = {.shared.annotation_timezone = "UTC"}; /* times are not read */
 
@@ -40,13 +39,13 @@ static const struct option_row rows[] = {
          .help = "Remove it. Stop the controllers first."},
         {.name = "selector", .letter = 'l', .type = OPTION_STRING, .value = &settings.selector,
          .metavar = "LABELS", .help = "Only nodes with these labels, such as pool=web."},
-        CLUSTER_PROGRAMS_ROW(settings.plimsoll_namespace),
+        VERB_NAMESPACE_ROW,
         {.name = "filename", .letter = 'f', .type = OPTION_STRING, .value = &settings.filename,
          .metavar = "FILE",
          .help = "File with the DynamicSchedulerPolicy whose metrics to remove; - for standard "
                  "input. Default: the object named default in the cluster."},
         PROGRAM_PREFIX_ROW(settings.shared),
-        CLUSTER_ROWS(settings.cluster),
+        VERB_CLUSTER_ROWS,
 };
 /* clang-format on */
 
@@ -203,7 +202,7 @@ static int check_lease(struct cluster *cluster, const char *path, char **ret_ver
                                  "controllers first, with kubectl -n %.63s scale "
                                  "deployment/plimsoll-controller --replicas=0",
                                  path, json_string_at(lease, "spec", "holderIdentity", NULL),
-                                 settings.plimsoll_namespace);
+                                 verb_flags.plimsoll_namespace);
         const char *version = json_string_at(lease, "metadata", "resourceVersion", NULL);
         *ret_version = version ? xstrdup(version) : NULL;
         return 0;
@@ -236,7 +235,7 @@ static int delete_usage(struct cluster *cluster, struct error *err) {
         for (size_t shard = 0; r == 0 && is_there && shard < WORKLOADS_SHARDS_MAX; shard++) {
                 char name[WORKLOADS_CONFIG_MAP_MAX];
                 workload_usage_config_map(shard, name);
-                _cleanup_(freep) char *path = kube_path(KUBE_CORE, settings.plimsoll_namespace,
+                _cleanup_(freep) char *path = kube_path(KUBE_CORE, verb_flags.plimsoll_namespace,
                                                         "configmaps", name, "");
                 r = delete_object(cluster, path, NULL, &is_there, err);
         }
@@ -267,7 +266,7 @@ static int clean_nodes(struct cleanup *cleanup, struct error *err) {
 }
 
 static int run_with_policy(struct cleanup *cleanup, struct error *err) {
-        _cleanup_(freep) char *lease = kube_path(KUBE_COORDINATION, settings.plimsoll_namespace,
+        _cleanup_(freep) char *lease = kube_path(KUBE_COORDINATION, verb_flags.plimsoll_namespace,
                                                  "leases", LEASE, "");
         _cleanup_(freep) char *version = NULL;
         int r = 0;
@@ -282,16 +281,11 @@ static int run_with_policy(struct cleanup *cleanup, struct error *err) {
         return r == 0 && version ? delete_object(cleanup->cluster, lease, version, NULL, err) : r;
 }
 
-static int run_cleanup(int count, char **words, struct error *err) {
+static int run_cleanup(struct cluster *cluster, struct error *err) {
         _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
-        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         _cleanup_(policy_freep) struct policy *policy = NULL;
 
-        int r = verb_no_words(count, words, err);
-        if (r == 0)
-                r = verb_usage(program_annotations_init(&annotations, &settings.shared, err));
-        if (r == 0)
-                r = cluster_open(&settings.cluster, &cluster, err);
+        int r = verb_usage(program_annotations_init(&annotations, &settings.shared, err));
         if (r == 0)
                 r = cluster_policy_load(cluster, settings.filename, &policy, err);
         if (r < 0)

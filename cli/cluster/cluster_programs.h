@@ -10,13 +10,6 @@
 #include "cli/cluster/cluster.h"
 #include "cli/cluster/cluster_page.h"
 
-/* clang-format off */
-#define CLUSTER_PROGRAMS_ROW(place)                                                               \
-        {.name = "plimsoll-namespace", .type = OPTION_STRING, .value = &(place),                   \
-         .fallback = "kube-system", .metavar = "NAME", .variable = "PLIMSOLL_NAMESPACE",            \
-         .help = "Namespace where Plimsoll is installed."}
-/* clang-format on */
-
 /* The pods of an installation. Set the first two members; the others are zero. */
 struct cluster_programs {
         struct cluster *cluster; /* borrowed */

@@ -9,22 +9,20 @@
 #include "cli/cluster/cluster_programs.h"
 #include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_report.h"
-#include "cli/verb/output.h"
 
 enum { LOOK_AGAIN_MS = 5000, WAIT_MAX_MS = MS_PER_HOUR };
 
 static struct {
-        struct cluster_options cluster;
         struct doctor_options look;
         int64_t wait_ms;
-        int output, fail_on;
+        int fail_on;
 } settings;
 
 static const char *const fail_on_names[] = {"warning", "error", NULL};
 
 /* clang-format off */
 static const struct option_row rows[] = {
-        CLUSTER_PROGRAMS_ROW(settings.look.namespace),
+        VERB_NAMESPACE_ROW,
         {.name = "scheduler-config", .type = OPTION_STRING,
          .value = &settings.look.config_name, .metavar = "FILE",
          .help = "Configuration file of kube-scheduler, such as "
@@ -37,8 +35,8 @@ static const struct option_row rows[] = {
          .max = WAIT_MAX_MS,
          .help = "Repeat the checks for this long, or until the exit status would be 0. Use it "
                  "while an installation starts."},
-        OUTPUT_ROW(settings.output),
-        CLUSTER_ROWS(settings.cluster),
+        VERB_OUTPUT_ROW,
+        VERB_CLUSTER_ROWS,
 };
 /* clang-format on */
 
@@ -96,31 +94,31 @@ static int look_until_well(struct look *look, struct error *err) {
         }
 }
 
-static int doctor_run(int count, char **words, struct error *err) {
-        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
-        _cleanup_(tree_freep) struct tree *config = NULL;
-        _cleanup_(look_done) struct look look = {0};
+static int doctor_check_flags(struct error *err) {
+        return is_namespace(verb_flags.plimsoll_namespace)
+                       ? 0
+                       : error_set(err, EX_USAGE,
+                                   "--plimsoll-namespace: '%.64s' is not a valid namespace",
+                                   verb_flags.plimsoll_namespace);
+}
 
-        int r = verb_no_words(count, words, err);
-        if (r == 0 && !is_namespace(settings.look.namespace))
-                r = error_set(err, EX_USAGE,
-                              "--plimsoll-namespace: '%.64s' is not a valid namespace",
-                              settings.look.namespace);
-        if (r == 0 && settings.look.config_name)
+static int doctor_run(struct cluster *cluster, struct error *err) {
+        _cleanup_(tree_freep) struct tree *config = NULL;
+        _cleanup_(look_done) struct look look = {.cluster = cluster};
+        int r = 0;
+
+        if (settings.look.config_name)
                 r = doctor_config_load(settings.look.config_name, &config, err);
-        if (r == 0)
-                r = cluster_open(&settings.cluster, &cluster, err);
-        if (r < 0)
-                return r;
-        look.cluster = cluster;
         settings.look.config = config;
-        r = look_until_well(&look, err);
+        settings.look.namespace = verb_flags.plimsoll_namespace;
+        if (r == 0)
+                r = look_until_well(&look, err);
         if (r < 0)
                 return r;
-        if (output_is_document(settings.output))
-                output_document(doctor_report_json(look.report), settings.output, stdout);
+        if (verb_is_document())
+                verb_document(doctor_report_json(look.report));
         else
-                doctor_report_print(look.report, settings.output == OUTPUT_WIDE, stdout);
+                doctor_report_print(look.report, verb_flags.output == OUTPUT_WIDE, stdout);
         return look_status(&look);
 }
 
@@ -142,5 +140,6 @@ const struct verb doctor_verb = {
                  "      --scheduler-config=/etc/kubernetes/plimsoll/scheduler.yaml\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
+        .check = doctor_check_flags,
         .run = doctor_run,
 };

@@ -11,23 +11,18 @@
 #include "cli/explain/explain_decision.h"
 #include "cli/explain/explain_nodes.h"
 #include "cli/explain/explain_place.h"
-#include "cli/verb/output.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 
-static struct {
-        struct cluster_options cluster;
-        const char *filename, *pod_namespace, *plimsoll_namespace, *input_pod, *now;
-        int output;
-} settings;
+static struct { const char *filename, *pod_namespace, *input_pod, *now; } settings;
 
 /* clang-format off */
 static const struct option_row rows[] = {
-        OUTPUT_ROW(settings.output),
+        VERB_OUTPUT_ROW,
         {.name = "namespace", .letter = 'n', .type = OPTION_STRING,
          .value = &settings.pod_namespace, .metavar = "NAME", .variable = "",
          .help = "Namespace of the pod. Default: the context's."},
-        CLUSTER_PROGRAMS_ROW(settings.plimsoll_namespace),
+        VERB_NAMESPACE_ROW,
         {.help = "Nodes from standard input"},
         {.name = "filename", .letter = 'f', .type = OPTION_STRING, .value = &settings.filename,
          .metavar = "FILE",
@@ -38,16 +33,16 @@ static const struct option_row rows[] = {
         {.name = "now", .type = OPTION_STRING, .value = &settings.now, .metavar = "TIME",
          .help = "Judge at this time, such as 2026-07-23T11:25:54Z, by readings alone. Default: "
                  "now."},
-        CLUSTER_ROWS(settings.cluster),
+        VERB_CLUSTER_ROWS,
 };
 /* clang-format on */
 
 /* What to explain. */
-struct subject {
+static struct {
         const char *node;   /* NULL: all */
         const char *pod;    /* "name" or "namespace/name"; NULL: nodes */
         bool is_from_input; /* the nodes come from standard input */
-};
+} subject;
 
 /* As kubectl spells them. */
 static const char *const node_kinds[] = {"node", "nodes", "no", NULL};
@@ -80,36 +75,41 @@ static int refuse_words(int count, char **words, struct error *err) {
                        : error_set(err, EX_USAGE, "%s", forms);
 }
 
-static int read_subject(int count, char **words, struct subject *ret, struct error *err) {
-        *ret = (struct subject){
-                .node = name_of(count, words, node_kinds),
-                .pod = name_of(count, words, pod_kinds),
-                .is_from_input = count == 1 && strcmp(words[0], "-") == 0,
-        };
-        if (!ret->node && !ret->pod && !ret->is_from_input &&
+static int take_words(int count, char **words, struct error *err) {
+        subject.node = name_of(count, words, node_kinds);
+        subject.pod = name_of(count, words, pod_kinds);
+        subject.is_from_input = count == 1 && strcmp(words[0], "-") == 0;
+        if (!subject.node && !subject.pod && !subject.is_from_input &&
             !(count == 1 && is_kind(words[0], node_kinds)))
                 return refuse_words(count, words, err);
-        if (!ret->is_from_input && (settings.input_pod || settings.now || settings.filename))
+        return 0;
+}
+
+static int explain_check(struct error *err) {
+        if (!subject.is_from_input && (settings.input_pod || settings.now || settings.filename))
                 return error_set(err, EX_USAGE, "--%s: expected with `-`",
                                  settings.now         ? "now"
                                  : settings.input_pod ? "pod"
                                                       : "filename");
-        return 0;
+        return settings.filename && strcmp(settings.filename, "-") == 0
+                       ? error_set(err, EX_USAGE,
+                                   "--filename: the nodes already come from standard input")
+                       : 0;
 }
 
 /* @answer: of /explain. -o json prints what the extender said. */
 static void show_nodes(json_t *answer, const char *from) {
         struct style style = style_of(stdout);
 
-        if (output_is_document(settings.output))
-                output_document(json_incref(answer), settings.output, stdout);
+        if (verb_is_document())
+                verb_document(json_incref(answer));
         else
                 explain_nodes_print(answer, from, &style, stdout);
 }
 
 static int ask(struct cluster *cluster, const json_t *body, json_t **ret, char **ret_from,
                struct error *err) {
-        return cluster_ask(cluster, settings.plimsoll_namespace, "explain", body, ret, ret_from,
+        return cluster_ask(cluster, verb_flags.plimsoll_namespace, "explain", body, ret, ret_from,
                            err);
 }
 
@@ -196,14 +196,14 @@ static enum kube_outcome find_place(struct cluster *cluster, const char *full_na
 static void show_pod(const struct explain_place *place, json_t *decision, const char *why_not,
                      json_t *answer, const char *from) {
         enum { SOME_NODES = 5 };
-        size_t max_nodes = settings.output == OUTPUT_WIDE ? SIZE_MAX : SOME_NODES;
+        size_t max_nodes = verb_flags.output == OUTPUT_WIDE ? SIZE_MAX : SOME_NODES;
         struct style style = style_of(stdout);
 
-        if (output_is_document(settings.output)) {
+        if (verb_is_document()) {
                 json_t *root = explain_place_json(place);
                 json_object_update_new(root, json_pack("{s:O?, s:s?, s:O?}", "decision", decision,
                                                        "whyNot", why_not, "explanation", answer));
-                output_document(root, settings.output, stdout);
+                verb_document(root);
                 return;
         }
         explain_place_print(place, &style, stdout);
@@ -222,7 +222,7 @@ static void show_pod(const struct explain_place *place, json_t *decision, const 
 static int run_pod(struct cluster *cluster, const char *pod, struct error *err) {
         _cleanup_(freep) char *full_name = full_name_of(cluster, pod);
         _cleanup_(cluster_programs_done) struct cluster_programs programs = {
-                cluster, settings.plimsoll_namespace};
+                cluster, verb_flags.plimsoll_namespace};
         _cleanup_(freep) char *why_not = NULL, *from = NULL;
         json_auto_t *answer = NULL, *body = NULL;
         struct explain_place place;
@@ -253,18 +253,7 @@ static int run_pod(struct cluster *cluster, const char *pod, struct error *err) 
         return r;
 }
 
-static int run_explain(int count, char **words, struct error *err) {
-        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
-        struct subject subject;
-
-        int r = read_subject(count, words, &subject, err);
-        if (r == 0 && settings.filename && strcmp(settings.filename, "-") == 0)
-                r = error_set(err, EX_USAGE,
-                              "--filename: the nodes already come from standard input");
-        if (r == 0)
-                r = cluster_open(&settings.cluster, &cluster, err);
-        if (r < 0)
-                return r;
+static int run_explain(struct cluster *cluster, struct error *err) {
         if (subject.pod)
                 return run_pod(cluster, subject.pod, err);
         return subject.is_from_input ? run_input(cluster, err)
@@ -286,8 +275,8 @@ static void offer_explained(int count, char **words, const char *typed, FILE *ou
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         struct error err = ERROR_NULL;
 
-        settings.cluster.request_timeout = "3s";
-        if (count != 1 || cluster_open(&settings.cluster, &cluster, &err) < 0)
+        verb_flags.cluster.request_timeout = "3s";
+        if (count != 1 || cluster_open(&verb_flags.cluster, &cluster, &err) < 0)
                 return;
         if (is_kind(words[0], node_kinds))
                 cluster_offer_names(cluster, KUBE_NODES, "", typed, out);
@@ -318,5 +307,7 @@ const struct verb explain_verb = {
         .offer = offer_explained,
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
+        .take_words = take_words,
+        .check = explain_check,
         .run = run_explain,
 };

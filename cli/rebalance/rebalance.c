@@ -13,14 +13,10 @@
 #include "cli/cluster/cluster_programs.h"
 #include "cli/rebalance/rebalance_ledger.h"
 #include "cli/rebalance/rebalance_print.h"
-#include "cli/verb/output.h"
 #include "codec/json.h"
 
 static struct {
-        struct cluster_options cluster;
-        const char *plimsoll_namespace;
         int64_t evictions_max, priority_max, interval_ms;
-        int output;
         bool is_applied, is_watching;
 } settings;
 
@@ -42,9 +38,9 @@ static const struct option_row rows[] = {
          .fallback = "60s", .min = 1000, .max = 3600000,
          .help = "Pause between two plans of --watch, and the least time from an eviction to the next "
                  "plan with --apply."},
-        OUTPUT_ROW(settings.output),
-        CLUSTER_PROGRAMS_ROW(settings.plimsoll_namespace),
-        CLUSTER_ROWS(settings.cluster),
+        VERB_OUTPUT_ROW,
+        VERB_NAMESPACE_ROW,
+        VERB_CLUSTER_ROWS,
 };
 /* clang-format on */
 
@@ -57,7 +53,6 @@ struct session {
 
 static void session_done(struct session *session) {
         rebalance_ledger_done(&session->ledger);
-        cluster_free(session->cluster);
 }
 
 /* ---- Evictions. */
@@ -90,10 +85,6 @@ static int apply(struct session *session, const struct rebalance_plan *plan,
 
 /* ---- Plans. */
 
-static bool is_document(void) {
-        return output_is_document(settings.output);
-}
-
 /* Of all but the numbers. */
 static uint64_t plan_hash(const struct rebalance_plan *plan) {
         uint64_t hash = HASH_FNV1A_INIT;
@@ -119,11 +110,11 @@ static void print_if_new(struct session *session, const struct rebalance_plan *p
         if (hash == session->shown)
                 return;
         session->shown = hash;
-        if (is_document())
-                output_document(rebalance_json(plan, pods), settings.output, stdout);
+        if (verb_is_document())
+                verb_document(rebalance_json(plan, pods));
         else
                 rebalance_print(plan, pods, stdout);
-        if (plan->move_count > 0 && !settings.is_applied && !is_document())
+        if (plan->move_count > 0 && !settings.is_applied && !verb_is_document())
                 (void)fputs("\nThis is a plan. --apply evicts the pods.\n", stdout);
 }
 
@@ -152,7 +143,7 @@ static int make_plan(struct session *session, const json_t *page, int64_t now_un
         _cleanup_(rebalance_plan_done) struct rebalance_plan plan = {0};
         _cleanup_(rebalance_pods_done) struct rebalance_pods pods = {
                 .cluster = session->cluster,
-                .plimsoll_namespace = settings.plimsoll_namespace,
+                .plimsoll_namespace = verb_flags.plimsoll_namespace,
                 .page = page,
                 .priority_max = settings.priority_max,
                 .asks_api = settings.is_applied,
@@ -184,7 +175,7 @@ static int make_plan(struct session *session, const json_t *page, int64_t now_un
         print_if_new(session, &plan, &pods);
         if (!settings.is_applied || plan.move_count == 0)
                 return 0;
-        return apply(session, &plan, &pods, is_document() ? stderr : stdout, err);
+        return apply(session, &plan, &pods, verb_is_document() ? stderr : stdout, err);
 }
 
 /* A plan alone is also made by people who may not read the Lease.
@@ -213,7 +204,7 @@ static int run_once(struct session *session, struct error *err) {
         json_auto_t *page = NULL;
         size_t move_max = 0;
 
-        int r = cluster_ask(session->cluster, settings.plimsoll_namespace, "nodes", NULL, &page,
+        int r = cluster_ask(session->cluster, verb_flags.plimsoll_namespace, "nodes", NULL, &page,
                             &from, err);
         if (r < 0)
                 return r;
@@ -251,18 +242,18 @@ static int watch(struct session *session, struct error *err) {
         return r;
 }
 
-static int run_rebalance(int count, char **words, struct error *err) {
-        _cleanup_(session_done) struct session session = {0};
+static int rebalance_check(struct error *err) {
+        if (settings.is_watching && verb_is_document())
+                return error_set(err, EX_USAGE, "--watch: expected with -o table or wide");
+        return 0;
+}
 
-        int r = verb_no_words(count, words, err);
-        if (r == 0 && settings.is_watching && is_document())
-                r = error_set(err, EX_USAGE, "--watch: expected with -o table or wide");
-        if (r == 0)
-                r = cluster_open(&settings.cluster, &session.cluster, err);
-        if (r < 0)
-                return r;
-        session.ledger = (struct rebalance_ledger){.cluster = session.cluster,
-                                                   .namespace = settings.plimsoll_namespace};
+static int run_rebalance(struct cluster *cluster, struct error *err) {
+        _cleanup_(session_done) struct session session = {
+                .cluster = cluster,
+                .ledger = {.cluster = cluster, .namespace = verb_flags.plimsoll_namespace},
+        };
+
         return settings.is_watching ? watch(&session, err) : run_once(&session, err);
 }
 
@@ -282,5 +273,6 @@ const struct verb rebalance_verb = {
                  "does\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
+        .check = rebalance_check,
         .run = run_rebalance,
 };

@@ -8,16 +8,11 @@
 #include "cli/cluster/cluster_nodes.h"
 #include "cli/cluster/cluster_programs.h"
 #include "cli/simulate/difference.h"
-#include "cli/verb/output.h"
 
 /* A node that passes now would be rejected. */
 enum { EXIT_REJECTS = 1 };
 
-static struct {
-        struct cluster_options cluster;
-        const char *filename, *in_force, *nodes, *now, *plimsoll_namespace;
-        int output;
-} settings;
+static struct { const char *filename, *in_force, *nodes, *now; } settings;
 
 /* clang-format off */
 static const struct option_row rows[] = {
@@ -26,19 +21,19 @@ static const struct option_row rows[] = {
                                     "standard input."},
         {.name = "in-force", .type = OPTION_STRING, .value = &settings.in_force, .metavar = "FILE",
          .help = "File with the policy to compare with. Default: the policy in force."},
-        OUTPUT_ROW(settings.output),
-        CLUSTER_PROGRAMS_ROW(settings.plimsoll_namespace),
+        VERB_OUTPUT_ROW,
+        VERB_NAMESPACE_ROW,
         {.help = "Saved nodes"},
         {.name = "nodes", .type = OPTION_STRING, .value = &settings.nodes, .metavar = "FILE",
          .help = "Read the nodes from the output of `kubectl get nodes -o json`."},
         {.name = "now", .type = OPTION_STRING, .value = &settings.now, .metavar = "TIME",
          .help = "Judge at this time, such as 2026-07-23T11:25:54Z, by readings alone. Default: "
                  "now."},
-        CLUSTER_ROWS(settings.cluster),
+        VERB_CLUSTER_ROWS,
 };
 /* clang-format on */
 
-static int check_flags(struct error *err) {
+static int simulate_check(struct error *err) {
         const char *const files[] = {settings.filename, settings.in_force, settings.nodes};
         size_t inputs = 0;
 
@@ -61,11 +56,10 @@ static int show_difference(json_t *before, json_t *after) {
         struct style style = style_of(stdout);
 
         difference_init(&difference, before, after);
-        if (output_is_document(settings.output))
-                output_document(json_pack("{s:O, s:O}", "inForce", before, "simulated", after),
-                                settings.output, stdout);
+        if (verb_is_document())
+                verb_document(json_pack("{s:O, s:O}", "inForce", before, "simulated", after));
         else
-                difference_print(&difference, &style, settings.output == OUTPUT_WIDE, stdout);
+                difference_print(&difference, &style, verb_flags.output == OUTPUT_WIDE, stdout);
         return difference.newly_rejected > 0 ? EXIT_REJECTS : 0;
 }
 
@@ -80,22 +74,15 @@ static int judge_by(struct cluster *cluster, const char *path, json_t *nodes, js
                 return r;
         json_auto_t *body = json_pack("{s:O, s:O*, s:s*}", "nodes", nodes, "policy", policy, "at",
                                       settings.now);
-        r = cluster_ask(cluster, settings.plimsoll_namespace, "explain", body, ret, &from, err);
+        r = cluster_ask(cluster, verb_flags.plimsoll_namespace, "explain", body, ret, &from, err);
         return r < 0 && path ? error_wrap(err, r, "%s", file_input_name(path)) : r;
 }
 
-static int run_simulate(int count, char **words, struct error *err) {
-        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
+static int run_simulate(struct cluster *cluster, struct error *err) {
         json_auto_t *nodes = NULL, *pod = NULL, *before = NULL, *after = NULL;
 
-        int r = verb_no_words(count, words, err);
-        if (r == 0)
-                r = check_flags(err);
-        if (r == 0)
-                r = cluster_open(&settings.cluster, &cluster, err);
-        if (r == 0)
-                r = settings.nodes ? cluster_nodes_read(settings.nodes, NULL, &nodes, &pod, err)
-                                   : cluster_nodes_list(cluster, &nodes, err);
+        int r = settings.nodes ? cluster_nodes_read(settings.nodes, NULL, &nodes, &pod, err)
+                               : cluster_nodes_list(cluster, &nodes, err);
         if (r == 0)
                 r = judge_by(cluster, settings.filename, nodes, &after, err);
         if (r == 0)
@@ -120,5 +107,6 @@ const struct verb simulate_verb = {
                  "      --in-force=old.yaml\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
+        .check = simulate_check,
         .run = run_simulate,
 };

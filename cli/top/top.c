@@ -7,16 +7,13 @@
 #include "cli/cluster/cluster_programs.h"
 #include "cli/top/top_status.h"
 #include "cli/top/top_view.h"
-#include "cli/verb/output.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 
 static struct {
-        struct cluster_options cluster;
-        const char *sort, *selector, *plimsoll_namespace;
+        const char *sort, *selector;
         int64_t interval_ms;
-        int output;
         bool is_watching, no_headers;
 } settings;
 
@@ -34,9 +31,9 @@ static const struct option_row rows[] = {
          .help = "Repeat until Ctrl-C."},
         {.name = "interval", .type = OPTION_DURATION_MS, .value = &settings.interval_ms,
          .fallback = "10s", .min = 1000, .max = 3600000, .help = "Pause between two updates of --watch."},
-        OUTPUT_ROW(settings.output),
-        CLUSTER_PROGRAMS_ROW(settings.plimsoll_namespace),
-        CLUSTER_ROWS(settings.cluster),
+        VERB_OUTPUT_ROW,
+        VERB_NAMESPACE_ROW,
+        VERB_CLUSTER_ROWS,
 };
 /* clang-format on */
 
@@ -69,7 +66,7 @@ static int show_view(const json_t *page, const json_t *selected, const char *fro
                      struct error *err) {
         struct style style = style_of(stdout);
         _cleanup_(top_view_done) struct top_view view;
-        bool is_wide = settings.output == OUTPUT_WIDE;
+        bool is_wide = verb_flags.output == OUTPUT_WIDE;
 
         top_view_init(&view, page, selected, from, is_wide, !style.is_terminal);
         if (view.node_count == 0 && settings.selector)
@@ -78,8 +75,8 @@ static int show_view(const json_t *page, const json_t *selected, const char *fro
         int r = verb_usage(top_view_sort(&view, settings.sort, err));
         if (r < 0)
                 return r;
-        if (output_is_document(settings.output)) {
-                output_document(top_view_json(&view), settings.output, stdout);
+        if (verb_is_document()) {
+                verb_document(top_view_json(&view));
                 return 0;
         }
         begin_screen(&style);
@@ -93,32 +90,25 @@ static int top_look(struct cluster *cluster, struct error *err) {
 
         int r = read_selected(cluster, &selected, err);
         if (r == 0)
-                r = cluster_ask(cluster, settings.plimsoll_namespace, "nodes", NULL, &page, &from,
+                r = cluster_ask(cluster, verb_flags.plimsoll_namespace, "nodes", NULL, &page, &from,
                                 err);
         if (r == -ENOENT) {
                 const struct error why = *err;
-                r = top_status_ask(cluster, settings.plimsoll_namespace, why.msg, &page, &from,
+                r = top_status_ask(cluster, verb_flags.plimsoll_namespace, why.msg, &page, &from,
                                    err);
         }
         return r < 0 ? r : show_view(page, selected, from, err);
 }
 
-static int check_flags(struct error *err) {
-        if (settings.is_watching && output_is_document(settings.output))
+static int top_check(struct error *err) {
+        if (settings.is_watching && verb_is_document())
                 return error_set(err, EX_USAGE, "--watch: expected with -o table or wide");
         return 0;
 }
 
-static int run_top(int count, char **words, struct error *err) {
-        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
+static int run_top(struct cluster *cluster, struct error *err) {
+        int r = top_look(cluster, err);
 
-        int r = verb_no_words(count, words, err);
-        if (r == 0)
-                r = check_flags(err);
-        if (r == 0)
-                r = cluster_open(&settings.cluster, &cluster, err);
-        if (r == 0)
-                r = top_look(cluster, err);
         while (r == 0 && settings.is_watching && fflush(stdout) == 0 && !ferror(stdout)) {
                 cluster_pause(cluster, settings.interval_ms);
                 r = cluster_check(cluster, err);
@@ -147,5 +137,6 @@ const struct verb top_verb = {
                  "  kubectl plimsoll top --watch\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
+        .check = top_check,
         .run = run_top,
 };

@@ -6,20 +6,13 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli/cluster/cluster_programs.h"
-#include "cli/verb/output.h"
 #include "codec/json.h"
-
-static struct {
-        struct cluster_options cluster;
-        const char *plimsoll_namespace;
-        int output;
-} settings;
 
 /* clang-format off */
 static const struct option_row rows[] = {
-        OUTPUT_ROW(settings.output),
-        CLUSTER_PROGRAMS_ROW(settings.plimsoll_namespace),
-        CLUSTER_ROWS(settings.cluster),
+        VERB_OUTPUT_ROW,
+        VERB_NAMESPACE_ROW,
+        VERB_CLUSTER_ROWS,
 };
 /* clang-format on */
 
@@ -65,25 +58,18 @@ static int read_page(struct cluster_programs *programs, json_t **ret, const char
         return r;
 }
 
-static int run_trial(int count, char **words, struct error *err) {
-        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
-        _cleanup_(cluster_programs_done) struct cluster_programs programs = {0};
+static int run_trial(struct cluster *cluster, struct error *err) {
+        _cleanup_(cluster_programs_done) struct cluster_programs programs = {
+                cluster, verb_flags.plimsoll_namespace};
         json_auto_t *page = NULL;
         const char *from = NULL;
 
-        int r = verb_no_words(count, words, err);
-        if (r == 0)
-                r = cluster_open(&settings.cluster, &cluster, err);
-        if (r < 0)
-                return r;
-        programs.cluster = cluster;
-        programs.namespace = settings.plimsoll_namespace;
-        r = read_page(&programs, &page, &from, err);
+        int r = read_page(&programs, &page, &from, err);
         if (r < 0)
                 return r;
         struct style style = style_of(stdout);
-        if (output_is_document(settings.output))
-                output_document(TAKE_PTR(page), settings.output, stdout);
+        if (verb_is_document())
+                verb_document(TAKE_PTR(page));
         else
                 trial_print(page, from, &style, stdout);
         return 0;

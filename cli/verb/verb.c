@@ -6,6 +6,23 @@
 #include "base/mem.h"
 #include "program/program_options.h"
 
+struct verb_flags verb_flags;
+
+int verb_run(const struct verb *verb, int count, char **words, struct error *err) {
+        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
+        int r = 0;
+
+        if (verb->take_words)
+                r = verb->take_words(count, words, err);
+        else if (count > 0)
+                r = error_set(err, EX_USAGE, "'%.64s': expected nothing but flags", words[0]);
+        if (r == 0 && verb->check)
+                r = verb->check(err);
+        if (r == 0 && !verb->is_local)
+                r = cluster_open(&verb_flags.cluster, &cluster, err);
+        return r < 0 ? r : verb->run(cluster, err);
+}
+
 int verb_main(const struct verb *verb, int argc, char **argv) {
         enum options_outcome outcome;
         struct error err = ERROR_NULL;
@@ -22,7 +39,7 @@ int verb_main(const struct verb *verb, int argc, char **argv) {
         } else if (r == 0 && outcome == OPTIONS_VERSION) {
                 (void)puts("kubectl-plimsoll " PLIMSOLL_VERSION);
         } else if (r == 0) {
-                r = verb->run(argc - first, argv + first, &err);
+                r = verb_run(verb, argc - first, argv + first, &err);
         }
         options_done(verb->rows, verb->row_count);
         if (r >= 0)
@@ -33,10 +50,4 @@ int verb_main(const struct verb *verb, int argc, char **argv) {
         else
                 (void)fprintf(stderr, "%s: %s\n", program, err.msg);
         return VERB_EXIT_FAILURE;
-}
-
-int verb_no_words(int count, char **words, struct error *err) {
-        return count == 0
-                       ? 0
-                       : error_set(err, EX_USAGE, "'%.64s': expected nothing but flags", words[0]);
 }

@@ -11,18 +11,46 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "cli/cluster/cluster.h"
+#include "cli/verb/output.h"
 #include "program/options.h"
 
 /* 0 is success; 2 is wrong usage or a failure. */
 enum { VERB_EXIT_FAILURE = 2 };
 
+/* The flags that several verbs have: only one verb runs. */
+extern struct verb_flags {
+        struct cluster_options cluster;
+        const char *plimsoll_namespace;
+        int output; /* of enum output_format */
+} verb_flags;
+
+/* clang-format off */
+#define VERB_OUTPUT_ROW                                                                            \
+        {.name = "output", .letter = 'o', .type = OPTION_ENUM, .value = &verb_flags.output,        \
+         .fallback = "table", .choices = output_formats, .help = "Output format."}
+#define VERB_NAMESPACE_ROW                                                                         \
+        {.name = "plimsoll-namespace", .type = OPTION_STRING,                                      \
+         .value = &verb_flags.plimsoll_namespace, .fallback = "kube-system", .metavar = "NAME",    \
+         .variable = "PLIMSOLL_NAMESPACE", .help = "Namespace where Plimsoll is installed."}
+/* The last rows of each verb. */
+#define VERB_CLUSTER_ROWS CLUSTER_ROWS(verb_flags.cluster)
+/* clang-format on */
+
+/**
+ * verb_check_fn: check flags before anything is asked
+ * Return: 0; -EX_USAGE, or another negative errno, with the reason in @err
+ */
+typedef int verb_check_fn(struct error *err);
+/** verb_words_fn: the same for the @count arguments that are not flags, which verb_fn needs */
+typedef int verb_words_fn(int count, char **words, struct error *err);
+
 /**
  * verb_fn: run the verb and print its output
- * @words: the @count arguments that are not flags
- * Return: the exit status; -EX_USAGE for wrong flags or words, or another negative errno, with the
- * reason in @err
+ * @cluster: open, borrowed; NULL with is_local
+ * Return: the exit status; or a negative errno, as verb_check_fn
  */
-typedef int verb_fn(int count, char **words, struct error *err);
+typedef int verb_fn(struct cluster *cluster, struct error *err);
 
 /**
  * verb_offer_fn: complete a word: print one candidate per line. The flags before it are set
@@ -39,6 +67,9 @@ struct verb {
         const struct option_row *rows;
         size_t row_count;
         verb_offer_fn *offer; /* completes names of objects in the cluster; NULL: none */
+        bool is_local;
+        verb_words_fn *take_words; /* NULL: it takes none */
+        verb_check_fn *check;      /* NULL: nothing to check */
         verb_fn *run;
 };
 
@@ -46,9 +77,18 @@ struct verb {
  */
 int verb_main(const struct verb *verb, int argc, char **argv);
 
+/** verb_run() - check, and run with the flags that are set. Return: as verb_fn */
+int verb_run(const struct verb *verb, int count, char **words, struct error *err);
+
 /** verb_usage() - a failure to read flags is wrong usage */
 static inline int verb_usage(int r) {
         return r < 0 ? -EX_USAGE : r;
 }
-/** verb_no_words() - for verbs that take only flags. Return: 0; -EX_USAGE */
-_must_check_ int verb_no_words(int count, char **words, struct error *err);
+/** verb_is_document() - is the output JSON or YAML? */
+static inline bool verb_is_document(void) {
+        return verb_flags.output == OUTPUT_JSON || verb_flags.output == OUTPUT_YAML;
+}
+/** verb_document() - print it; @root: consumed */
+static inline void verb_document(json_t *root) {
+        output_document(root, verb_flags.output, stdout);
+}

@@ -10,7 +10,6 @@
 #include "base/number.h"
 #include "base/timestamp.h"
 #include "cli/cluster/cluster_programs.h"
-#include "cli/verb/output.h"
 #include "cli/workloads/unmeasured.h"
 #include "cli/workloads/workload_list.h"
 #include "codec/json.h"
@@ -21,10 +20,9 @@ enum { NAME_MAX_COLUMNS = 60, RESOURCE_COLUMNS = 5 };
 enum sort { SORT_CPU, SORT_MEM, SORT_NAME, SORT_PODS, SORT_SINCE };
 
 static struct {
-        struct cluster_options cluster;
-        const char *plimsoll_namespace, *pod_namespace;
+        const char *pod_namespace;
         int64_t limit;
-        int output, sort;
+        int sort;
 } settings;
 
 static const char *const sorts[] = {"cpu", "mem", "name", "pods", "since", NULL};
@@ -42,9 +40,9 @@ static const struct option_row rows[] = {
         {.name = "namespace", .letter = 'n', .type = OPTION_STRING,
          .value = &settings.pod_namespace, .metavar = "NAME", .variable = "",
          .help = "Show only workloads in this namespace. Default: all."},
-        OUTPUT_ROW(settings.output),
-        CLUSTER_PROGRAMS_ROW(settings.plimsoll_namespace),
-        CLUSTER_ROWS(settings.cluster),
+        VERB_OUTPUT_ROW,
+        VERB_NAMESPACE_ROW,
+        VERB_CLUSTER_ROWS,
 };
 /* clang-format on */
 
@@ -58,7 +56,7 @@ static int read_usage(struct cluster *cluster, struct workload_list *list, struc
                 json_auto_t *map = NULL;
                 char name[WORKLOADS_CONFIG_MAP_MAX];
                 workload_usage_config_map(shard, name);
-                _cleanup_(freep) char *path = kube_path(KUBE_CORE, settings.plimsoll_namespace,
+                _cleanup_(freep) char *path = kube_path(KUBE_CORE, verb_flags.plimsoll_namespace,
                                                         "configmaps", name, "");
                 enum kube_outcome outcome = cluster_get(cluster, path, &map, err);
                 if (outcome == KUBE_NOT_FOUND && shard > 0)
@@ -177,7 +175,7 @@ static void print_notes(const struct workload_list *list, const struct error *wh
 
 static void print_workloads(const struct workload_list *list, const struct error *why_not) {
         static const char *const titles[ESTIMATE_RESOURCE_COUNT] = {"CPU", "MEMORY"};
-        bool is_wide = settings.output == OUTPUT_WIDE;
+        bool is_wide = verb_flags.output == OUTPUT_WIDE;
         size_t count = 2;
         struct table_column columns[4 + RESOURCE_COLUMNS * ESTIMATE_RESOURCE_COUNT] = {
                 {"WORKLOAD", .max_width = is_wide ? 0 : NAME_MAX_COLUMNS, .is_left = true},
@@ -203,7 +201,7 @@ static void print_workloads(const struct workload_list *list, const struct error
         if (list->malformed > 0)
                 (void)printf(", and %zu line%s that cannot be read", list->malformed,
                              number_plural(list->malformed));
-        (void)printf("; by ConfigMap %s/%s\n", settings.plimsoll_namespace, WORKLOADS_CONFIG_MAP);
+        (void)printf("; by ConfigMap %s/%s\n", verb_flags.plimsoll_namespace, WORKLOADS_CONFIG_MAP);
         print_notes(list, why_not);
         if (left_out > 0)
                 (void)printf("%zu more column%s with -o wide\n", left_out, number_plural(left_out));
@@ -245,22 +243,16 @@ static json_t *workloads_json(const struct workload_list *list, const struct err
 
 /* ---- The verb. */
 
-static int run_workloads(int count, char **words, struct error *err) {
+static int run_workloads(struct cluster *cluster, struct error *err) {
         _cleanup_(workload_list_done) struct workload_list list = {0};
-        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         struct error why_not = ERROR_NULL;
 
-        int r = verb_no_words(count, words, err);
-        if (r == 0)
-                r = cluster_open(&settings.cluster, &cluster, err);
-        if (r < 0)
-                return r;
         read_autoscalers(cluster, &list, &why_not);
-        r = read_usage(cluster, &list, err);
+        int r = read_usage(cluster, &list, err);
         if (r < 0 && r != -ENODATA)
                 return r;
         if (r == -ENODATA || (list.count == 0 && !settings.pod_namespace)) {
-                _cleanup_(freep) char *why = unmeasured_why(cluster, settings.plimsoll_namespace);
+                _cleanup_(freep) char *why = unmeasured_why(cluster, verb_flags.plimsoll_namespace);
                 return error_set(err, ENODATA, "nothing is measured: %s", why);
         }
         if (list.count == 0)
@@ -270,8 +262,8 @@ static int run_workloads(int count, char **words, struct error *err) {
                               settings.pod_namespace);
         else
                 qsort(list.items, list.count, sizeof(*list.items), compare_workloads);
-        if (output_is_document(settings.output))
-                output_document(workloads_json(&list, &why_not), settings.output, stdout);
+        if (verb_is_document())
+                verb_document(workloads_json(&list, &why_not));
         else
                 print_workloads(&list, &why_not);
         return 0;

@@ -114,7 +114,8 @@ TEST(scripts) {
                 char *words[] = {(char *)(uintptr_t)refused[i].words[0],
                                  (char *)(uintptr_t)refused[i].words[1]};
                 struct error err = ERROR_NULL;
-                assert_int_equal(completion_verb.run(refused[i].count, words, &err), -EX_USAGE);
+                assert_int_equal(verb_run(&completion_verb, refused[i].count, words, &err),
+                                 -EX_USAGE);
                 assert_string_equal(err.msg, "expected one of bash, zsh, fish");
         }
 }

@@ -25,7 +25,7 @@ TEST(refused) {
                 assert_int_equal(options_parse(doctor_verb.rows, doctor_verb.row_count, 2, argv,
                                                &outcome, &first, &err),
                                  0);
-                assert_true(doctor_verb.run(2 - first, argv + first, &err) < 0);
+                assert_true(verb_run(&doctor_verb, 2 - first, argv + first, &err) < 0);
                 if (!strstr(err.msg, rows[i].why))
                         fail_msg("%s is not in: %s", rows[i].why, err.msg);
                 options_done(doctor_verb.rows, doctor_verb.row_count);

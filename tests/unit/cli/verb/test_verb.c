@@ -13,11 +13,17 @@ static struct {
         int status;
 } values;
 
-static int run(int count, char **words, struct error *err) {
+static int take_words(int count, char **words, struct error *err) {
+        (void)err;
         for (int i = 0; i < count; i++) {
                 strcat(values.seen, words[i]);
                 strcat(values.seen, " ");
         }
+        return 0;
+}
+
+static int run(struct cluster *cluster, struct error *err) {
+        (void)cluster;
         return values.status < 0 ? error_set(err, EIO, "no luck") : values.status;
 }
 
@@ -29,8 +35,13 @@ static const struct option_row rows[] = {
          .help = "How."},
         {.name = "wide", .type = OPTION_BOOL, .value = &values.is_wide, .help = "All."},
 };
-static const struct verb verb = {
-        .name = "show", .usage = "", .rows = rows, .row_count = ARRAY_LEN(rows), .run = run};
+static const struct verb verb = {.name = "show",
+                                 .usage = "",
+                                 .rows = rows,
+                                 .row_count = ARRAY_LEN(rows),
+                                 .is_local = true,
+                                 .take_words = take_words,
+                                 .run = run};
 
 static int call(const char *line) {
         char *argv[10] = {NULL}, *text = strdup(line);
