@@ -15,6 +15,8 @@
 #include "extender/decisions/decision_take.h"
 #include "extender/decisions/decisions_page.h"
 #include "extender/explain/nodes_page.h"
+#include "extender/trial/hold_back.h"
+#include "policy/usage/pod_usage_list.h"
 
 enum {
         POOL_MAX = 64, /* idle jobs; as many as there are workers are in use */
@@ -444,6 +446,13 @@ static size_t most_nodes(struct handlers *handlers) {
         return count > 0 ? size_min(2 * count + MORE_NODES, REQUEST_MAX_NODES) : REQUEST_MAX_NODES;
 }
 
+static bool is_held_back(const struct handlers *handlers, const struct pod_facts *pod) {
+        uint32_t uid;
+
+        return pod_facts_is_placed(pod) && pod_usage_uid(pod->uid.text, pod->uid.len, &uid) &&
+               hold_back_has(handlers->options.held_back_ratio, uid);
+}
+
 static void answer_verb(struct handlers *handlers, const struct verb *verb,
                         struct http_exchange *exchange) {
         int64_t begin_ns = clock_mono_ns();
@@ -452,6 +461,7 @@ static void answer_verb(struct handlers *handlers, const struct verb *verb,
 
         int r = verb->parse(&job->request, exchange->body, exchange->body_bytes,
                             most_nodes(handlers), &err);
+        job->request.is_held_back = is_held_back(handlers, &job->request.pod);
         if (r < 0)
                 refuse(handlers, verb, exchange, r, &err);
         else

@@ -48,6 +48,7 @@ static struct {
         int64_t port, health_port;
         int unit;
         bool is_binding, has_admission;
+        double hold_back_percent;
 } settings;
 
 /* clang-format off */
@@ -91,6 +92,9 @@ static const struct option_row rows[] = {
                  "restrict clients with --client-ca-file."},
         {.name = "admission", .type = OPTION_BOOL, .value = &settings.has_admission, .fallback = "false",
          .help = "Keep the nodes that new pods prefer in a PreferredNodes object, for clusters whose kube-scheduler calls no extender (deploy/admission)."},
+        {.name = "hold-back", .type = OPTION_NUMBER, .value = &settings.hold_back_percent, .fallback = "0",
+         .metavar = "PERCENT", .min = 0, .max = 50,
+         .help = "Leave so many of all pods to kube-scheduler, as if the extender did not run, so that 'kubectl plimsoll trial' can compare both."},
         {.help = "Annotations"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
@@ -220,6 +224,7 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .nodes_page = extender->nodes_page,
                 .explain_page = extender->explain_page,
                 .trial = extender->trial,
+                .held_back_ratio = settings.hold_back_percent / 100,
                 .trial_page = extender->trial && settings.shared.has_status_page
                                       ? trial_watch_page(extender->trial_watch)
                                       : NULL,
@@ -352,7 +357,7 @@ static int extender_run(struct extender *extender, struct error *err) {
                 extender->admission = admission_writer_new(daemon, extender->table,
                                                            kube_access_home(daemon->kube_access));
         } else {
-                extender->trial = trial_new();
+                extender->trial = trial_new(settings.hold_back_percent / 100);
                 extender->trial_watch = trial_watch_new(daemon, extender->table, extender->trial);
         }
         if (settings.shared.has_status_page) {

@@ -132,6 +132,8 @@ static void print_filter(const json_t *filter, size_t max_nodes, FILE *out) {
         (void)fputc('\n', out);
         if (json_is_true(json_at(filter, "daemonset", NULL)))
                 (void)fputs("  pods of a DaemonSet pass everywhere\n", out);
+        if (json_is_true(json_at(filter, "heldBack", NULL)))
+                (void)fputs("  held back: kube-scheduler places it as if nobody were asked\n", out);
         if (json_int_at(0, filter, "rule", NULL) > 0)
                 (void)fprintf(out, "  rule %s of the policy applies to it\n",
                               terms_number(filter, "rule").text);

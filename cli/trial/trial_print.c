@@ -15,6 +15,10 @@ static double number(const json_t *page, const char *key, const char *of) {
         return fmax(-NUMBER_MAX, fmin(json_number_value(json_at(page, key, of, NULL)), NUMBER_MAX));
 }
 
+static bool is_held_back(const json_t *page) {
+        return number(page, "heldBack", NULL) > 0;
+}
+
 static void put_head(const json_t *page, FILE *out) {
         const char *since = json_string_at(page, "since", NULL);
         char counted[DURATION_TEXT_MAX];
@@ -22,40 +26,66 @@ static void put_head(const json_t *page, FILE *out) {
         duration_format((int64_t)(number(page, "countedSeconds", NULL) / 60) * MS_PER_MIN, counted);
         (void)fputs("since ", out);
         (void)style_text(since ? since : "now", SIZE_MAX, out);
-        (void)fprintf(out, ", %s counted; %.0f pods judged, %.0f not\n\n", counted,
-                      number(page, "pods", "judged"), number(page, "pods", "notJudged"));
+        (void)fprintf(out, ", %s counted; ", counted);
+        if (is_held_back(page))
+                (void)fprintf(out, "%.4g%% of all pods held back\n\n",
+                              100 * number(page, "heldBack", NULL));
+        else
+                (void)fprintf(out, "%.0f pods judged, %.0f not\n\n", number(page, "pods", "judged"),
+                              number(page, "pods", "notJudged"));
 }
 
 static bool has_ratio(const json_t *page) {
         return json_is_number(json_at(page, "ratio", "middle", NULL));
 }
 
-static void put_table(const json_t *page, const struct style *style, FILE *out) {
-        static const struct table_column columns[] = {
-                {"", .is_left = true}, {"AS IT IS"}, {"WITH PLIMSOLL"}, {"", .is_left = true}};
-        static const char *const worlds[] = {"real", "virtual"};
-        const struct {
-                const char *title;
-                const json_t *pair;
-                bool is_share;
-        } rows[] = {
-                {"hot node-minutes", json_at(page, "hotNodeMinutes", NULL)},
-                {"node-minutes above 80%", json_at(page, "veryHotNodeMinutes", NULL)},
-                {"nodes hot now", json_at(page, "hotNodes", NULL)},
-                {"pods placed above a limit", json_at(page, "pods", "overLimit", NULL), true},
-        };
-        _cleanup_(table_freep) struct table *table = table_new(style, columns, ARRAY_LEN(columns));
+/* A row: of each world, a number, or its share of another one. */
+struct trial_line {
+        const char *title, *key, *of;
+        bool is_share;
+};
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                table_row(table);
-                table_cell(table, "", "%s", rows[i].title);
-                for (size_t w = 0; w < ARRAY_LEN(worlds); w++) {
-                        double value = number(rows[i].pair, worlds[w], NULL);
-                        if (rows[i].is_share)
-                                table_cell(table, "", "%.1f%%", 100 * value);
-                        else
-                                table_cell(table, "", "%.0f", value);
-                }
+static void put_line(struct table *table, const json_t *page, const struct trial_line *line) {
+        static const char *const worlds[] = {"real", "virtual"};
+
+        table_row(table);
+        table_cell(table, "", "%s", line->title);
+        for (size_t w = 0; w < ARRAY_LEN(worlds); w++) {
+                double value = number(json_at(page, line->key, NULL), worlds[w], NULL);
+                double of = line->of ? number(page, line->of, worlds[w]) : 1;
+                if (line->is_share)
+                        table_cell(table, "", "%.1f%%", of > 0 ? 100 * value / of : 0);
+                else
+                        table_cell(table, "", "%.0f", value);
+        }
+}
+
+static void put_table(const json_t *page, const struct style *style, FILE *out) {
+        static const struct table_column predicted[] = {{"", .is_left = true},
+                                                        {"AS IT IS"},
+                                                        {"WITH PLIMSOLL"},
+                                                        {"", .is_left = true}},
+                                         held_back[] = {{"", .is_left = true},
+                                                        {"HELD BACK"},
+                                                        {"WITH PLIMSOLL"},
+                                                        {"", .is_left = true}};
+        static const struct trial_line of_nodes[] = {{"hot node-minutes", "hotMinutes"},
+                                                     {"node-minutes above 80%", "veryHotMinutes"},
+                                                     {"nodes hot now", "hotNodes"},
+                                                     {"pods placed above a limit", "overLimit",
+                                                      .is_share = true}},
+                                       of_pods[] = {{"time of pods on hot nodes", "hotMinutes",
+                                                     "countedMinutes", true},
+                                                    {"above 80%", "veryHotMinutes",
+                                                     "countedMinutes", true}};
+        bool is_held = is_held_back(page);
+        const struct trial_line *lines = is_held ? of_pods : of_nodes;
+        size_t count = is_held ? ARRAY_LEN(of_pods) : ARRAY_LEN(of_nodes);
+        _cleanup_(table_freep) struct table *table = table_new(
+                style, is_held ? held_back : predicted, ARRAY_LEN(predicted));
+
+        for (size_t i = 0; i < count; i++) {
+                put_line(table, page, &lines[i]);
                 if (i == 0 && has_ratio(page))
                         table_cell(table, "", "%.0f%% (%.0f to %.0f%%)",
                                    100 * number(page, "ratio", "middle"),
@@ -70,7 +100,7 @@ static const char *verdict_of(const json_t *page) {
                 return "no pod is judged: the policy's scoring must be estimate";
         if (number(page, "countedSeconds", NULL) < EARLY_S)
                 return "too early: wait until an hour is counted";
-        if (number(page, "hotNodeMinutes", "real") < 1)
+        if (number(page, "hotMinutes", "real") < 1)
                 return "no node is hot: there is nothing to gain";
         if (!has_ratio(page))
                 return "too early: too little is counted";
@@ -89,6 +119,8 @@ void trial_print(const json_t *page, const char *from, const struct style *style
         (void)fprintf(out, "\n%s; by ", verdict_of(page));
         (void)style_text(from, SIZE_MAX, out);
         (void)fputc('\n', out);
+        if (is_held_back(page))
+                return;
         if (judged < running)
                 (void)fprintf(out,
                               "%.0f pods run and %.0f were judged: the gain is too low while older "

@@ -1,5 +1,7 @@
 #include "extender/answer/answer.h"
 
+#include <string.h>
+
 #include "policy/judge/judge_estimate.h"
 #include "policy/judge/judge_score.h"
 
@@ -13,6 +15,7 @@ static void answer_begin(struct answer *answer, const struct node_snapshot *snap
         answer->snapshot = snapshot;
         answer->request = request;
         judge_begin(&answer->judge, &snapshot->nodes, &request->pod, request->count, now_unix_ms);
+        answer->judge.question.is_exempt |= request->is_held_back;
         candidates_find(&answer->candidates, snapshot, request, &answer->judge.question);
 }
 
@@ -47,6 +50,8 @@ void answer_filter(struct answer *answer, const struct node_snapshot *snapshot,
 void answer_shortlist(struct answer *answer, int64_t now_mono_ms) {
         struct judge *judge = &answer->judge;
 
+        if (answer->request->is_held_back)
+                return;
         answer->list = judge_shortlist_kind(judge);
         /* A retry ends the reservation of the last try, even if no node passes this time. */
         if (answer->list == JUDGE_LIST_SHORT || judge->question.pod->is_retry)
@@ -62,6 +67,11 @@ void answer_score(struct answer *answer, const struct node_snapshot *snapshot,
         answer_begin(answer, snapshot, request, now_unix_ms);
         answer_expect(answer, now_mono_ms);
         judge_score(&answer->judge);
+        if (request->is_held_back) {
+                memset(answer->judge.scored.points, 0,
+                       question->count * sizeof(*answer->judge.scored.points));
+                return;
+        }
         size_t best = answer->judge.scored.best;
         if (best < question->count && question->pod->id != 0) {
                 const struct reservation_pod pod = reservation_pod(question->pod);

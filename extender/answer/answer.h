@@ -2,6 +2,8 @@
  * The answer to one call of the scheduler. It finds the candidates in a snapshot, and policy/judge
  * judges them. With scoring: estimate, the estimator provides the expected load of the pod and the
  * reservations. The memory of an answer is reused for each call.
+ *
+ * A pod that is held back passes everywhere, and all nodes score 0.
  */
 #pragma once
 

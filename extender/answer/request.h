@@ -35,6 +35,7 @@ struct request_node {
 struct request {
         bool has_names;       /* the request has NodeNames: reply with names, else with objects */
         struct pod_facts pod; /* all 0 without a pod */
+        bool is_held_back;    /* set by the owner: kube-scheduler places the pod by itself */
         /* In the order of the request, with duplicates. In the text, two neighbours are separated
          * by a comma and blanks, so a run of them can be echoed in one piece. */
         struct request_node *nodes;

@@ -82,6 +82,7 @@ static void json_put_filter(struct buf *out, const struct decision_filter *filte
         json_write_int(out, "leftOut", filter->left_out);
         json_write_text(out, "list", list_names[filter->list]);
         json_write_bool(out, "daemonset", filter->is_daemonset);
+        json_write_bool(out, "heldBack", filter->is_held_back);
         json_write_bool(out, "allOverLimits", filter->is_all_over);
         json_write_int(out, "rule", filter->rule);
         put_predicates(out, filter);

@@ -127,6 +127,7 @@ void decision_take_filter(const struct answer *answer, struct decision_filter *r
         ret->left_out = (uint32_t)filtered->left_out_count;
         ret->list = answer->list;
         ret->is_daemonset = question->pod->is_daemonset;
+        ret->is_held_back = answer->request->is_held_back;
         ret->is_all_over = filtered->is_all_over;
         if (question->rule)
                 ret->rule = (uint8_t)(question->rule - policy->rules + 1);

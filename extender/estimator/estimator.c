@@ -29,10 +29,10 @@ struct estimator {
         size_t node_count, node_cap;
         uint32_t *free_numbers;
         size_t free_count, free_cap;
-        size_t pod_count;    /* live ones */
-        uint32_t generation; /* of the last list of pods */
-        bool has_list;       /* all pods were listed once */
-        bool has_news;       /* workloads were measured since the last step */
+        size_t pod_count;         /* live ones */
+        uint32_t generation : 31; /* of the last list of pods */
+        bool has_list;            /* all pods were listed once */
+        bool has_news;            /* workloads were measured since the last step */
 
         pthread_mutex_t lock; /* guards what follows: the loop's thread writes it, workers read */
         struct workload_set *workloads;
@@ -247,6 +247,7 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
                 .own = {-1},
                 .uid = pod->uid,
                 .generation = estimator->generation,
+                .is_placed = pod->is_placed,
         };
         struct estimator_node *node = find_or_add(estimator, pod->node, pod->node_len);
         struct node_pod *known = node ? node_estimate_find(&node->estimate, pod->id) : NULL;

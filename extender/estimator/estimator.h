@@ -44,6 +44,7 @@ struct estimator_pod {
         uint64_t id;      /* a seeded hash of its uid, not 0 */
         uint64_t set;     /* pod_facts.set_id */
         uint32_t uid;     /* pod_usage_uid() */
+        bool is_placed;   /* pod_facts_is_placed() */
         const char *node; /* borrowed, node_len bytes */
         size_t node_len;
         const char *workload; /* borrowed: "<namespace>/<kind>/<name>" of its owner */

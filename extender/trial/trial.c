@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "extender/trial/hold_back.h"
 #include "extender/trial/trial_scheduler.h"
 #include "policy/judge/judge_rows.h"
 #include "policy/rebalance/rebalance_line.h"
@@ -54,6 +55,7 @@ struct trial_noise {
 };
 
 struct trial {
+        double held_back_ratio;
         struct trial_stats stats;
         _Atomic int64_t asked_unix_ms;
         int64_t stepped_unix_ms; /* 0: never */
@@ -74,8 +76,11 @@ static void free_rows(struct trial *trial) {
         free(trial->shifts);
 }
 
-struct trial *trial_new(void) {
-        return xcalloc(1, sizeof(struct trial));
+struct trial *trial_new(double held_back_ratio) {
+        struct trial *trial = xcalloc(1, sizeof(*trial));
+
+        trial->held_back_ratio = held_back_ratio;
+        return trial;
 }
 
 void trial_free(struct trial *trial) {
@@ -286,17 +291,11 @@ static uint32_t choose(struct trial *trial, const struct node_snapshot *snapshot
         return listed[chosen].row;
 }
 
-static bool is_asked(const struct trial *trial, int64_t now_unix_ms) {
+static bool is_judging(const struct trial *trial, int64_t now_unix_ms) {
         int64_t asked_unix_ms = atomic_load(&trial->asked_unix_ms);
+        bool is_asked = asked_unix_ms > 0 && now_unix_ms - asked_unix_ms < ASKED_MS;
 
-        return asked_unix_ms > 0 && now_unix_ms - asked_unix_ms < ASKED_MS;
-}
-
-static bool is_part(const struct pod_facts *pod) {
-        static const char usual[] = "default-scheduler";
-        bool is_usual = pod->scheduler.len == 0 || skim_is(&pod->scheduler, usual);
-
-        return !pod->is_daemonset && !pod->is_mirror && is_usual;
+        return !is_asked && trial->held_back_ratio == 0;
 }
 
 /* Pods that have constraints, that tolerate what closes their node, or of which there is no
@@ -317,7 +316,7 @@ void trial_bound(struct trial *trial, const struct node_snapshot *snapshot,
         uint32_t real = node_names_find(snapshot->names, pod->node.text, pod->node.len);
         struct judge_nodes nodes;
 
-        if (!is_part(pod) || is_asked(trial, now_unix_ms))
+        if (!pod_facts_is_placed(pod) || !is_judging(trial, now_unix_ms))
                 return;
         if (!can_judge(trial, snapshot, pod, real)) {
                 trial->stats.not_judged++;
@@ -435,8 +434,23 @@ static double share_above(const struct trial_noise *noise, double ratio, double 
         return deviation > 0 ? erfc((line - ratio) / (deviation * sqrt(2))) / 2 : ratio > line;
 }
 
+/* The pods on a node, of those that were placed since the trial began. */
+static void count_groups(const struct trial *trial, const struct node_estimate *estimate,
+                         double ret_pods[TRIAL_WORLDS]) {
+        for (size_t i = 0; i < estimate->pod_count; i++) {
+                const struct node_pod *pod = &estimate->pods[i];
+                bool is_new = trial->stats.since_unix_ms > 0 &&
+                              pod->runs_unix_ms >= trial->stats.since_unix_ms;
+                bool is_held = hold_back_has(trial->held_back_ratio, pod->uid);
+                if (pod->is_placed && is_new && pod->runs_unix_ms != NODE_POD_NEVER &&
+                    pod->gone_unix_ms == NODE_POD_NEVER)
+                        ret_pods[is_held ? TRIAL_REAL : TRIAL_VIRTUAL]++;
+        }
+}
+
+/* @weight: what counts: the node itself in both clusters, or its pods on both sides */
 static void count_row(struct trial *trial, struct trial_row *row, double per_core, double line,
-                      struct trial_sum *sum) {
+                      const double weight[TRIAL_WORLDS], struct trial_sum *sum) {
         double real = row->reading->ratio;
         const double ratio[TRIAL_WORLDS] = {real, fmax(0, real + row->moved_cores * per_core)};
         int64_t span_ms = row->reading->ends_unix_ms - row->read.ends_unix_ms;
@@ -450,8 +464,11 @@ static void count_row(struct trial *trial, struct trial_row *row, double per_cor
         double span_s = (double)span_ms / (double)MS_PER_S;
         for (int w = 0; w < TRIAL_WORLDS; w++) {
                 row->is_hot[w] = ratio[w] > line;
-                sum->hot_s[w] += span_s * share_above(&trial->noise, ratio[w], line);
-                sum->very_hot_s[w] += span_s * share_above(&trial->noise, ratio[w], VERY_HOT_RATIO);
+                double counted_s = weight[w] * span_s;
+                sum->counted_s[w] += counted_s;
+                sum->hot_s[w] += counted_s * share_above(&trial->noise, ratio[w], line);
+                sum->very_hot_s[w] += counted_s *
+                                      share_above(&trial->noise, ratio[w], VERY_HOT_RATIO);
         }
         row->read = *row->reading;
 }
@@ -466,9 +483,15 @@ static struct trial_sum count_rows(struct trial *trial, const struct node_snapsh
         memset(trial->stats.hot, 0, sizeof(trial->stats.hot));
         for (size_t row = 0; row < trial->row_count; row++) {
                 struct trial_row *of = &trial->rows[row];
+                double weight[TRIAL_WORLDS] = {1, 1};
+                if (of->reading && trial->held_back_ratio > 0) {
+                        weight[TRIAL_REAL] = weight[TRIAL_VIRTUAL] = 0;
+                        count_groups(trial, estimator_node_estimate(node_of(snapshot, row)),
+                                     weight);
+                }
                 if (of->reading)
                         count_row(trial, of, per_capacity(&columns->facts[row], ESTIMATE_CPU),
-                                  lines[columns->pool[row]], &sum);
+                                  lines[columns->pool[row]], weight, &sum);
                 for (int w = 0; w < TRIAL_WORLDS; w++)
                         trial->stats.hot[w] += of->is_hot[w];
         }
@@ -479,9 +502,11 @@ void trial_step(struct trial *trial, const struct node_snapshot *snapshot, int64
         int64_t span_ms = now_unix_ms - trial->stepped_unix_ms;
 
         trial->stepped_unix_ms = now_unix_ms;
-        if (is_asked(trial, now_unix_ms))
+        if (!is_judging(trial, now_unix_ms))
                 trial->pod_count = 0;
-        if (is_asked(trial, now_unix_ms) || !snapshot->nodes.columns.has_estimate)
+        if (!is_judging(trial, now_unix_ms) && trial->held_back_ratio == 0)
+                return;
+        if (!snapshot->nodes.columns.has_estimate)
                 return;
         if (trial->generation != 0 && snapshot->table_policy->generation != trial->generation)
                 trial_restart(trial); /* what is hot is another matter now */
@@ -507,6 +532,7 @@ void trial_asked(struct trial *trial, int64_t now_unix_ms) {
 
 void trial_stats(const struct trial *trial, struct trial_stats *ret) {
         *ret = trial->stats;
+        ret->held_back_ratio = trial->held_back_ratio;
         ret->asked_unix_ms = atomic_load(&trial->asked_unix_ms);
         ret->displaced = 0;
         for (size_t i = 0; i < trial->pod_count; i++)

@@ -19,6 +19,10 @@
  *
  *     P(reading + e > line),  e normal with the standard deviation s / sqrt(2)
  *
+ * If pods are held back (hold_back.h), it judges none. The clusters are then two groups of pods of
+ * the real one: those that were held back, and all others that kube-scheduler placed since the
+ * trial began. What counts is how long each pod is on a hot node.
+ *
  * Guarantee: the trial changes nothing. Pods that were there before it stay where they are, and so
  * do pods whose constraints it does not model, so the gain is too low until judged pods have
  * replaced the others. While kube-scheduler asks, it judges nothing, and its pods are where they
@@ -40,7 +44,8 @@ enum { TRIAL_MAX_PODS = 100000 };
 
 struct trial;
 
-struct trial *trial_new(void);
+/** trial_new() - @held_back_ratio: the share of pods that are held back; 0: none */
+struct trial *trial_new(double held_back_ratio);
 void trial_free(struct trial *trial);
 
 /** trial_bound() - a pod was bound just now
@@ -58,8 +63,9 @@ void trial_restart(struct trial *trial);
 void trial_asked(struct trial *trial, int64_t now_unix_ms);
 
 struct trial_stats {
-        int64_t since_unix_ms; /* 0: nothing was counted yet */
-        int64_t asked_unix_ms; /* the last trial_asked(); 0: never */
+        double held_back_ratio; /* as of trial_new() */
+        int64_t since_unix_ms;  /* 0: nothing was counted yet */
+        int64_t asked_unix_ms;  /* the last trial_asked(); 0: never */
         struct trial_blocks blocks;
         /* Pods. Those of DaemonSets, mirror pods and those of other schedulers are in none. */
         uint64_t judged, not_judged;

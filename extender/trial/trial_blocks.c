@@ -10,6 +10,7 @@ static const double ERROR_LEAST = 0.05, ERROR_SHARE = 0.25;
 
 static void add_sum(struct trial_sum *to, const struct trial_sum *sum) {
         for (int w = 0; w < TRIAL_WORLDS; w++) {
+                to->counted_s[w] += sum->counted_s[w];
                 to->hot_s[w] += sum->hot_s[w];
                 to->very_hot_s[w] += sum->very_hot_s[w];
         }
@@ -56,17 +57,25 @@ static uint64_t draw(uint64_t *state) {
         return *state >> 33;
 }
 
+/* NAN: not known */
+static double ratio_of(const struct trial_sum *sum) {
+        double hot[TRIAL_WORLDS];
+
+        for (int w = 0; w < TRIAL_WORLDS; w++)
+                hot[w] = sum->counted_s[w] > 0 ? sum->hot_s[w] / sum->counted_s[w] : NAN;
+        return hot[TRIAL_REAL] > 0 ? hot[TRIAL_VIRTUAL] / hot[TRIAL_REAL] : NAN;
+}
+
 /* Runs of consecutive blocks, since a node that is hot stays so for some blocks. */
 static double resample(const struct trial_blocks *blocks, uint64_t *state) {
-        double hot_s[TRIAL_WORLDS] = {0};
+        struct trial_sum sum = {0};
 
         for (size_t taken = 0; taken < blocks->count; taken += RUN) {
                 size_t first = draw(state) % blocks->count;
                 for (size_t i = 0; i < RUN && taken + i < blocks->count; i++)
-                        for (int w = 0; w < TRIAL_WORLDS; w++)
-                                hot_s[w] += blocks->of[(first + i) % blocks->count].hot_s[w];
+                        add_sum(&sum, &blocks->of[(first + i) % blocks->count]);
         }
-        return hot_s[TRIAL_REAL] > 0 ? hot_s[TRIAL_VIRTUAL] / hot_s[TRIAL_REAL] : NAN;
+        return ratio_of(&sum);
 }
 
 static int compare_ratios(const void *a, const void *b) {
@@ -75,13 +84,15 @@ static int compare_ratios(const void *a, const void *b) {
         return (left > right) - (left < right);
 }
 
-bool trial_blocks_ratio(const struct trial_blocks *blocks, struct trial_ratio *ret) {
+bool trial_blocks_ratio(const struct trial_blocks *blocks, bool is_measured,
+                        struct trial_ratio *ret) {
         const struct trial_sum sum = trial_blocks_sum(blocks);
+        double middle = ratio_of(&sum);
         double ratios[DRAWS];
         uint64_t state = 1;
         size_t count = 0;
 
-        if (blocks->count < RUN || sum.hot_s[TRIAL_REAL] <= 0)
+        if (blocks->count < RUN || isnan(middle))
                 return false;
         for (size_t i = 0; i < DRAWS; i++) {
                 double ratio = resample(blocks, &state);
@@ -89,12 +100,11 @@ bool trial_blocks_ratio(const struct trial_blocks *blocks, struct trial_ratio *r
                         ratios[count++] = ratio;
         }
         qsort(ratios, count, sizeof(*ratios), compare_ratios);
-        double ratio = sum.hot_s[TRIAL_VIRTUAL] / sum.hot_s[TRIAL_REAL];
-        double error = ERROR_LEAST + ERROR_SHARE * ratio;
+        double error = is_measured ? 0 : ERROR_LEAST + ERROR_SHARE * middle;
         *ret = (struct trial_ratio){
-                .ratio = ratio,
-                .low = fmax(0, ratio - hypot(ratio - ratios[count / 10], error)),
-                .high = ratio + hypot(ratios[count - 1 - count / 10] - ratio, error),
+                .ratio = middle,
+                .low = fmax(0, middle - hypot(middle - ratios[count / 10], error)),
+                .high = middle + hypot(ratios[count - 1 - count / 10] - middle, error),
         };
         return true;
 }

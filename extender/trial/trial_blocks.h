@@ -18,8 +18,9 @@ enum { TRIAL_BLOCKS_MAX = 64, TRIAL_BLOCK_MS = 60000 };
 /* The cluster as it is, and as it would be. */
 enum trial_world { TRIAL_REAL, TRIAL_VIRTUAL, TRIAL_WORLDS };
 
-/* Node-seconds. */
+/* Seconds of nodes or of pods. */
 struct trial_sum {
+        double counted_s[TRIAL_WORLDS];  /* the whole time */
         double hot_s[TRIAL_WORLDS];      /* above the line of rebalance_line.h */
         double very_hot_s[TRIAL_WORLDS]; /* above 80% */
 };
@@ -38,11 +39,14 @@ struct trial_sum trial_blocks_sum(const struct trial_blocks *blocks);
 /** trial_blocks_ms() - the time that was counted */
 int64_t trial_blocks_ms(const struct trial_blocks *blocks);
 
-/* Virtual hot time as a share of the real one, with the interval that has it in four of five cases.
- * The interval covers chance, by resampling runs of blocks, and the error of simulated trials. */
+/* The hot share of the virtual time by that of the real one, with the interval that has it in four
+ * of five cases. The interval covers chance, by resampling runs of blocks, and the error of
+ * simulated trials. */
 struct trial_ratio {
         double ratio, low, high;
 };
 
-/** trial_blocks_ratio() - Return: false: no node was hot, or too little time was counted */
-bool trial_blocks_ratio(const struct trial_blocks *blocks, struct trial_ratio *ret);
+/** trial_blocks_ratio() - @is_measured: both groups are real: there is no error of a simulation
+ * Return: false: no node was hot, or too little time was counted */
+bool trial_blocks_ratio(const struct trial_blocks *blocks, bool is_measured,
+                        struct trial_ratio *ret);

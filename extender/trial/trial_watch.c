@@ -24,12 +24,12 @@ static void trial_count(struct trial_watch *watch) {
 
         trial_stats(watch->trial, &stats);
         if (stats.since_unix_ms != told->since_unix_ms)
-                *told = (struct trial_stats){0}; /* by another policy, it began anew */
+                *told = (struct trial_stats){0}; /* by another policy, it began again */
         const struct trial_sum sum = trial_blocks_sum(&stats.blocks),
                                before = trial_blocks_sum(&told->blocks);
         metrics_add(watch->judged, stats.judged - told->judged);
         metrics_add(watch->not_judged, stats.not_judged - told->not_judged);
-        for (int w = 0; w < TRIAL_WORLDS; w++)
+        for (int w = 0; w < TRIAL_WORLDS && stats.held_back_ratio == 0; w++)
                 metrics_add(watch->hot_seconds[w],
                             (uint64_t)sum.hot_s[w] - (uint64_t)before.hot_s[w]);
         *told = stats;
@@ -61,10 +61,10 @@ static void put_minutes(struct buf *out, const char *key, const double seconds[T
 }
 
 /* null: not known yet */
-static void put_ratio(struct buf *out, const struct trial_blocks *blocks) {
+static void put_ratio(struct buf *out, const struct trial_stats *stats) {
         struct trial_ratio ratio = {NAN, NAN, NAN};
 
-        (void)trial_blocks_ratio(blocks, &ratio);
+        (void)trial_blocks_ratio(&stats->blocks, stats->held_back_ratio > 0, &ratio);
         json_write_object(out, "ratio");
         json_write_number(out, "middle", ratio.ratio, DIGITS);
         json_write_number(out, "low", ratio.low, DIGITS);
@@ -85,9 +85,9 @@ static void put_pods(struct buf *out, const struct trial_watch *watch,
         json_write_int(out, "judged", (int64_t)stats->judged);
         json_write_int(out, "notJudged", (int64_t)stats->not_judged);
         json_write_int(out, "displaced", (int64_t)stats->displaced);
+        json_write_object_end(out);
         put_pair(out, "overLimit", (double)stats->over_limit[TRIAL_REAL] / judged,
                  (double)stats->over_limit[TRIAL_VIRTUAL] / judged);
-        json_write_object_end(out);
 }
 
 static void write_trial(void *userdata, struct buf *out) {
@@ -104,11 +104,13 @@ static void write_trial(void *userdata, struct buf *out) {
         json_write_time(out, "since", stats.since_unix_ms);
         json_write_seconds(out, "countedSeconds", trial_blocks_ms(&stats.blocks));
         json_write_time(out, "askedAt", stats.asked_unix_ms);
+        json_write_number(out, "heldBack", stats.held_back_ratio, DIGITS);
         put_pods(out, watch, &stats);
         put_pair(out, "hotNodes", (double)stats.hot[TRIAL_REAL], (double)stats.hot[TRIAL_VIRTUAL]);
-        put_minutes(out, "hotNodeMinutes", sum.hot_s);
-        put_minutes(out, "veryHotNodeMinutes", sum.very_hot_s);
-        put_ratio(out, &stats.blocks);
+        put_minutes(out, "countedMinutes", sum.counted_s);
+        put_minutes(out, "hotMinutes", sum.hot_s);
+        put_minutes(out, "veryHotMinutes", sum.very_hot_s);
+        put_ratio(out, &stats);
         json_write_object_end(out);
         buf_putc(out, '\n');
 }

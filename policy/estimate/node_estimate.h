@@ -60,7 +60,8 @@ struct node_pod {
         float request[ESTIMATE_RESOURCE_COUNT]; /* as pod_load_counted(), in cores and bytes */
         float own[ESTIMATE_RESOURCE_COUNT];     /* its own measured mean; below 0: none */
         uint32_t uid;                           /* the first 8 hexadecimal digits of its uid */
-        uint32_t generation;                    /* of the last list that had it */
+        uint32_t generation : 31;               /* of the last list that had it */
+        uint32_t is_placed : 1;                 /* kube-scheduler chose its node */
 };
 
 /* A reading of one resource. */

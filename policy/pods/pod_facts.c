@@ -630,3 +630,10 @@ bool pod_facts_skim(struct pod_facts *facts, const char *text, size_t len) {
         skim_init(&skim, text, len);
         return skim_peek(&skim) == '{' && pod_facts_take(facts, &skim) && skim_at_end(&skim);
 }
+
+bool pod_facts_is_placed(const struct pod_facts *facts) {
+        static const char usual[] = "default-scheduler";
+        bool is_usual = facts->scheduler.len == 0 || skim_is(&facts->scheduler, usual);
+
+        return !facts->is_daemonset && !facts->is_mirror && is_usual;
+}

@@ -93,6 +93,10 @@ struct pod_facts {
         bool has_claims;
 };
 
+/** pod_facts_is_placed() - whether kube-scheduler chooses its node: it is of no DaemonSet, static
+ * or of another scheduler */
+bool pod_facts_is_placed(const struct pod_facts *facts);
+
 /**
  * pod_facts_skim() - read a Pod
  * @facts: borrows from @text; undefined on failure

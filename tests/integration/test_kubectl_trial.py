@@ -51,11 +51,27 @@ def test_verdicts(say):
     assert "\ntoo early: " in say(trial_page(countedSeconds=120))
     assert "\nno pod is judged: " in say(trial_page(scoring="absolute"))
     none = {"real": 0, "virtual": 0}
-    assert "\nno node is hot: " in say(trial_page(hotNodeMinutes=none))
-    fresh = say(trial_page(since=None, countedSeconds=0, pods={"judged": 0, "overLimit": none}))
+    assert "\nno node is hot: " in say(trial_page(hotMinutes=none))
+    fresh = say(trial_page(since=None, countedSeconds=0, pods={"judged": 0}, overLimit=none))
     assert fresh.startswith("since now, 0s counted; 0 pods judged, ")
     assert "older pods" in fresh and "0.0%" in fresh
     assert "2h1m counted" in say(trial_page(countedSeconds=7301))
+
+
+HELD = {
+    "heldBack": 0.05,
+    "countedMinutes": {"real": 20000, "virtual": 400000},
+    "hotMinutes": {"real": 1820, "virtual": 14000},
+    "veryHotMinutes": {"real": 300, "virtual": 2000},
+    "ratio": {"middle": 0.385, "low": 0.31, "high": 0.47},
+    "askedAt": "2026-12-04T09:00:11.000Z",
+}
+
+
+def test_held_back(say):
+    assert say(trial_page(**HELD)) == block("docs/kubectl/trial.md", "held-picture")
+    none = {"real": 0, "virtual": 0}
+    assert " 0.0% " in say(trial_page(**HELD | {"countedMinutes": none, "hotMinutes": none}))
 
 
 def test_the_longest_of_several(say):
@@ -79,9 +95,11 @@ def test_refused(cluster, plimsoll):
 def test_absurd_numbers(say):
     """Of a page that is not an extender's."""
     huge = {"real": 1e300, "virtual": -1e300}
-    pods = {"judged": -5, "running": 1e300, "overLimit": huge}
+    pods = {"judged": -5, "running": 1e300}
     for counted_s in (-1e9, 1e308):
-        shown = say(trial_page(countedSeconds=counted_s, hotNodeMinutes=huge, pods=pods))
+        shown = say(
+            trial_page(countedSeconds=counted_s, hotMinutes=huge, overLimit=huge, pods=pods)
+        )
         assert "node-minutes above 80%" in shown
         assert max(map(len, shown.splitlines())) < 200, shown
 
@@ -117,6 +135,30 @@ def test_an_extender_that_nobody_asks(start_standin, start_extender, plimsoll, c
     standin.add_pods(1, prefix="later-", nodes=[A])
     wait_until(lambda: page()["pods"]["running"] == 4, 30, "the last pod to be seen")
     assert page()["pods"]["judged"] == 3
+
+
+def test_pods_that_are_held_back(start_standin, start_extender, plimsoll, cluster):
+    """A half of all, by their uids, on every replica. The limits do not apply to them."""
+    standin = start_standin()
+    standin.admin("nodes", {"names": NODES, "cpus": 10, "memory_gib": 100})
+    for name, usage in zip(NODES, (0.9, 0.1), strict=True):
+        annotate(standin, name, usage)
+    extender = start_extender(standin, "--hold-back=50", content=policy(scoring="estimate"))
+    extender.wait_ready(r"(?m)pods: \d+ pods$")
+    with extender.scheduler() as scheduler:
+        for uid, passed, scores in (
+            ("00000000-0000-4000-8000-000000000000", NODES, {0}),
+            ("7fffff00-0000-4000-8000-000000000000", NODES, {0}),
+            ("80000100-0000-4000-8000-000000000000", [B], {10}),
+            ("ffffffff-0000-4000-8000-000000000000", [B], {10}),
+        ):
+            pod = {"metadata": {"namespace": "shop", "name": f"web-{uid[0]}", "uid": uid}}
+            assert scheduler.filter(NODES, pod=pod)[0] == passed, uid
+            assert set(scheduler.prioritize(passed, pod=pod).values()) == scores, uid
+    cluster.ask(extender)
+    said = plimsoll("explain", "pod", "web-0", "-n", "shop")
+    assert "held back: kube-scheduler places it" in said, said
+    assert "; 50% of all pods held back\n" in plimsoll("trial")
 
 
 def test_with_admission_there_is_none(start_standin, start_extender):

@@ -29,7 +29,7 @@ static void *new (const struct situation *situation) {
         estimated.algorithm = &algorithm_estimate;
         trying->situation = situation;
         trying->estimate = algorithm_estimate.new(&estimated);
-        trying->trial = trial_new();
+        trying->trial = trial_new(0);
         return trying;
 }
 
@@ -90,7 +90,7 @@ static void predict(const void *self, struct prediction *ret) {
 
         trial_stats(((const struct trying *)self)->trial, &stats);
         ret->hot_minutes = trial_blocks_sum(&stats.blocks).hot_s[TRIAL_REAL] / 60;
-        if (!trial_blocks_ratio(&stats.blocks, &ratio))
+        if (!trial_blocks_ratio(&stats.blocks, false, &ratio))
                 ratio = (struct trial_ratio){NAN, NAN, NAN};
         ret->ratio = ratio.ratio;
         ret->low = ratio.low;

@@ -29,7 +29,7 @@ static void read_at(const char *name, const char *cpu, int minutes) {
 static int trial_set_up(void **state) {
         now_ms = NOW;
         table = table_of(SPEC);
-        trial = trial_new();
+        trial = trial_new(0);
         read_at("a", "0.6", 0);
         read_at("b", "0.1", 0);
         return 0;
@@ -197,12 +197,52 @@ TEST_BETWEEN(asked, trial_set_up, trial_tear_down) {
         assert_int_equal(look().judged, 2);
 }
 
+static void run_pod(uint64_t id, const char *node, uint32_t uid, bool is_placed, int64_t since_ms) {
+        estimator_bind(node_table_estimator(table),
+                       &(struct estimator_pod){.id = id,
+                                               .uid = uid,
+                                               .is_placed = is_placed,
+                                               .node = node,
+                                               .node_len = 1,
+                                               .request = {{1, GIB}},
+                                               .runs_unix_ms = since_ms});
+}
+
+/* Two pods that are held back on the hot node and one on the idle one; of the others one and two.
+ */
+TEST(held_back) {
+        trial_set_up(NULL);
+        trial_free(trial);
+        trial = trial_new(0.05);
+        run_pod(1, "a", 0, true, now_ms - MIN_MS); /* from before */
+        (void)look();
+        for (uint64_t id = 2; id < 8; id++)
+                run_pod(id, id < 5 ? "a" : "b", id < 4 || id == 5 ? 7 : UINT32_MAX, true, now_ms);
+        run_pod(8, "a", 0, false, now_ms);
+        run_pod(9, "a", 0, true, NODE_POD_NEVER);
+        now_ms += 5 * MIN_MS;
+        read_at("a", "0.9", 5);
+        read_at("b", "0.1", 5);
+        bind_to(10, "a", 1);
+        (void)look();
+        now_ms += MIN_MS / 4;
+        read_at("a", "0.9", 6);
+        read_at("b", "0.1", 6);
+        const struct trial_stats stats = look();
+        const struct trial_sum sum = counted(&stats);
+        assert_int_equal(stats.judged + stats.not_judged + stats.displaced, 0);
+        assert_true(sum.counted_s[TRIAL_REAL] == 3 * 15 && sum.counted_s[TRIAL_VIRTUAL] == 3 * 15);
+        assert_true(fabs(sum.hot_s[TRIAL_REAL] - 2 * 15) < 2);
+        assert_true(fabs(sum.hot_s[TRIAL_VIRTUAL] - 15) < 2);
+        trial_tear_down(NULL);
+}
+
 /* Without an estimate of pods there is nothing to compare. */
 TEST(other_scoring) {
         table = table_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                          "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n");
         now_ms = NOW;
-        trial = trial_new();
+        trial = trial_new(0);
         read_at("a", "0.6", 0);
         node_table_publish(table, now_ms);
         struct node_snapshot *snapshot = node_table_acquire(table);

@@ -8,7 +8,7 @@
 enum { MIN_MS = 60000, STEP_MS = 15000 };
 
 static struct trial_sum hot(double real_s, double virtual_s) {
-        return (struct trial_sum){.hot_s = {real_s, virtual_s}};
+        return (struct trial_sum){.counted_s = {600, 600}, .hot_s = {real_s, virtual_s}};
 }
 
 static void add_minutes(struct trial_blocks *blocks, size_t count, double real_s,
@@ -41,19 +41,26 @@ TEST(interval) {
         struct trial_ratio ratio = {0}, wide = {0};
 
         add_minutes(&even, 60, 120, 60);
-        assert_true(trial_blocks_ratio(&even, &ratio));
+        assert_true(trial_blocks_ratio(&even, false, &ratio));
         assert_true(fabs(ratio.ratio - 0.5) < 1e-9);
         assert_true(fabs(ratio.low - 0.325) < 1e-9 && fabs(ratio.high - 0.675) < 1e-9);
+        /* Without the error of a simulation, and by how much of each was counted. */
+        assert_true(trial_blocks_ratio(&even, true, &ratio));
+        assert_true(fabs(ratio.low - 0.5) < 1e-9 && fabs(ratio.high - 0.5) < 1e-9);
+        for (size_t i = 0; i < even.count; i++)
+                even.of[i].counted_s[TRIAL_VIRTUAL] *= 2;
+        assert_true(trial_blocks_ratio(&even, true, &ratio));
+        assert_true(fabs(ratio.ratio - 0.25) < 1e-9);
         /* An hour with a gain, and one without. */
         add_minutes(&uneven, 30, 120, 0);
         add_minutes(&uneven, 30, 120, 120);
-        assert_true(trial_blocks_ratio(&uneven, &wide));
+        assert_true(trial_blocks_ratio(&uneven, false, &wide));
         assert_true(fabs(wide.ratio - 0.5) < 1e-9);
         assert_true(wide.low < ratio.low && wide.high > ratio.high);
         assert_true(wide.low >= 0);
         /* No node was hot; too little was seen. */
         add_minutes(&cold, 60, 0, 0);
-        assert_false(trial_blocks_ratio(&cold, &ratio));
+        assert_false(trial_blocks_ratio(&cold, false, &ratio));
         add_minutes(&brief, 2, 120, 60);
-        assert_false(trial_blocks_ratio(&brief, &ratio));
+        assert_false(trial_blocks_ratio(&brief, false, &ratio));
 }
