@@ -40,6 +40,7 @@ void policy_free(struct policy *policy) {
                 return;
         for (size_t i = 0; i < POLICY_MAX_WARNINGS; i++)
                 free(policy->warnings[i]);
+        free(policy->text);
         free(policy);
 }
 

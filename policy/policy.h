@@ -189,6 +189,7 @@ struct policy {
         /* "line 7: spec.predicat: unknown field" */
         size_t warning_count; /* all warnings; the first POLICY_MAX_WARNINGS have a text */
         char *warnings[POLICY_MAX_WARNINGS];
+        char *text; /* as it came: YAML or JSON */
 };
 
 /**
@@ -201,9 +202,9 @@ struct policy {
  */
 _must_check_ int policy_parse(const char *text, size_t len, bool is_strict, struct policy **ret,
                               struct error *err);
-/** policy_from_tree() - policy_parse() for a tree, such as an API object (tree_from_json()) */
-_must_check_ int policy_from_tree(const struct tree_node *root, bool is_strict, struct policy **ret,
-                                  struct error *err);
+/** policy_from_object() - policy_parse() for an object of the API server; its text has no status */
+_must_check_ int policy_from_object(const json_t *object, bool is_strict, struct policy **ret,
+                                    struct error *err);
 /** policy_load_file() - policy_parse() for a file; @err begins with the path
  * @path: NULL: the built-in policy */
 _must_check_ int policy_load_file(const char *path, bool is_strict, struct policy **ret,
@@ -212,10 +213,6 @@ _must_check_ int policy_load_file(const char *path, bool is_strict, struct polic
 struct policy *policy_default(void);
 void policy_free(struct policy *policy);
 DEFINE_FREEP(struct policy, policy_free);
-
-/** policy_print() - the policy as YAML, with every default written out; policy_parse() of the text
- * returns an equal policy */
-void policy_print(const struct policy *policy, struct buf *out);
 
 /** policy_warnings_text() - "1 warning: line 6: spec.predicat: unknown field": the number of
  * warnings and the first one. Owned by the caller; NULL: there is none */

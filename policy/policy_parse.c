@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/name.h"
 #include "base/nearest.h"
+#include "codec/json.h"
 #include "codec/reader.h"
 #include "policy/policy.h"
 #include "policy/policy_advice.h"
@@ -510,13 +512,15 @@ static void add_warning(void *userdata, const char *text) {
         policy->warning_count++;
 }
 
-int policy_from_tree(const struct tree_node *root, bool is_strict, struct policy **ret,
-                     struct error *err) {
+/* @text: consumed */
+static int policy_read(const struct tree_node *root, char *text, bool is_strict,
+                       struct policy **ret, struct error *err) {
         _cleanup_(policy_freep) struct policy *policy = xcalloc(1, sizeof(*policy));
         struct policy_draft draft = {.policy = policy};
         struct reader reader = {
                 .on_warning = add_warning, .userdata = &draft, .is_strict = is_strict};
 
+        policy->text = text;
         read_policy_document(&reader, root, policy);
         if (reader.error.code != 0) {
                 if (err)
@@ -532,19 +536,34 @@ int policy_parse(const char *text, size_t len, bool is_strict, struct policy **r
         _cleanup_(tree_freep) struct tree *tree = NULL;
 
         int r = tree_parse(text, len, &tree, err);
-        return r < 0 ? r : policy_from_tree(tree_root(tree), is_strict, ret, err);
+        return r < 0 ? r : policy_read(tree_root(tree), xmemdup0(text, len), is_strict, ret, err);
+}
+
+int policy_from_object(const json_t *object, bool is_strict, struct policy **ret,
+                       struct error *err) {
+        _cleanup_(tree_freep) struct tree *tree = NULL;
+
+        int r = tree_from_json(object, &tree, err);
+        if (r < 0)
+                return r;
+        json_auto_t *shown = json_pack(
+                "{s:O*, s:O*, s:{s:O*}, s:O*}", "apiVersion", json_at(object, "apiVersion", NULL),
+                "kind", json_at(object, "kind", NULL), "metadata", "name",
+                json_at(object, "metadata", "name", NULL), "spec", json_at(object, "spec", NULL));
+        return policy_read(tree_root(tree), json_dumps(shown, JSON_INDENT(2)), is_strict, ret, err);
 }
 
 int policy_load_file(const char *path, bool is_strict, struct policy **ret, struct error *err) {
-        _cleanup_(tree_freep) struct tree *tree = NULL;
+        _cleanup_(freep) char *text = NULL;
+        size_t len = 0;
 
         if (!path) {
                 *ret = policy_default();
                 return 0;
         }
-        int r = tree_load_file(path, &tree, err);
+        int r = file_read(path, TREE_MAX_BYTES, &text, &len, err);
         if (r == 0)
-                r = policy_from_tree(tree_root(tree), is_strict, ret, err);
+                r = policy_parse(text, len, is_strict, ret, err);
         if (r < 0 && err)
                 (void)error_wrap(err, err->code, "%s", path);
         return r;

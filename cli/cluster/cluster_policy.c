@@ -5,13 +5,6 @@
 #include "codec/tree.h"
 #include "policy/live/policy_source.h"
 
-int cluster_policy_from_object(const json_t *object, struct policy **ret, struct error *err) {
-        _cleanup_(tree_freep) struct tree *tree = NULL;
-
-        int r = tree_from_json(object, &tree, err);
-        return r < 0 ? r : policy_from_tree(tree_root(tree), false, ret, err);
-}
-
 static int read_file(const char *path, struct policy **ret, struct error *err) {
         _cleanup_(freep) char *text = NULL;
         size_t len = 0;
@@ -33,7 +26,7 @@ int cluster_policy_load(struct cluster *cluster, const char *path, struct policy
                                                 &object, err);
         if (outcome != KUBE_OK && outcome != KUBE_NOT_FOUND)
                 return err->code;
-        if (outcome != KUBE_OK || cluster_policy_from_object(object, ret, &why) < 0)
+        if (outcome != KUBE_OK || policy_from_object(object, false, ret, &why) < 0)
                 *ret = policy_default();
         return 0;
 }

@@ -5,10 +5,6 @@
 #include "cli/cluster/cluster.h"
 #include "policy/policy.h"
 
-/** cluster_policy_from_object() - read a policy from a DynamicSchedulerPolicy */
-_must_check_ int cluster_policy_from_object(const json_t *object, struct policy **ret,
-                                            struct error *err);
-
 /**
  * cluster_policy_load() - from @path, or from the cluster if that is NULL: the built-in policy if
  * the object is missing or invalid

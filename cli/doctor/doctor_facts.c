@@ -140,10 +140,10 @@ static void read_pages(struct cluster *cluster, struct doctor_facts *facts) {
 /* The policy that a controller has in force; the built-in one if none says. */
 static struct policy *policy_of_pages(const struct doctor_facts *facts) {
         for (size_t i = 0; i < facts->page_count; i++) {
-                const char *yaml = json_string_at(facts->pages[i].status, "policy", "yaml", NULL);
+                const char *text = json_string_at(facts->pages[i].status, "policy", "text", NULL);
                 struct error err = ERROR_NULL;
                 struct policy *policy;
-                if (yaml && policy_parse(yaml, strlen(yaml), false, &policy, &err) == 0)
+                if (text && policy_parse(text, strlen(text), false, &policy, &err) == 0)
                         return policy;
         }
         return policy_default();
@@ -158,7 +158,7 @@ static struct policy *read_policy(struct doctor_facts *facts) {
         if (!object && !doctor_lacks(facts, DOCTOR_POLICY))
                 return policy_default();
         bool is_valid = object &&
-                        cluster_policy_from_object(object, &policy, &facts->policy_err) == 0;
+                        policy_from_object(object, false, &policy, &facts->policy_err) == 0;
         return is_valid && !has_file ? TAKE_PTR(policy) : policy_of_pages(facts);
 }
 

@@ -157,7 +157,7 @@ function drawPolicy() {
       ),
     );
   if (policy.warnings.length) body.push(make("ul", "", ...policy.warnings.map((text) => make("li", "warning", text))));
-  const more = make("details", "", make("summary", "", "The whole policy"), make("pre", "", policy.yaml));
+  const more = make("details", "", make("summary", "", "The whole policy"), make("pre", "", policy.text));
   more.open = Boolean(isOpen);
   body.push(more);
   $("policy-body").replaceChildren(...body);

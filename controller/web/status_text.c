@@ -5,8 +5,6 @@
 
 #include "base/json_write.h"
 
-enum { POLICY_YAML_MAX_BYTES = 256 << 10 };
-
 /* A sparkline shows no more than 999%. */
 static const float PERCENT_MOST = 999;
 /* The share of a tiny limit may be infinite, which is not valid JSON. */
@@ -115,8 +113,6 @@ static void write_pool(const struct policy *policy, size_t pool, struct buf *out
 }
 
 void status_text_policy(const char *key, const struct policy *policy, struct buf *out) {
-        struct buf yaml = BUF_INIT(POLICY_YAML_MAX_BYTES);
-
         json_write_object(out, key);
         json_write_text(out, "name", policy->name);
         json_write_text(out, "scoring", policy_scoring_names[policy->scoring]);
@@ -135,8 +131,6 @@ void status_text_policy(const char *key, const struct policy *policy, struct buf
         for (size_t i = 0; i < size_min(policy->warning_count, POLICY_MAX_WARNINGS); i++)
                 json_write_text(out, NULL, policy->warnings[i]);
         json_write_array_end(out);
-        policy_print(policy, &yaml);
-        json_write_text(out, "yaml", yaml.data ? yaml.data : "");
+        json_write_text(out, "text", policy->text);
         json_write_object_end(out);
-        buf_done(&yaml);
 }

@@ -2,13 +2,8 @@
 
 #include <stdio.h>
 
-#include "base/buf.h"
-
-enum { POLICY_TEXT_MAX_BYTES = 1 << 20 };
-
 int policy_options_check(const char *program, const struct program_options *options,
                          const struct option_row *rows, size_t row_count, struct error *err) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT(POLICY_TEXT_MAX_BYTES);
         _cleanup_(policy_freep) struct policy *policy = NULL;
         _cleanup_(kube_access_freep) struct kube_access *config = NULL;
         const struct kube_access_options *kube = &options->kube;
@@ -22,7 +17,6 @@ int policy_options_check(const char *program, const struct program_options *opti
                 (void)fprintf(stderr, "%s: warning: %s\n", program, policy->warnings[i]);
         (void)printf("# Options\n");
         options_dump(rows, row_count, stdout);
-        policy_print(policy, &text);
-        (void)printf("\n# Policy\n%s", text.data);
+        (void)printf("\n# Policy\n%s", policy->text);
         return 0;
 }

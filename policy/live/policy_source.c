@@ -243,14 +243,10 @@ static bool has_same_spec(const json_t *a, const json_t *b) {
 }
 
 static void take_object(struct policy_source *source, const json_t *object) {
-        _cleanup_(tree_freep) struct tree *tree = NULL;
         struct policy *policy = NULL;
         struct error err = ERROR_NULL;
 
-        int r = tree_from_json(object, &tree, &err);
-        if (r == 0)
-                r = policy_from_tree(tree_root(tree), source->options.is_strict, &policy, &err);
-        if (r < 0) {
+        if (policy_from_object(object, source->options.is_strict, &policy, &err) < 0) {
                 (void)error_wrap(&err, err.code, "%s", object_text);
                 policy_keep_old(source, &err);
         } else {

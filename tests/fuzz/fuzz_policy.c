@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "policy/policy.h"
 #include "tests/policy_equal.h"
+#include "tests/policy_print.h"
 
 /* What struct policy promises its readers. */
 static void check_promises(const struct policy *policy) {

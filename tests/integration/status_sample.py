@@ -114,7 +114,7 @@ def sample(count, hostile=False):
         "policy": {"name": "default", "scoring": "estimate", "whenAllOver": "pass",
                    "hasHotValue": hostile, "metrics": METRICS, "pools": POLICY_POOLS * hostile,
                    "warningCount": int(hostile),
-                   "warnings": [warning] * hostile, "yaml": f"spec:\n  syncPolicy:\n{yaml}\n"},
+                   "warnings": [warning] * hostile, "text": f"spec:\n  syncPolicy:\n{yaml}\n"},
         "historyStepSeconds": 120, "historyResources": ["cpu", "mem"], "nodes": rows,
         "nodeCount": count, "nodesShown": count, "verdicts": verdicts, "isAllOver": False,
         "sources": [{"name": "node-exporter", "isUsed": True, "intervalSeconds": 15,

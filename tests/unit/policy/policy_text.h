@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "policy/policy.h"
 #include "tests/policy_equal.h"
+#include "tests/policy_print.h"
 
 #define HEAD                                                                                       \
         "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \

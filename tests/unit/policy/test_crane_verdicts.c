@@ -16,13 +16,11 @@ static struct policy *policy_of(json_t *recorded) {
                                           "syncPolicy", json_at(recorded, "syncPolicy", NULL),
                                           "predicate", json_at(recorded, "predicate", NULL),
                                           "priority", json_at(recorded, "priority", NULL));
-        _cleanup_(tree_freep) struct tree *tree = NULL;
         struct policy *policy = NULL;
         struct error err = ERROR_NULL;
 
         assert_non_null(document);
-        if (tree_from_json(document, &tree, &err) < 0 ||
-            policy_from_tree(tree_root(tree), true, &policy, &err) < 0)
+        if (policy_from_object(document, true, &policy, &err) < 0)
                 fail_msg("%s", err.msg);
         return policy;
 }

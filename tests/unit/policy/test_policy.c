@@ -155,14 +155,16 @@ TEST(api_object) {
                 "\"hotValue\": null},"
                 "\"status\": {\"conditions\": [{\"type\": \"Ready\"}]}}";
         json_auto_t *json = NULL;
-        _cleanup_(tree_freep) struct tree *tree = NULL;
-        _cleanup_(policy_freep) struct policy *policy = NULL;
+        _cleanup_(policy_freep) struct policy *policy = NULL, *again = NULL;
         _cleanup_(policy_freep) struct policy *from_text = parse(text, true);
 
         assert_int_equal(json_parse(text, sizeof(text) - 1, &json, NULL), 0);
-        assert_int_equal(tree_from_json(json, &tree, NULL), 0);
-        assert_int_equal(policy_from_tree(tree_root(tree), true, &policy, NULL), 0);
+        assert_int_equal(policy_from_object(json, true, &policy, NULL), 0);
         assert_true(policy_equal(policy, from_text));
+        assert_string_equal(from_text->text, text);
+        again = parse(policy->text, true);
+        assert_true(policy_equal(policy, again));
+        assert_null(strstr(policy->text, "managedFields"));
         assert_string_equal(policy->name, "default");
         assert_true(policy->metrics[0].period_ms == 180000);
         assert_true(policy->predicates[0].limit_ratio == 0.1);
@@ -170,14 +172,12 @@ TEST(api_object) {
 
         /* An error has no line then. */
         struct error err = ERROR_NULL;
-        _cleanup_(tree_freep) struct tree *bad = NULL;
         struct policy *untouched = from_text;
         json_object_set_new(json, "kind", json_integer(7));
-        assert_int_equal(tree_from_json(json, &bad, NULL), 0);
-        assert_int_equal(policy_from_tree(tree_root(bad), true, &untouched, &err), -EINVAL);
+        assert_int_equal(policy_from_object(json, true, &untouched, &err), -EINVAL);
         assert_string_equal(err.msg, "kind: expected DynamicSchedulerPolicy, got 7");
         assert_ptr_equal(untouched, from_text);
-        assert_int_equal(policy_from_tree(tree_root(bad), true, &untouched, NULL), -EINVAL);
+        assert_int_equal(policy_from_object(json, true, &untouched, NULL), -EINVAL);
 }
 
 /* A metric may come before the resource that it names. */

@@ -139,12 +139,12 @@ TEST(policy_without_object) {
                 size_t metric_count; /* 0: of the built-in policy */
         } rows[] = {
                 {{STATUS, "'metrics'",
-                  "'yaml': 'apiVersion: scheduler.policy.crane.io/v1alpha1\\nkind: "
+                  "'text': 'apiVersion: scheduler.policy.crane.io/v1alpha1\\nkind: "
                   "DynamicSchedulerPolicy\\nspec: {syncPolicy: [{name: cpu_usage_avg_5m, period: "
                   "3m}]}', "
                   "'metrics'"},
                  1},
-                {{STATUS, NULL, "{'policy': {'yaml': 7}}"}, 0},
+                {{STATUS, NULL, "{'policy': {'text': 7}}"}, 0},
                 {{PODS, NULL, "403"}, 0},
         };
         _cleanup_(policy_freep) struct policy *built_in = policy_default();

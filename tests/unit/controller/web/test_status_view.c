@@ -414,7 +414,7 @@ TEST(head) {
         assert_non_null(strstr(
                 json_string_value(json_array_get(json_at(little, "policy", "warnings", NULL), 1)),
                 "oddity"));
-        assert_non_null(strstr(json_string_at(little, "policy", "yaml", NULL), "estimate"));
+        assert_non_null(strstr(json_string_at(little, "policy", "text", NULL), "estimate"));
 }
 
 TEST(failures) {

@@ -1,13 +1,17 @@
+/* A policy as YAML, with every default written out, by which tests see what was read. */
+#pragma once
+
 #include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
 #include "base/duration.h"
 #include "base/number.h"
 #include "policy/policy.h"
 
 /* Names are not empty and have no special characters of YAML. But a name may look like a number,
  * end like a key, or be a word that is not a string in YAML 1.1. */
-static const char *quote_of(const char *name) {
+static inline const char *quote_of(const char *name) {
         static const char *const words[] = {
                 "null", "true", "false", "yes", "no", "on", "off", "y", "n",
         };
@@ -20,7 +24,8 @@ static const char *quote_of(const char *name) {
 }
 
 /* "  - {name: cpu_usage_avg_5m,     ", padded so that the next fields are aligned */
-static void print_name(const struct policy *policy, size_t metric, int indent, struct buf *out) {
+static inline void print_name(const struct policy *policy, size_t metric, int indent,
+                              struct buf *out) {
         const char *name = policy->metrics[metric].name;
         size_t longest = 0;
 
@@ -32,17 +37,17 @@ static void print_name(const struct policy *policy, size_t metric, int indent, s
 }
 
 /* "  syncPolicy:", or "  syncPolicy: []" if no items follow */
-static void print_list(const char *field, size_t count, int indent, struct buf *out) {
+static inline void print_list(const char *field, size_t count, int indent, struct buf *out) {
         buf_printf(out, "%*s%s:%s\n", indent, "", field, count > 0 ? "" : " []");
 }
 
 /* "    series: DCGM_FI_DEV_GPU_UTIL"
  * @before: the line up to the colon */
-static void print_word(const char *before, const char *word, struct buf *out) {
+static inline void print_word(const char *before, const char *word, struct buf *out) {
         buf_printf(out, "%s: %s%s%s\n", before, quote_of(word), word, quote_of(word));
 }
 
-static void print_resource(const struct policy_resource *resource, struct buf *out) {
+static inline void print_resource(const struct policy_resource *resource, struct buf *out) {
         char text[NUMBER_TEXT_MAX];
 
         print_word("  - name", resource->name, out);
@@ -67,8 +72,8 @@ static void print_resource(const struct policy_resource *resource, struct buf *o
         buf_printf(out, "    capacity: %s\n", text);
 }
 
-static void print_predicates(const struct policy *policy, const char *field,
-                             struct policy_range range, int indent, struct buf *out) {
+static inline void print_predicates(const struct policy *policy, const char *field,
+                                    struct policy_range range, int indent, struct buf *out) {
         char text[NUMBER_TEXT_MAX];
 
         print_list(field, range.end - range.begin, indent, out);
@@ -80,8 +85,8 @@ static void print_predicates(const struct policy *policy, const char *field,
         }
 }
 
-static void print_priorities(const struct policy *policy, struct policy_range range, int indent,
-                             struct buf *out) {
+static inline void print_priorities(const struct policy *policy, struct policy_range range,
+                                    int indent, struct buf *out) {
         char text[NUMBER_TEXT_MAX];
 
         print_list("priority", range.end - range.begin, indent, out);
@@ -97,14 +102,15 @@ static void print_priorities(const struct policy *policy, struct policy_range ra
         }
 }
 
-static void print_selector(const struct policy_selector *selector, int indent, struct buf *out) {
+static inline void print_selector(const struct policy_selector *selector, int indent,
+                                  struct buf *out) {
         for (size_t i = 0; i < selector->count; i++)
                 buf_printf(out, "%*s\"%s\": \"%s\"\n", indent, "", selector->labels[i].name,
                            selector->labels[i].value);
 }
 
-static void print_rule(const struct policy *policy, const struct policy_rule *rule,
-                       struct buf *out) {
+static inline void print_rule(const struct policy *policy, const struct policy_rule *rule,
+                              struct buf *out) {
         buf_puts(out, "  - match:\n");
         if (rule->namespace_count > 0)
                 buf_puts(out, "      namespaces:\n");
@@ -123,8 +129,8 @@ static void print_rule(const struct policy *policy, const struct policy_rule *ru
                 print_predicates(policy, "limits", rule->limits, 4, out);
 }
 
-static void print_pool(const struct policy *policy, const struct policy_pool *pool,
-                       struct buf *out) {
+static inline void print_pool(const struct policy *policy, const struct policy_pool *pool,
+                              struct buf *out) {
         buf_puts(out, "  - nodeSelector:\n");
         print_selector(&pool->selector, 6, out);
         /* The entries of a pool come after those of the spec. */
@@ -134,7 +140,8 @@ static void print_pool(const struct policy *policy, const struct policy_pool *po
                 print_priorities(policy, pool->priorities, 4, out);
 }
 
-void policy_print(const struct policy *policy, struct buf *out) {
+/* policy_parse() of the text returns an equal policy. */
+static inline void policy_print(const struct policy *policy, struct buf *out) {
         char duration[DURATION_TEXT_MAX];
 
         buf_puts(out, "apiVersion: " POLICY_API_VERSION "\n"
