@@ -202,7 +202,7 @@ static int check_lease(struct cluster *cluster, const char *path, char **ret_ver
                                  "controllers first, with kubectl -n %.63s scale "
                                  "deployment/plimsoll-controller --replicas=0",
                                  path, json_string_at(lease, "spec", "holderIdentity", NULL),
-                                 verb_flags.plimsoll_namespace);
+                                 verb_flags.cluster.plimsoll_namespace);
         const char *version = json_string_at(lease, "metadata", "resourceVersion", NULL);
         *ret_version = version ? xstrdup(version) : NULL;
         return 0;
@@ -235,8 +235,8 @@ static int delete_usage(struct cluster *cluster, struct error *err) {
         for (size_t shard = 0; r == 0 && is_there && shard < WORKLOADS_SHARDS_MAX; shard++) {
                 char name[WORKLOADS_CONFIG_MAP_MAX];
                 workload_usage_config_map(shard, name);
-                _cleanup_(freep) char *path = kube_path(KUBE_CORE, verb_flags.plimsoll_namespace,
-                                                        "configmaps", name, "");
+                _cleanup_(freep) char *path = kube_path(
+                        KUBE_CORE, verb_flags.cluster.plimsoll_namespace, "configmaps", name, "");
                 r = delete_object(cluster, path, NULL, &is_there, err);
         }
         return r;
@@ -266,8 +266,8 @@ static int clean_nodes(struct cleanup *cleanup, struct error *err) {
 }
 
 static int run_with_policy(struct cleanup *cleanup, struct error *err) {
-        _cleanup_(freep) char *lease = kube_path(KUBE_COORDINATION, verb_flags.plimsoll_namespace,
-                                                 "leases", LEASE, "");
+        _cleanup_(freep) char *lease = kube_path(
+                KUBE_COORDINATION, verb_flags.cluster.plimsoll_namespace, "leases", LEASE, "");
         _cleanup_(freep) char *version = NULL;
         int r = 0;
 

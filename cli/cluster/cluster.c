@@ -30,8 +30,9 @@ static const int64_t timeout_max_ms = 10 * 365 * 24 * (MS_PER_MIN * 60);
 struct cluster {
         struct loop *loop;
         const struct kubectl_flags *flags; /* of kubectl */
-        struct cluster *extender;          /* of --extender */
-        struct kubectl *kubectl;           /* NULL: without it */
+        const char *plimsoll_namespace;
+        struct cluster *extender; /* of --extender */
+        struct kubectl *kubectl;  /* NULL: without it */
         struct kube_access *access;
         struct http_client *client;
         struct metrics *metrics; /* watches need it; nobody reads it */
@@ -110,6 +111,7 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
         (*ret)->kubectl = kubectl;
         (*ret)->is_unnamed = is_unnamed;
         (*ret)->flags = flags;
+        (*ret)->plimsoll_namespace = options->plimsoll_namespace;
         (*ret)->extender = TAKE_PTR(extender);
         return 0;
 }
@@ -120,6 +122,10 @@ int cluster_check(struct cluster *cluster, struct error *err) {
 
 struct cluster *cluster_extender(const struct cluster *cluster) {
         return cluster->extender;
+}
+
+const char *cluster_plimsoll_namespace(const struct cluster *cluster) {
+        return cluster->plimsoll_namespace;
 }
 
 const char *cluster_server(const struct cluster *cluster) {

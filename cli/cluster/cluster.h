@@ -21,6 +21,7 @@ struct cluster_options {
         struct kubectl_flags kubectl;
         const char *request_timeout; /* in kubectl's format; NULL: the default */
         const char *extender;        /* URL; NULL: those in the cluster */
+        const char *plimsoll_namespace;
 };
 
 /* clang-format off */
@@ -47,6 +48,8 @@ _must_check_ int cluster_open(const struct cluster_options *options, struct clus
                               struct error *err);
 /** cluster_extender() - that of --extender, whose paths are such as "/nodes"; NULL: none */
 struct cluster *cluster_extender(const struct cluster *cluster);
+/** cluster_plimsoll_namespace() - where Plimsoll is installed */
+const char *cluster_plimsoll_namespace(const struct cluster *cluster);
 /** cluster_server() - its URL */
 const char *cluster_server(const struct cluster *cluster);
 /** cluster_new() - for a known server; @access is consumed */

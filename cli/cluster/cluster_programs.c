@@ -10,17 +10,19 @@
 
 enum { PAGE_VERSION = 1 }; /* EXPLANATION_VERSION and TRIAL_PAGE_VERSION of the extender */
 
-static void list_pods(struct cluster_programs *programs) {
-        _cleanup_(freep) char *path = kube_path(KUBE_CORE, programs->namespace, "pods", NULL,
-                                                "?" KUBE_PART_OF_PLIMSOLL);
+static void list_pods(struct cluster_question *question) {
+        _cleanup_(freep) char *path = kube_path(KUBE_CORE,
+                                                cluster_plimsoll_namespace(question->cluster),
+                                                "pods", NULL, "?" KUBE_PART_OF_PLIMSOLL);
 
-        if (!programs->list && !programs->err.code)
-                (void)cluster_get(programs->cluster, path, &programs->list, &programs->err);
+        if (!question->pods && !question->err.code)
+                (void)cluster_get(question->cluster, path, &question->pods, &question->err);
 }
 
-void cluster_programs_done(struct cluster_programs *programs) {
-        json_decref(programs->list);
-        *programs = (struct cluster_programs){0};
+void cluster_question_done(struct cluster_question *question) {
+        json_decref(question->pods);
+        free(question->why_not);
+        *question = (struct cluster_question){0};
 }
 
 /* Keep the first reason. */
@@ -50,14 +52,14 @@ static json_t *ask(struct cluster_question *question, struct cluster *cluster, c
 }
 
 static json_t *ask_pod(struct cluster_question *question, const json_t *pod) {
-        const struct cluster_programs *programs = question->programs;
-        _cleanup_(freep) char *path = cluster_page_path(programs->namespace, pod, question->program,
-                                                        question->page);
+        _cleanup_(freep) char *path = cluster_page_path(
+                cluster_plimsoll_namespace(question->cluster), pod, question->program,
+                question->page);
 
         if (!path)
                 return NULL;
         question->from = json_string_at(pod, "metadata", "name", NULL);
-        return ask(question, programs->cluster, path);
+        return ask(question, question->cluster, path);
 }
 
 /* --extender */
@@ -72,29 +74,28 @@ static json_t *ask_extender(struct cluster_question *question, struct cluster *e
 
 /* No replica was asked. */
 static char *why_none(const struct cluster_question *question, const json_t *pods) {
-        const struct cluster_programs *programs = question->programs;
         const json_t *pod;
         size_t i;
 
-        if (programs->err.code)
-                return xstrdup(programs->err.msg);
+        if (question->err.code)
+                return xstrdup(question->err.msg);
         json_array_foreach (pods, i, pod)
                 if (strcmp(question->program, PROGRAM_EXTENDER) == 0 &&
                     cluster_page_runs(pod, "plimsoll-scheduler"))
                         return xstrdup("the extender in plimsoll-scheduler's pod listens on the "
                                        "loopback: forward its port, and set --extender");
         return xasprintf("no pod of %s runs in namespace %.63s", question->program,
-                         programs->namespace);
+                         cluster_plimsoll_namespace(question->cluster));
 }
 
 json_t *cluster_question_next(struct cluster_question *question) {
-        struct cluster *extender = cluster_extender(question->programs->cluster);
+        struct cluster *extender = cluster_extender(question->cluster);
         json_t *answer = NULL;
 
         if (extender && strcmp(question->program, PROGRAM_EXTENDER) == 0)
                 return ask_extender(question, extender);
-        list_pods(question->programs);
-        const json_t *pods = json_at(question->programs->list, "items", NULL);
+        list_pods(question);
+        const json_t *pods = json_at(question->pods, "items", NULL);
         while (!answer && question->next < json_array_size(pods))
                 answer = ask_pod(question, json_array_get(pods, question->next++));
         if (!answer && question->asked_count == 0)
@@ -121,17 +122,16 @@ static int check_members(const json_t *answer, const char *from, struct error *e
                                    from);
 }
 
-int cluster_ask(struct cluster *cluster, const char *namespace, const char *page,
-                const json_t *body, json_t **ret, char **ret_from, struct error *err) {
-        _cleanup_(cluster_programs_done) struct cluster_programs programs = {cluster, namespace};
-        struct cluster_question question = {&programs, PROGRAM_EXTENDER, page, body};
+int cluster_ask(struct cluster *cluster, const char *page, const json_t *body, json_t **ret,
+                char **ret_from, struct error *err) {
+        _cleanup_(cluster_question_done) struct cluster_question question = {
+                cluster, PROGRAM_EXTENDER, page, body};
 
         json_auto_t *answer = cluster_question_next(&question);
-        _cleanup_(freep) char *why_not = question.why_not;
         if (!answer)
                 return error_set(err,
-                                 question.asked_count == 0 && !programs.err.code ? ENOENT : ENODATA,
-                                 "no extender answers: %s", why_not);
+                                 question.asked_count == 0 && !question.err.code ? ENOENT : ENODATA,
+                                 "no extender answers: %s", question.why_not);
         int r = cluster_check_version(answer, question.from, err);
         if (r == 0)
                 r = check_members(answer, question.from, err);

@@ -10,28 +10,23 @@
 #include "cli/cluster/cluster.h"
 #include "cli/cluster/cluster_page.h"
 
-/* The pods of an installation. Set the first two members; the others are zero. */
-struct cluster_programs {
-        struct cluster *cluster; /* borrowed */
-        const char *namespace;   /* borrowed: where Plimsoll is installed */
-        json_t *list;            /* owned; NULL: not read yet, or they cannot be listed */
-        struct error err;        /* why */
-};
-
-void cluster_programs_done(struct cluster_programs *programs);
-
-/* A page that is read from one replica after the other. */
+/* A page that is read from one replica after the other. Set the first members, and release it with
+ * cluster_question_done(). */
 struct cluster_question {
-        struct cluster_programs *programs;
-        const char *program; /* PROGRAM_EXTENDER or PROGRAM_CONTROLLER */
-        const char *page;    /* without a leading slash, with its query */
-        const json_t *body;  /* of a POST; NULL: GET */
-        size_t next;         /* the pod to begin with */
+        struct cluster *cluster; /* borrowed, like the texts */
+        const char *program;     /* PROGRAM_EXTENDER or PROGRAM_CONTROLLER */
+        const char *page;        /* without a leading slash, with its query */
+        const json_t *body;      /* of a POST; NULL: GET */
+        size_t next;             /* the pod to begin with */
         /* Set by cluster_question_next(). */
         size_t asked_count;
-        const char *from; /* the last that was asked: its pod or URL, borrowed */
-        char *why_not;    /* why a replica did not answer; owned by the caller. NULL: all did */
+        const char *from; /* the last that was asked: its pod or URL */
+        char *why_not;    /* why a replica did not answer; NULL: all did */
+        json_t *pods;     /* of the installation; NULL: not read yet, or they cannot be listed */
+        struct error err; /* why */
 };
+
+void cluster_question_done(struct cluster_question *question);
 
 /** cluster_question_next() - the JSON object from the next replica that answers
  * Return: owned by the caller; NULL: there are no more */
@@ -52,5 +47,5 @@ _must_check_ int cluster_check_version(const json_t *answer, const char *from, s
  * @ret_from: for people: the extender and the time; owned by the caller
  * Return: 0; -ENOENT: there is none to ask; -ENODATA: none answers, or it is of another version
  */
-_must_check_ int cluster_ask(struct cluster *cluster, const char *namespace, const char *page,
-                             const json_t *body, json_t **ret, char **ret_from, struct error *err);
+_must_check_ int cluster_ask(struct cluster *cluster, const char *page, const json_t *body,
+                             json_t **ret, char **ret_from, struct error *err);

@@ -95,11 +95,11 @@ static int look_until_well(struct look *look, struct error *err) {
 }
 
 static int doctor_check_flags(struct error *err) {
-        return is_namespace(verb_flags.plimsoll_namespace)
+        return is_namespace(verb_flags.cluster.plimsoll_namespace)
                        ? 0
                        : error_set(err, EX_USAGE,
                                    "--plimsoll-namespace: '%.64s' is not a valid namespace",
-                                   verb_flags.plimsoll_namespace);
+                                   verb_flags.cluster.plimsoll_namespace);
 }
 
 static int doctor_run(struct cluster *cluster, struct error *err) {
@@ -110,7 +110,7 @@ static int doctor_run(struct cluster *cluster, struct error *err) {
         if (settings.look.config_name)
                 r = doctor_config_load(settings.look.config_name, &config, err);
         settings.look.config = config;
-        settings.look.namespace = verb_flags.plimsoll_namespace;
+        settings.look.namespace = verb_flags.cluster.plimsoll_namespace;
         if (r == 0)
                 r = look_until_well(&look, err);
         if (r < 0)

@@ -107,18 +107,12 @@ static void show_nodes(json_t *answer, const char *from) {
                 explain_nodes_print(answer, from, &style, stdout);
 }
 
-static int ask(struct cluster *cluster, const json_t *body, json_t **ret, char **ret_from,
-               struct error *err) {
-        return cluster_ask(cluster, verb_flags.plimsoll_namespace, "explain", body, ret, ret_from,
-                           err);
-}
-
 static int run_nodes(struct cluster *cluster, const char *node, struct error *err) {
         json_auto_t *answer = NULL,
                     *body = node ? json_pack("{s:[s]}", "select", node) : json_object();
         _cleanup_(freep) char *from = NULL;
 
-        int r = ask(cluster, body, &answer, &from, err);
+        int r = cluster_ask(cluster, "explain", body, &answer, &from, err);
         if (r == 0)
                 show_nodes(answer, from);
         return r;
@@ -135,7 +129,7 @@ static int run_input(struct cluster *cluster, struct error *err) {
                 return r;
         json_auto_t *body = json_pack("{s:O, s:O*, s:O*, s:s*}", "nodes", nodes, "pod", pod,
                                       "policy", policy, "at", settings.now);
-        r = ask(cluster, body, &answer, &from, err);
+        r = cluster_ask(cluster, "explain", body, &answer, &from, err);
         if (r == 0)
                 show_nodes(answer, from);
         return r;
@@ -166,18 +160,19 @@ static bool is_full_name(const char *text) {
 
 /* Ask every extender, and take the newest answers. @ret_why_not: why an extender did not answer;
  * owned by the caller; NULL: all did. Return: NULL: no extender has a decision */
-static json_t *ask_extenders(struct cluster_programs *programs, const struct explain_place *place,
+static json_t *ask_extenders(struct cluster *cluster, const struct explain_place *place,
                              char **ret_why_not) {
         const char *uid = json_string_at(place->pod, "metadata", "uid", NULL);
         bool is_plain = uid && uid[strspn(uid, NAME_LOWER "-")] == '\0';
         _cleanup_(freep) char *page = xasprintf("decisions?pod=%s%s%s", place->full_name,
                                                 is_plain ? "&uid=" : "", is_plain ? uid : "");
-        struct cluster_question question = {programs, PROGRAM_EXTENDER, page};
+        _cleanup_(cluster_question_done) struct cluster_question question = {
+                cluster, PROGRAM_EXTENDER, page};
         json_t *decision = NULL, *answer;
 
         while ((answer = cluster_question_next(&question)))
                 decision = explain_decision_newer(decision, answer);
-        *ret_why_not = question.why_not;
+        *ret_why_not = TAKE_PTR(question.why_not);
         return decision;
 }
 
@@ -221,8 +216,6 @@ static void show_pod(const struct explain_place *place, json_t *decision, const 
 
 static int run_pod(struct cluster *cluster, const char *pod, struct error *err) {
         _cleanup_(freep) char *full_name = full_name_of(cluster, pod);
-        _cleanup_(cluster_programs_done) struct cluster_programs programs = {
-                cluster, verb_flags.plimsoll_namespace};
         _cleanup_(freep) char *why_not = NULL, *from = NULL;
         json_auto_t *answer = NULL, *body = NULL;
         struct explain_place place;
@@ -232,7 +225,7 @@ static int run_pod(struct cluster *cluster, const char *pod, struct error *err) 
                 return error_set(err, EX_USAGE, "'%.64s': expected NAMESPACE/NAME of a pod",
                                  full_name);
         enum kube_outcome outcome = find_place(cluster, full_name, &place);
-        json_auto_t *decision = ask_extenders(&programs, &place, &why_not);
+        json_auto_t *decision = ask_extenders(cluster, &place, &why_not);
         if (!decision && !why_not && place.pod)
                 why_not = explain_place_unasked(&place);
         if (!decision && outcome == KUBE_NOT_FOUND) {
@@ -245,7 +238,7 @@ static int run_pod(struct cluster *cluster, const char *pod, struct error *err) 
                 r = err->code;
         } else if (!decision) {
                 body = json_pack("{s:O}", "pod", place.pod);
-                r = ask(cluster, body, &answer, &from, err);
+                r = cluster_ask(cluster, "explain", body, &answer, &from, err);
         }
         if (r == 0)
                 show_pod(&place, decision, why_not, answer, from);

@@ -143,7 +143,6 @@ static int make_plan(struct session *session, const json_t *page, int64_t now_un
         _cleanup_(rebalance_plan_done) struct rebalance_plan plan = {0};
         _cleanup_(rebalance_pods_done) struct rebalance_pods pods = {
                 .cluster = session->cluster,
-                .plimsoll_namespace = verb_flags.plimsoll_namespace,
                 .page = page,
                 .priority_max = settings.priority_max,
                 .asks_api = settings.is_applied,
@@ -204,8 +203,7 @@ static int run_once(struct session *session, struct error *err) {
         json_auto_t *page = NULL;
         size_t move_max = 0;
 
-        int r = cluster_ask(session->cluster, verb_flags.plimsoll_namespace, "nodes", NULL, &page,
-                            &from, err);
+        int r = cluster_ask(session->cluster, "nodes", NULL, &page, &from, err);
         if (r < 0)
                 return r;
         if (!json_is_at("estimate", page, "policy", "scoring", NULL))
@@ -251,7 +249,7 @@ static int rebalance_check(struct error *err) {
 static int run_rebalance(struct cluster *cluster, struct error *err) {
         _cleanup_(session_done) struct session session = {
                 .cluster = cluster,
-                .ledger = {.cluster = cluster, .namespace = verb_flags.plimsoll_namespace},
+                .ledger.cluster = cluster,
         };
 
         return settings.is_watching ? watch(&session, err) : run_once(&session, err);

@@ -19,11 +19,9 @@ static void add_page(struct rebalance_asked *asked, const json_t *page) {
         }
 }
 
-void rebalance_asked_read(struct cluster *cluster, const char *plimsoll_namespace,
-                          struct rebalance_asked *ret) {
-        _cleanup_(cluster_programs_done) struct cluster_programs programs = {cluster,
-                                                                             plimsoll_namespace};
-        struct cluster_question question = {&programs, PROGRAM_EXTENDER, "decisions"};
+void rebalance_asked_read(struct cluster *cluster, struct rebalance_asked *ret) {
+        _cleanup_(cluster_question_done) struct cluster_question question = {
+                cluster, PROGRAM_EXTENDER, "decisions"};
         json_t *page = NULL;
 
         *ret = (struct rebalance_asked){0};
@@ -31,7 +29,7 @@ void rebalance_asked_read(struct cluster *cluster, const char *plimsoll_namespac
                 add_page(ret, page);
                 json_decref(page);
         }
-        ret->why_not = question.why_not;
+        ret->why_not = TAKE_PTR(question.why_not);
 }
 
 void rebalance_asked_done(struct rebalance_asked *asked) {

@@ -10,8 +10,6 @@ struct rebalance_asked {
 };
 
 /** rebalance_asked_read() - ask all extenders. A page may be a second old
- * @plimsoll_namespace: of the extenders
  * @ret: released with rebalance_asked_done() */
-void rebalance_asked_read(struct cluster *cluster, const char *plimsoll_namespace,
-                          struct rebalance_asked *ret);
+void rebalance_asked_read(struct cluster *cluster, struct rebalance_asked *ret);
 void rebalance_asked_done(struct rebalance_asked *asked);

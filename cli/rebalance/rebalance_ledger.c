@@ -59,8 +59,8 @@ void rebalance_ledger_done(struct rebalance_ledger *ledger) {
 }
 
 int rebalance_ledger_read(struct rebalance_ledger *ledger, struct error *err) {
-        _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION, ledger->namespace, "leases",
-                                                NAME, "");
+        _cleanup_(freep) char *path = kube_path(
+                KUBE_COORDINATION, cluster_plimsoll_namespace(ledger->cluster), "leases", NAME, "");
         json_auto_t *evictions = NULL;
 
         rebalance_ledger_done(ledger);
@@ -105,9 +105,9 @@ static json_t *render(const struct rebalance_ledger *ledger) {
         _cleanup_(freep) char *identity = lease_identity_new();
         json_auto_t *changes = json_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s}}, s:{s:s}}", "apiVersion",
                                          "coordination.k8s.io/v1", "kind", "Lease", "metadata",
-                                         "name", NAME, "namespace", ledger->namespace,
-                                         "annotations", EVICTIONS, evictions, "spec",
-                                         "holderIdentity", identity);
+                                         "name", NAME, "namespace",
+                                         cluster_plimsoll_namespace(ledger->cluster), "annotations",
+                                         EVICTIONS, evictions, "spec", "holderIdentity", identity);
         json_t *lease = ledger->lease ? json_deep_copy(ledger->lease) : json_object();
 
         json_object_update_recursive(lease, changes);
@@ -116,8 +116,9 @@ static json_t *render(const struct rebalance_ledger *ledger) {
 
 int rebalance_ledger_add(struct rebalance_ledger *ledger, const char *workload, const char *node,
                          struct error *err) {
-        _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION, ledger->namespace, "leases",
-                                                ledger->lease ? NAME : NULL, "");
+        _cleanup_(freep) char *path = kube_path(KUBE_COORDINATION,
+                                                cluster_plimsoll_namespace(ledger->cluster),
+                                                "leases", ledger->lease ? NAME : NULL, "");
         const struct kube_request request = {.method = ledger->lease ? "PUT" : "POST",
                                              .path = path};
         char now[TIMESTAMP_MAX];

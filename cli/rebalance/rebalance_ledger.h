@@ -17,10 +17,9 @@
 #include "base/attributes.h"
 #include "cli/cluster/cluster.h"
 
-/* Zero-initialised, with the first two members set. */
+/* Zero-initialised, with the first member set. */
 struct rebalance_ledger {
         struct cluster *cluster; /* borrowed */
-        const char *namespace;   /* borrowed */
         json_t *lease;           /* NULL: there is none */
         json_t *evictions;       /* as texts */
 };

@@ -236,11 +236,11 @@ static bool may_be_asked(const struct rebalance_pods *pods, int64_t now_unix_ms)
 }
 
 static void read_asked(struct rebalance_pods *pods, int64_t now_unix_ms) {
-        rebalance_asked_read(pods->cluster, pods->plimsoll_namespace, &pods->asked);
+        rebalance_asked_read(pods->cluster, &pods->asked);
         if (may_be_asked(pods, now_unix_ms)) {
                 cluster_pause(pods->cluster, PAGE_MS);
                 rebalance_asked_done(&pods->asked);
-                rebalance_asked_read(pods->cluster, pods->plimsoll_namespace, &pods->asked);
+                rebalance_asked_read(pods->cluster, &pods->asked);
         }
         for (size_t i = 0; i < pods->count; i++)
                 if (pods->pods[i].scheduler)
@@ -271,8 +271,7 @@ static void read_usage(struct rebalance_pods *pods, const struct rebalance_plan 
 
         for (size_t i = 0; i < hot->node_count; i++)
                 nodes[i] = rebalance_pods_node(pods, hot->nodes[i].row);
-        rebalance_usage_read(pods->cluster, pods->plimsoll_namespace, nodes, hot->node_count,
-                             &pods->usage);
+        rebalance_usage_read(pods->cluster, nodes, hot->node_count, &pods->usage);
 }
 
 int rebalance_pods_list(struct rebalance_pods *pods, const struct rebalance_plan *hot,
@@ -382,8 +381,7 @@ void rebalance_pods_ask(void *userdata, size_t pod, double *ret_headroom) {
 
         for (size_t row = 0; row < pods->row_count; row++)
                 ret_headroom[row] = NAN;
-        if (cluster_ask(pods->cluster, pods->plimsoll_namespace, "explain", body, &answer, &from,
-                        &err) < 0)
+        if (cluster_ask(pods->cluster, "explain", body, &answer, &from, &err) < 0)
                 return;
         json_array_foreach (json_at(answer, "nodes", NULL), i, node) {
                 const char *name = json_string_at(node, "node", NULL);

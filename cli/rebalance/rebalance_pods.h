@@ -19,10 +19,9 @@ struct rebalance_name {
 
 /* Set the first members; the others are zero. It must not be moved. */
 struct rebalance_pods {
-        struct cluster *cluster;        /* borrowed */
-        const char *plimsoll_namespace; /* ditto */
-        const json_t *page;             /* ditto: /nodes of an extender */
-        int64_t priority_max;           /* of pods that may move */
+        struct cluster *cluster; /* borrowed */
+        const json_t *page;      /* ditto: /nodes of an extender */
+        int64_t priority_max;    /* of pods that may move */
         bool asks_api; /* leave pods that the API server would not evict now, mostly because of a
                           PodDisruptionBudget */
 

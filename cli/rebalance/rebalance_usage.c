@@ -31,20 +31,20 @@ static void take_pod(struct strmap *usage, const json_t *pod) {
 
 /* A standby knows the pods, and measures nothing: the first replica that has measured one is asked
  * about the other nodes. */
-void rebalance_usage_read(struct cluster *cluster, const char *plimsoll_namespace,
-                          const char *const *nodes, size_t node_count, struct strmap *ret) {
-        _cleanup_(cluster_programs_done) struct cluster_programs programs = {cluster,
-                                                                             plimsoll_namespace};
+void rebalance_usage_read(struct cluster *cluster, const char *const *nodes, size_t node_count,
+                          struct strmap *ret) {
+        _cleanup_(cluster_question_done) struct cluster_question question = {cluster,
+                                                                             PROGRAM_CONTROLLER};
         size_t leader = 0;
 
         *ret = STRMAP_NULL;
         for (size_t i = 0; i < node_count; i++) {
                 _cleanup_(freep) char *escaped = kube_escape(nodes[i]);
                 _cleanup_(freep) char *page = xasprintf("pods?node=%s", escaped);
-                struct cluster_question question = {&programs, PROGRAM_CONTROLLER, page,
-                                                    .next = leader};
                 size_t known = ret->len;
                 json_t *answer, *pod;
+                question.page = page;
+                question.next = leader;
                 while (ret->len == known && (answer = cluster_question_next(&question))) {
                         size_t j;
                         json_array_foreach (json_at(answer, "pods", NULL), j, pod)
@@ -53,7 +53,6 @@ void rebalance_usage_read(struct cluster *cluster, const char *plimsoll_namespac
                 }
                 if (ret->len > known)
                         leader = question.next - 1;
-                free(question.why_not);
         }
 }
 

@@ -74,7 +74,7 @@ static int judge_by(struct cluster *cluster, const char *path, json_t *nodes, js
                 return r;
         json_auto_t *body = json_pack("{s:O, s:O*, s:s*}", "nodes", nodes, "policy", policy, "at",
                                       settings.now);
-        r = cluster_ask(cluster, verb_flags.plimsoll_namespace, "explain", body, ret, &from, err);
+        r = cluster_ask(cluster, "explain", body, ret, &from, err);
         return r < 0 && path ? error_wrap(err, r, "%s", file_input_name(path)) : r;
 }
 

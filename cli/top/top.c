@@ -90,12 +90,10 @@ static int top_look(struct cluster *cluster, struct error *err) {
 
         int r = read_selected(cluster, &selected, err);
         if (r == 0)
-                r = cluster_ask(cluster, verb_flags.plimsoll_namespace, "nodes", NULL, &page, &from,
-                                err);
+                r = cluster_ask(cluster, "nodes", NULL, &page, &from, err);
         if (r == -ENOENT) {
                 const struct error why = *err;
-                r = top_status_ask(cluster, verb_flags.plimsoll_namespace, why.msg, &page, &from,
-                                   err);
+                r = top_status_ask(cluster, why.msg, &page, &from, err);
         }
         return r < 0 ? r : show_view(page, selected, from, err);
 }

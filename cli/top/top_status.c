@@ -95,15 +95,15 @@ json_t *top_status_page(json_t *status) {
         return json_pack("{s:o, s:o, s:O}", "policy", policy, "nodes", nodes, "said", status);
 }
 
-int top_status_ask(struct cluster *cluster, const char *namespace, const char *why, json_t **ret,
-                   char **ret_from, struct error *err) {
-        _cleanup_(cluster_programs_done) struct cluster_programs programs = {cluster, namespace};
-        struct cluster_question question = {&programs, PROGRAM_CONTROLLER, "status.json"};
+int top_status_ask(struct cluster *cluster, const char *why, json_t **ret, char **ret_from,
+                   struct error *err) {
+        _cleanup_(cluster_question_done) struct cluster_question question = {
+                cluster, PROGRAM_CONTROLLER, "status.json"};
 
         json_auto_t *status = cluster_question_next(&question);
-        _cleanup_(freep) char *why_not = question.why_not;
         if (!status)
-                return error_set(err, ENODATA, "%s; no controller answers: %s", why, why_not);
+                return error_set(err, ENODATA, "%s; no controller answers: %s", why,
+                                 question.why_not);
         if (!json_is_array(json_at(status, "nodes", NULL)) ||
             !json_is_object(json_at(status, "policy", NULL)))
                 return error_set(err, ENODATA,

@@ -20,5 +20,5 @@ json_t *top_status_page(json_t *status);
  * @ret_from: for people: the controller, the time and @why; owned by the caller
  * Return: 0; -ENODATA: none answers either
  */
-_must_check_ int top_status_ask(struct cluster *cluster, const char *namespace, const char *why,
-                                json_t **ret, char **ret_from, struct error *err);
+_must_check_ int top_status_ask(struct cluster *cluster, const char *why, json_t **ret,
+                                char **ret_from, struct error *err);

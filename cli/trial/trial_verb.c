@@ -31,43 +31,41 @@ static void hear_of_calls(json_t *page, const json_t *other) {
 }
 
 /* The page of the extender that has counted for the longest time. @ret_from: borrowed */
-static int read_page(struct cluster_programs *programs, json_t **ret, const char **ret_from,
+static int read_page(struct cluster_question *question, json_t **ret, const char **ret_from,
                      struct error *err) {
-        struct cluster_question question = {programs, PROGRAM_EXTENDER, "trial", NULL};
         json_auto_t *longest = NULL;
         json_t *page;
         int r = 0;
 
-        while (r == 0 && (page = cluster_question_next(&question))) {
-                r = cluster_check_version(page, question.from, err);
+        while (r == 0 && (page = cluster_question_next(question))) {
+                r = cluster_check_version(page, question->from, err);
                 if (!longest || counted_s(page) > counted_s(longest)) {
                         json_t *shorter = longest;
                         longest = page;
                         page = shorter;
-                        *ret_from = question.from;
+                        *ret_from = question->from;
                 }
                 if (page)
                         hear_of_calls(longest, page);
                 json_decref(page);
         }
-        _cleanup_(freep) char *why_not = question.why_not;
         if (r == 0 && !longest)
-                r = error_set(err, ENODATA, "no extender has a trial: %s", why_not);
+                r = error_set(err, ENODATA, "no extender has a trial: %s", question->why_not);
         if (r == 0)
                 *ret = json_incref(longest);
         return r;
 }
 
 static int run_trial(struct cluster *cluster, struct error *err) {
-        _cleanup_(cluster_programs_done) struct cluster_programs programs = {
-                cluster, verb_flags.plimsoll_namespace};
+        _cleanup_(cluster_question_done) struct cluster_question question = {
+                cluster, PROGRAM_EXTENDER, "trial"};
+        struct style style = style_of(stdout);
         json_auto_t *page = NULL;
         const char *from = NULL;
 
-        int r = read_page(&programs, &page, &from, err);
+        int r = read_page(&question, &page, &from, err);
         if (r < 0)
                 return r;
-        struct style style = style_of(stdout);
         if (verb_is_document())
                 verb_document(TAKE_PTR(page));
         else

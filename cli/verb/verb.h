@@ -21,7 +21,6 @@ enum { VERB_EXIT_FAILURE = 2 };
 /* The flags that several verbs have: only one verb runs. */
 extern struct verb_flags {
         struct cluster_options cluster;
-        const char *plimsoll_namespace;
         int output; /* of enum output_format */
 } verb_flags;
 
@@ -31,7 +30,7 @@ extern struct verb_flags {
          .fallback = "table", .choices = output_formats, .help = "Output format."}
 #define VERB_NAMESPACE_ROW                                                                         \
         {.name = "plimsoll-namespace", .type = OPTION_STRING,                                      \
-         .value = &verb_flags.plimsoll_namespace, .fallback = "kube-system", .metavar = "NAME",    \
+         .value = &verb_flags.cluster.plimsoll_namespace, .fallback = "kube-system", .metavar = "NAME",    \
          .variable = "PLIMSOLL_NAMESPACE", .help = "Namespace where Plimsoll is installed."}
 /* The last rows of each verb. */
 #define VERB_CLUSTER_ROWS CLUSTER_ROWS(verb_flags.cluster)

@@ -1,7 +1,5 @@
 #include "cli/workloads/unmeasured.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "cli/cluster/cluster_programs.h"
 #include "codec/json.h"
@@ -35,9 +33,10 @@ static char *why_by_status(const json_t *status, const char *pod, const char *na
                          pod, (long long)bound, namespace, pod);
 }
 
-char *unmeasured_why(struct cluster *cluster, const char *namespace) {
-        _cleanup_(cluster_programs_done) struct cluster_programs programs = {cluster, namespace};
-        struct cluster_question question = {&programs, PROGRAM_CONTROLLER, "status.json"};
+char *unmeasured_why(struct cluster *cluster) {
+        _cleanup_(cluster_question_done) struct cluster_question question = {
+                cluster, PROGRAM_CONTROLLER, "status.json"};
+        const char *namespace = cluster_plimsoll_namespace(cluster);
         json_t *status;
         char *why = NULL;
 
@@ -45,11 +44,10 @@ char *unmeasured_why(struct cluster *cluster, const char *namespace) {
                 why = why_by_status(status, question.from, namespace);
                 json_decref(status);
         }
-        _cleanup_(freep) char *why_not = question.why_not;
         if (why)
                 return why;
-        return why_not ? TAKE_PTR(why_not)
-                       : xasprintf("no pod of plimsoll-controller in namespace %s leads yet: "
-                                   "`kubectl plimsoll doctor` says more",
-                                   namespace);
+        return question.why_not ? xstrdup(question.why_not)
+                                : xasprintf("no pod of plimsoll-controller in namespace %s leads "
+                                            "yet: `kubectl plimsoll doctor` says more",
+                                            namespace);
 }

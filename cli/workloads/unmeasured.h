@@ -6,4 +6,4 @@
 /** unmeasured_why() - look for the reason: the policy, the controllers, the kubelets
  * @namespace: where Plimsoll is installed
  * Return: a sentence for people, owned by the caller */
-char *unmeasured_why(struct cluster *cluster, const char *namespace);
+char *unmeasured_why(struct cluster *cluster);

@@ -56,8 +56,8 @@ static int read_usage(struct cluster *cluster, struct workload_list *list, struc
                 json_auto_t *map = NULL;
                 char name[WORKLOADS_CONFIG_MAP_MAX];
                 workload_usage_config_map(shard, name);
-                _cleanup_(freep) char *path = kube_path(KUBE_CORE, verb_flags.plimsoll_namespace,
-                                                        "configmaps", name, "");
+                _cleanup_(freep) char *path = kube_path(
+                        KUBE_CORE, verb_flags.cluster.plimsoll_namespace, "configmaps", name, "");
                 enum kube_outcome outcome = cluster_get(cluster, path, &map, err);
                 if (outcome == KUBE_NOT_FOUND && shard > 0)
                         continue; /* it is written a moment after the first one */
@@ -201,7 +201,8 @@ static void print_workloads(const struct workload_list *list, const struct error
         if (list->malformed > 0)
                 (void)printf(", and %zu line%s that cannot be read", list->malformed,
                              number_plural(list->malformed));
-        (void)printf("; by ConfigMap %s/%s\n", verb_flags.plimsoll_namespace, WORKLOADS_CONFIG_MAP);
+        (void)printf("; by ConfigMap %s/%s\n", verb_flags.cluster.plimsoll_namespace,
+                     WORKLOADS_CONFIG_MAP);
         print_notes(list, why_not);
         if (left_out > 0)
                 (void)printf("%zu more column%s with -o wide\n", left_out, number_plural(left_out));
@@ -252,7 +253,7 @@ static int run_workloads(struct cluster *cluster, struct error *err) {
         if (r < 0 && r != -ENODATA)
                 return r;
         if (r == -ENODATA || (list.count == 0 && !settings.pod_namespace)) {
-                _cleanup_(freep) char *why = unmeasured_why(cluster, verb_flags.plimsoll_namespace);
+                _cleanup_(freep) char *why = unmeasured_why(cluster);
                 return error_set(err, ENODATA, "nothing is measured: %s", why);
         }
         if (list.count == 0)
