@@ -36,7 +36,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
 from browser import Browser  # noqa: E402
 from cluster.control_plane import ControlPlane, object_name  # noqa: E402
 from cluster.nodes import Fleet, start_kwok  # noqa: E402
-from cluster.plimsoll import Plimsoll, fast_policy  # noqa: E402
+from cluster.plimsoll import Plimsoll, fast_policy, new_plane  # noqa: E402
 from cluster.workloads import Namespace  # noqa: E402
 from harness import NIGHTLY, Exporters  # noqa: E402
 from programs import complete, find_program, log_folder, running, show_logs  # noqa: E402
@@ -151,19 +151,6 @@ def binary():
 @pytest.fixture
 def run(log_dir):
     yield from running(log_dir)
-
-
-def new_plane(directory, address, **how):
-    plane = ControlPlane(directory, address, **how)
-    try:
-        start_kwok(plane)
-        Plimsoll.install(plane)
-        if not how.get("has_manager", True):  # which makes it
-            plane.kubectl("create", "serviceaccount", "default", "--namespace=default")
-    except BaseException:
-        plane.stop()
-        raise
-    return plane
 
 
 @pytest.fixture(scope="session")

@@ -11,19 +11,16 @@ In make nightly all scenarios in full, else a small form of one.
 test_each_way compares what a cluster can do whose scheduler may be configured, and whose may not.
 """
 
-import concurrent.futures
+import contextlib
 import os
 import pathlib
-import time
 
 import pytest
 import yaml
-from cluster.admission import LABEL, asked, container
 from cluster.arrivals import PACE, Arrivals
-from cluster.closed_loop import HOT, ClosedLoop
+from cluster.closed_loop import HOT
 from cluster.plimsoll import total
-from harness import Exporters, wait_until
-from policies import policy_object
+from cluster.sides import open_sides, play, policy, start_admission, start_extender, start_taints
 
 SCENARIOS = pathlib.Path(__file__).parent / "scenarios"
 WITHOUT, CRANE, ESTIMATE = "default", "crane", "estimate"
@@ -31,95 +28,20 @@ TAINTS, ADMISSION = "taints", "admission"
 SEEDS = 6
 
 
-def policy(pace, scoring=None):
-    """policy/policy.yaml or policy/crane.yaml with windows and periods that much shorter.
-
-    Without maxima: those are of means of five minutes, which nothing makes shorter.
-    """
-    cpu, mem = (f"{name}_usage_avg_{300 // pace}s" for name in ("cpu", "mem"))
-    limit, period = (0.8, f"{420 // pace}s") if scoring else (0.65, f"{180 // pace}s")
-    hot = {f"{300 // pace}s": 5, f"{60 // pace}s": 2}
-    extender = {"scoring": scoring} if scoring else None
-    metrics, limits, weights = ({cpu: value, mem: value} for value in (period, limit, 1))
-    hot = None if scoring else hot
-    return policy_object(metrics, limits, weights, hot, "default", extender=extender)
-
-
-def start_controller(side, plimsoll, content):
-    """It, and annotations on every node; the policy's path."""
-    path = plimsoll.write_policy(content)
-    plimsoll.controller(path, side.exporters, interval=f"{15 / side.arrivals.pace}s")
-    key = content["spec"]["syncPolicy"][0]["name"]
-    wait_until(
-        lambda: all(key in found for found in side.fleet.all_annotations().values()),
-        timeout_s=120,
-        what="annotations on every node",
-        poll_s=0.2,
-    )
-    return path
-
-
-def start_plimsoll(side, plimsoll, content):
-    """Both programs, and the scheduler that asks them; the extender."""
-    path = start_controller(side, plimsoll, content)
-    extender = plimsoll.extender(path)
-    side.plane.start_scheduler(extenders=[plimsoll.scheduler_entry(extender)])
-    return extender
-
-
-def start_taints(side, plimsoll, content):
-    content["spec"]["taints"] = {}
-    start_controller(side, plimsoll, content)
-    side.plane.start_scheduler()
-
-
-def start_admission(side, plimsoll, content):
-    path = start_controller(side, plimsoll, content)
-    plimsoll.install(side.plane, "admission")
-    side.plane.kubectl("label", "namespace", side.namespace.name, LABEL)
-    plimsoll.extender(path, "--admission")
-    new_pod = [side.namespace.name, container("100m")]
-    wait_until(lambda: asked(side.plane, *new_pod)[0], 60, "the list in new pods")
-    side.plane.start_scheduler()
-
-
 @pytest.fixture
-def start_sides(start_plane, log_dir):
-    sides, exporters = {}, []
-
-    def start(arrivals, names):
-        for name in names:
-            if name != WITHOUT:
-                exporters.append(Exporters(log_dir, name=f"{name}-exporters"))
-            own = exporters[-1] if name != WITHOUT else None
-            sides[name] = ClosedLoop(start_plane(), arrivals, own)
-        return sides
-
-    yield start
-    for side in sides.values():
-        side.stop()
-    for peer in exporters:
-        peer.stop()
+def start_sides(log_dir):
+    with contextlib.ExitStack() as stack:
+        yield lambda names, arrivals: stack.enter_context(open_sides(names, arrivals, log_dir))
 
 
-def play(sides, arrivals, log_dir):
-    """To the end: what was measured of each, and how late the latest pod was sent."""
-    begin = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(len(sides)) as pool:
-        sent = [pool.submit(side.play, begin) for side in sides.values()]
-        late_s = max(future.result() for future in sent)
-    time.sleep(max(0.0, begin + arrivals.end_s - time.monotonic()))
-    measured = {name: side.measure(begin) for name, side in sides.items()}
-    for name, side in sides.items():
-        side.dump(f"{log_dir}/{name}.json", begin)
-    return measured, late_s
-
-
-def check_same_pods(measured, arrivals, late_s):
-    """Whichever node they are on, the same pods use the same for the same time."""
+def check_same_pods(measured, arrivals):
+    """Whichever node they are on, the same pods use the same for the same time; how late the latest
+    was sent."""
+    late_s = max(found["late_s"] for found in measured.values())
     means = [found["mean"] for found in measured.values()]
     assert max(means) < 1.1 * min(means), f"not at the same times, {late_s:.0f} s late: too busy"
     assert {found["bound"] for found in measured.values()} == {len(arrivals.pods)}
+    return late_s
 
 
 # The node-minutes that default must have on the draw, by the simulator and in the run, since nothing
@@ -148,14 +70,14 @@ def test_closed_loop(
     crane.write_text(yaml.safe_dump(policy(1)), encoding="utf-8")
     predicted = arrivals.predict((WITHOUT, CRANE, ESTIMATE), crane, SEEDS)
     assert predicted[WITHOUT]["seeds"][0] >= least, "a draw with too few hot minutes"
-    sides = start_sides(arrivals, (WITHOUT, CRANE, ESTIMATE))
+    sides = start_sides((WITHOUT, CRANE, ESTIMATE), arrivals)
     extenders = {}
     for name, scoring in ((CRANE, None), (ESTIMATE, "estimate")):
         plimsoll = make_plimsoll(sides[name].plane, build="release", name=name)
-        extenders[name] = start_plimsoll(sides[name], plimsoll, policy(PACE, scoring))
+        extenders[name] = start_extender(sides[name], plimsoll, policy(PACE, scoring))
     sides[WITHOUT].plane.start_scheduler()
 
-    measured, late_s = play(sides, arrivals, log_dir)
+    measured = play(sides)
     for name, found in measured.items():
         said = predicted[name]
         relative = found["hot"] / max(measured[WITHOUT]["hot"], 0.1)
@@ -165,9 +87,9 @@ def test_closed_loop(
             f"{said.get('relative', 1):.2f} +- {said.get('relativeError', 0):.2f}), standard "
             f"deviation over nodes {found['stddev']:.3f}, busiest {found['busiest']:.0%}, mean {found['mean']:.0%}; "
             f"{found['bound']} of {len(arrivals.pods)} pods on {len(arrivals.nodes)} nodes, "
-            f"the latest sent {late_s:.1f} s late"
+            f"the latest sent {found['late_s']:.1f} s late"
         )
-    check_same_pods(measured, arrivals, late_s)
+    check_same_pods(measured, arrivals)
     filtered = total(extenders[ESTIMATE], "plimsoll_extender_requests_total", verb="filter")
     assert filtered >= len(arrivals.pods)
     hot = {name: found["hot"] for name, found in measured.items()}
@@ -191,20 +113,20 @@ OF_DEFAULT = {ESTIMATE: 0.8, ADMISSION: 1.0}
 @pytest.mark.parametrize("seed", range(1, RUNS + 1))
 def test_each_way(scenario, seed, start_sides, make_plimsoll, log_dir, figure):
     arrivals = Arrivals(SCENARIOS / f"{scenario}.yaml", WAYS_PACE, seed)
-    starts = {TAINTS: start_taints, ADMISSION: start_admission, ESTIMATE: start_plimsoll}
-    sides = start_sides(arrivals, (WITHOUT, *starts))
+    starts = {TAINTS: start_taints, ADMISSION: start_admission, ESTIMATE: start_extender}
+    sides = start_sides((WITHOUT, *starts), arrivals)
     for name, start in starts.items():
         plimsoll = make_plimsoll(sides[name].plane, build="release", name=name)
         start(sides[name], plimsoll, policy(WAYS_PACE, "estimate"))
     sides[WITHOUT].plane.start_scheduler()
 
-    measured, late_s = play(sides, arrivals, log_dir)
+    measured = play(sides)
+    late_s = check_same_pods(measured, arrivals)
     hot = {name: found["hot"] for name, found in measured.items()}
     figure(
         f"node-minutes above {HOT:.0%} CPU: {', '.join(f'{n} {m:.1f}' for n, m in hot.items())}; "
         f"the latest of {len(arrivals.pods)} pods sent {late_s:.1f} s late"
     )
-    check_same_pods(measured, arrivals, late_s)
     assert hot[WITHOUT] > 1, "too few hot minutes to compare"
     for name, share in OF_DEFAULT.items():
         assert hot[name] <= share * hot[WITHOUT], hot

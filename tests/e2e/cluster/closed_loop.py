@@ -42,7 +42,7 @@ class Run:
 
 
 class ClosedLoop:
-    """One of the clusters that are compared; `exporters` are its own, or None."""
+    """One of the clusters that are compared; `exporters` are its own."""
 
     def __init__(self, plane, arrivals, exporters):
         self.plane = plane
@@ -64,14 +64,9 @@ class ClosedLoop:
             self.namespace.create_deployment(name, 0, self._pod(name, pods[0]))
         self.ended = threading.Event()
         self.error = None
-        self.threads = [threading.Thread(target=self._guard, args=[self._see], daemon=True)]
-        if exporters:
-            self.feed()
-            self.threads.append(
-                threading.Thread(target=self._guard, args=[self._feed], daemon=True)
-            )
-        for thread in self.threads:
-            thread.start()
+        self.feed()
+        for work in (self._see, self._feed):
+            threading.Thread(target=self._guard, args=[work], daemon=True).start()
 
     @staticmethod
     def _pod(workload, load, **more):
@@ -105,7 +100,7 @@ class ClosedLoop:
             since = found["metadata"]["resourceVersion"]
             with Watch(
                 self.plane.url,
-                f"{path}?watch=1&resourceVersion={since}",
+                f"{path}?watch=1&timeoutSeconds=300&resourceVersion={since}",
                 {},
                 600,
                 self.plane.api.context,
@@ -169,19 +164,23 @@ class ClosedLoop:
     # -- what arrives ------------------------------------------------------------------------
 
     def play(self, begin):
-        """Send what arrives, at its time from `begin` on; how late the latest was."""
+        """To its end, send what arrives, at its time from `begin` on; how late the latest was."""
         counts, late_s, killed = dict.fromkeys(self.next_of, 0), 0.0, False
         events = self.arrivals.events()
         taken = 0
-        while taken < len(events):
+        while not self.ended.is_set():
+            self.plane.check()
             now = time.monotonic() - begin
             if not killed and now >= self.arrivals.measured_from_s:
                 killed = True
                 self._lose_exporters()
-            if events[taken][0] > now:
-                time.sleep(min(events[taken][0] - now, 0.5))
+            next_s = events[taken][0] if taken < len(events) else self.arrivals.end_s
+            if next_s > now:
+                time.sleep(min(next_s - now, 0.5))
                 continue
-            late_s = max(late_s, now - events[taken][0])
+            if taken == len(events):
+                break
+            late_s = max(late_s, now - next_s)
             grown = set()
             while taken < len(events) and events[taken][0] <= now:
                 name = events[taken][1]
@@ -205,8 +204,8 @@ class ClosedLoop:
     def _lose_exporters(self):
         nodes = zip(self.nodes, self.arrivals.nodes)
         lost = [self.fleet.addresses[name] for name, node in nodes if node["losesExporter"]]
-        if lost and self.exporters:
-            self.exporters.trouble(lost, "rst")
+        if lost:  # kube-scheduler alone asks none
+            self.exporters.trouble(lost, "rst", may_miss=True)
 
     # -- how hot it was ----------------------------------------------------------------------
 
@@ -227,7 +226,7 @@ class ClosedLoop:
             "bound": sum(run.node is not None for run in list(self.runs.values())),
         }
 
-    def dump(self, path, begin):
+    def dump(self, begin):
         """Where each pod went and when, for those who look into a result."""
         runs = [
             {
@@ -238,5 +237,5 @@ class ClosedLoop:
             }
             for name, run in list(self.runs.items())
         ]  # fmt: skip
-        with open(path, "w", encoding="utf-8") as file:
+        with open(self.plane.path("runs.json"), "w", encoding="utf-8") as file:
             json.dump(runs, file, indent=0)

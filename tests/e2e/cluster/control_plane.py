@@ -86,9 +86,9 @@ class ControlPlane:
         return os.path.join(self.directory, *parts)
 
     def run(self, program, *argv, name=None):
-        """Start a program that was built for the tests; it ends with the cluster."""
+        """Start a program that was built for the tests, or any by its path; it ends with the cluster."""
         module = self.module if program in ("kube-apiserver", "kube-scheduler") else None
-        path = build.program(program, module)
+        path = program if os.path.isabs(program) else build.program(program, module)
         process = Process([path, *argv], name or program, self.directory)
         self.processes.append(process)
         return process
@@ -227,24 +227,33 @@ class ControlPlane:
 
         Returns the Process; stop it with process.stop() or leave it to the cluster's end.
         """
-        kubeconfig = self.component_kubeconfig("kube-scheduler")
-        process_name = self._next_name(f"kube-scheduler-{name}")
-        port = SCHEDULER_PORT + self.scheduler_count
-        self.scheduler_count += 1
         content = {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",
-            "clientConnection": {"kubeconfig": kubeconfig, "qps": 500, "burst": 1000},
-            "leaderElection": {"leaderElect": False},
             "profiles": [{"schedulerName": name, **(profile or {})}],
             "extenders": list(extenders),
             **config,
         }
-        path = self.path(f"{process_name}.yaml")
+        kubeconfig = self.component_kubeconfig("kube-scheduler")
+        return self.run_scheduler(content, kubeconfig, f"kube-scheduler-{name}")
+
+    def run_scheduler(self, content, kubeconfig, name, program="kube-scheduler"):
+        """Any scheduler that takes the flags of kube-scheduler, with a configuration that lacks
+        nothing but who it is."""
+        name = self._next_name(name)
+        port = SCHEDULER_PORT + self.scheduler_count
+        self.scheduler_count += 1
+        client = {"qps": 500, "burst": 1000, **content.get("clientConnection", {})}
+        content = {
+            **content,
+            "clientConnection": {**client, "kubeconfig": kubeconfig},
+            "leaderElection": {"leaderElect": False},
+        }
+        path = self.path(f"{name}.yaml")
         with open(path, "w", encoding="utf-8") as file:
             yaml.safe_dump(content, file, sort_keys=False)
         process = self.run(
-            "kube-scheduler",
+            program,
             f"--config={path}",
             f"--bind-address={self.address}",
             f"--secure-port={port}",
@@ -253,7 +262,7 @@ class ControlPlane:
             f"--authorization-kubeconfig={kubeconfig}",
             "-v=2",
             *self.gates,
-            name=process_name,
+            name=name,
         )
         process.api = Api(
             f"https://{self.host}:{port}", self.authority.cert,
@@ -272,11 +281,7 @@ class ControlPlane:
 
     def _wait(self, process, is_ready):
         def look():
-            if not process.is_running():
-                raise RuntimeError(
-                    f"{process.name} ended with {process.popen.returncode}:\n"
-                    + process.text()[-4000:]
-                )
+            self.check()
             try:
                 return is_ready()
             except (OSError, ApiError):
@@ -291,6 +296,15 @@ class ControlPlane:
                 process.kill()
         self.processes.clear()
         self.api.close()
+
+    def check(self):
+        """Fail as soon as a program has ended although nobody told it to."""
+        for process in self.processes:
+            if not process.is_running() and not process.expect_death:
+                raise RuntimeError(
+                    f"{process.name} ended with {process.popen.returncode}:\n"
+                    + process.text()[-4000:]
+                )
 
     def died(self):
         """Descriptions of programs that ended although nobody told them to."""

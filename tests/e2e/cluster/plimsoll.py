@@ -10,7 +10,8 @@ from controller_kit import exporter_url, write_sources
 from harness import OwnMetrics, fetch, page_of_now, wait_until
 from policies import policy_object
 
-from .control_plane import API_PORT
+from .control_plane import API_PORT, ControlPlane
+from .nodes import start_kwok
 from .tokens import short_lived
 from .workloads import pod_object
 
@@ -183,6 +184,20 @@ class Plimsoll:
             "httpTimeout": HTTP_TIMEOUT,
             **more,
         }
+
+
+def new_plane(directory, address, **how):
+    """A control plane with kwok and deploy/."""
+    plane = ControlPlane(directory, address, **how)
+    try:
+        start_kwok(plane)
+        Plimsoll.install(plane)
+        if not how.get("has_manager", True):  # which makes it
+            plane.kubectl("create", "serviceaccount", "default", "--namespace=default")
+    except BaseException:
+        plane.stop()
+        raise
+    return plane
 
 
 def pod_environment(plane, name, kind="apps/v1/deployments"):

@@ -1,0 +1,114 @@
+"""Clusters that get the same pods side by side, and the ways to choose nodes that are compared in them."""
+
+import concurrent.futures
+import contextlib
+import os
+import time
+
+from harness import Exporters, wait_until
+from policies import policy_object
+
+from .admission import LABEL, asked, container
+from .closed_loop import ClosedLoop
+from .plimsoll import new_plane
+
+ADDRESS = "127.100.{}.1"
+FIRST_ADDRESS = 70  # lower ones are other control planes of the sandbox
+
+
+@contextlib.contextmanager
+def open_sides(names, arrivals, directory):
+    """{name: ClosedLoop}, each with a control plane and exporters of its own, until it is left."""
+    with contextlib.ExitStack() as stack:
+        sides = {}
+        for number, name in enumerate(names, FIRST_ADDRESS):
+            plane = new_plane(os.path.join(directory, f"cluster-{name}"), ADDRESS.format(number))
+            stack.callback(plane.stop)
+            exporters = Exporters(directory, name=f"{name}-exporters")
+            stack.callback(exporters.stop)
+            sides[name] = ClosedLoop(plane, arrivals, exporters)
+            stack.callback(sides[name].stop)
+        yield sides
+        for side in sides.values():
+            side.plane.check()
+
+
+def play(sides, warm_s=0):
+    """To the end: {name: what was measured}, with how late its latest pod was sent."""
+    begin = time.monotonic() + warm_s
+    with concurrent.futures.ThreadPoolExecutor(len(sides)) as pool:
+        sent = {name: pool.submit(side.play, begin) for name, side in sides.items()}
+        done, _ = concurrent.futures.wait(sent.values(), return_when="FIRST_EXCEPTION")
+        if any(future.exception() for future in done):
+            for side in sides.values():
+                side.ended.set()
+    late_s = {name: future.result() for name, future in sent.items()}
+    for side in sides.values():
+        side.dump(begin)
+    return {name: side.measure(begin) | {"late_s": late_s[name]} for name, side in sides.items()}
+
+
+def policy(pace, scoring=None):
+    """policy/policy.yaml or policy/crane.yaml with windows and periods that much shorter.
+
+    Without maxima: those are of means of five minutes, which nothing makes shorter.
+    """
+    cpu, mem = (f"{name}_usage_avg_{round(300 / pace)}s" for name in ("cpu", "mem"))
+    limit, period = (0.8, f"{round(420 / pace)}s") if scoring else (0.65, f"{round(180 / pace)}s")
+    hot = {f"{round(300 / pace)}s": 5, f"{round(60 / pace)}s": 2}
+    extender = {"scoring": scoring} if scoring else None
+    metrics, limits, weights = ({cpu: value, mem: value} for value in (period, limit, 1))
+    hot = None if scoring else hot
+    return policy_object(metrics, limits, weights, hot, "default", extender=extender)
+
+
+# -- who chooses -----------------------------------------------------------------------------
+
+
+def start_default(side, _plimsoll, _content):
+    side.plane.start_scheduler()
+
+
+def start_most_allocated(side, _plimsoll, _content):
+    resources = [{"name": name, "weight": 1} for name in ("cpu", "memory")]
+    fit = {"scoringStrategy": {"type": "MostAllocated", "resources": resources}}
+    profile = {"pluginConfig": [{"name": "NodeResourcesFit", "args": fit}]}
+    side.plane.start_scheduler(profile=profile)
+
+
+def start_controller(side, plimsoll, content):
+    """It, and annotations on every node; the policy's path."""
+    path = plimsoll.write_policy(content)
+    plimsoll.controller(path, side.exporters, interval=f"{15 / side.arrivals.pace:g}s")
+    key = content["spec"]["syncPolicy"][0]["name"]
+    wait_until(
+        lambda: all(key in found for found in side.fleet.all_annotations().values()),
+        timeout_s=120,
+        what="annotations on every node",
+        poll_s=0.2,
+    )
+    return path
+
+
+def start_extender(side, plimsoll, content):
+    """Both programs, and the scheduler that asks them; the extender."""
+    path = start_controller(side, plimsoll, content)
+    extender = plimsoll.extender(path)
+    side.plane.start_scheduler(extenders=[plimsoll.scheduler_entry(extender)])
+    return extender
+
+
+def start_taints(side, plimsoll, content):
+    content["spec"]["taints"] = {}
+    start_controller(side, plimsoll, content)
+    side.plane.start_scheduler()
+
+
+def start_admission(side, plimsoll, content):
+    path = start_controller(side, plimsoll, content)
+    plimsoll.install(side.plane, "admission")
+    side.plane.kubectl("label", "namespace", side.namespace.name, LABEL)
+    plimsoll.extender(path, "--admission")
+    new_pod = [side.namespace.name, container("100m")]
+    wait_until(lambda: asked(side.plane, *new_pod)[0], 60, "the list in new pods")
+    side.plane.start_scheduler()
