@@ -1,7 +1,8 @@
-"""The real metrics-server behind the real aggregator, over what kwok says in the kubelets' place.
+"""The real metrics-server behind the real aggregator, over what kwok or exporters say in the
+kubelets' place.
 
 kwok's nodes have the address of their exporter, and kwok itself listens on one: metrics-server asks
-at the port that the Node names, so that its nodes must have kwok's address (kubelet_of()).
+at the port that the Node names, so that its nodes must have kwok's address (point_to_kwok()).
 """
 
 import json
@@ -17,40 +18,43 @@ RESOLUTION_S = 10
 GROUP_VERSION = "v1beta1.metrics.k8s.io"
 LIST_PATH = "/apis/metrics.k8s.io/v1beta1/nodes"
 
-OBJECTS = [
-    {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": "metrics-server", "namespace": "kube-system"},
-        "spec": {"type": "ExternalName", "externalName": "localhost"},
-    },
-    {
-        "apiVersion": "apiregistration.k8s.io/v1",
-        "kind": "APIService",
-        "metadata": {"name": GROUP_VERSION},
-        "spec": {
-            "group": "metrics.k8s.io",
-            "version": "v1beta1",
-            "groupPriorityMinimum": 100,
-            "versionPriority": 100,
-            "insecureSkipTLSVerify": True,
-            "service": {"name": "metrics-server", "namespace": "kube-system", "port": PORT},
+
+def objects(port):
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "metrics-server", "namespace": "kube-system"},
+            "spec": {"type": "ExternalName", "externalName": "localhost"},
         },
-    },
-]
+        {
+            "apiVersion": "apiregistration.k8s.io/v1",
+            "kind": "APIService",
+            "metadata": {"name": GROUP_VERSION},
+            "spec": {
+                "group": "metrics.k8s.io",
+                "version": "v1beta1",
+                "groupPriorityMinimum": 100,
+                "versionPriority": 100,
+                "insecureSkipTLSVerify": True,
+                "service": {"name": "metrics-server", "namespace": "kube-system", "port": port},
+            },
+        },
+    ]
 
 
 class MetricsServer:
-    """One of its kind in the sandbox: its address is fixed."""
+    """The only one at its port in the sandbox."""
 
-    def __init__(self, plane):
+    def __init__(self, plane, port=PORT):
         self.plane = plane
+        self.port = port
         self.process = None
 
     def register(self):
         """Tell the API server where the group is, whether or not anybody answers there."""
-        objects = "\n---\n".join(json.dumps(item) for item in OBJECTS)
-        self.plane.kubectl("apply", "-f", "-", stdin=objects)
+        text = "\n---\n".join(json.dumps(item) for item in objects(self.port))
+        self.plane.kubectl("apply", "-f", "-", stdin=text)
 
     def start(self, *flags):
         config = self.plane.kubeconfig
@@ -60,7 +64,7 @@ class MetricsServer:
             f"--authentication-kubeconfig={config}",
             f"--authorization-kubeconfig={config}",
             f"--bind-address={ADDRESS}",
-            f"--secure-port={PORT}",
+            f"--secure-port={self.port}",
             f"--cert-dir={self.plane.path('metrics-server')}",
             "--kubelet-insecure-tls",
             "--kubelet-use-node-status-port",
@@ -82,11 +86,22 @@ class MetricsServer:
 
     def wait_items(self, names, timeout_s=120):
         wait_until(
-            lambda: set(names) <= self.items().keys(),
+            lambda: self.plane.check() or set(names) <= self.items().keys(),
             timeout_s,
             f"metrics-server to know {len(names)} nodes, see {self.process.err_path}",
             poll_s=0.5,
         )
+
+
+def ask_exporters(exporters):
+    """Flags with which it asks synthetic exporters, each at the address of its node."""
+    return (
+        f"--kubelet-port={exporters.port}",
+        "--kubelet-use-node-status-port=false",
+        "--kubelet-preferred-address-types=InternalIP",
+        "--kubelet-insecure-tls=false",
+        "--deprecated-kubelet-completely-insecure",
+    )
 
 
 def point_to_kwok(plane, names):

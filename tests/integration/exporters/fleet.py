@@ -110,6 +110,9 @@ class Fleet(AdminEndpoints):
             else:
                 request.reply(404, b"404 page not found\n", "text/plain; charset=utf-8")
             return
+        if path.endswith("/metrics/resource"):  # the kubelet of the same node
+            request.reply(200, self.target(key).resource_page(), trouble.TEXT)
+            return
         if path != "/metrics":
             text = b'<html><body><h1>Node Exporter</h1><a href="/metrics">Metrics</a></body></html>'
             request.reply(200, text, "text/html; charset=utf-8")

@@ -115,6 +115,20 @@ class Target:
         """Two GPUs of one kind, of which one has the load and one none, and an idle small one."""
         return dcgm_page([int(100 * self.signals["gpu"].value(self.clock.now())), 0, 0])
 
+    def resource_page(self):
+        """What a kubelet says of a node that has 4 GiB for each CPU."""
+        t = self.clock.now()
+        cpu_s = UPTIME_S / 3 + self.signals["cpu"].total(t) * len(self.cpus)
+        # metrics-server knows no node that uses nothing.
+        used_bytes = max(2**20, self.signals["mem"].value(t) * len(self.cpus) * 4 * 2**30)
+        at_ms = int(self.clock.unix(t) * 1000)
+        return (
+            f"# TYPE node_cpu_usage_seconds_total counter\n"
+            f"node_cpu_usage_seconds_total {cpu_s:.6f} {at_ms}\n"
+            f"# TYPE node_memory_working_set_bytes gauge\n"
+            f"node_memory_working_set_bytes {used_bytes:.0f} {at_ms}\n"
+        ).encode()
+
     def values(self):
         t = self.clock.now()
         self.rendered_at_unix = self.clock.unix(t)
