@@ -2,7 +2,7 @@
 BUILD ?= build
 GATE = /usr/bin/python3 tests/tools/gate.py
 
-.PHONY: help build demo quick test e2e ci nightly check bench coverage fuzz format mutants placement release in-container clean
+.PHONY: help build demo quick test e2e ci nightly check arena bench coverage fuzz format mutants placement release in-container clean
 
 help:
 	@echo 'make demo     look at it: a real exporter, a stand-in API server, both programs (DEMO=once ends by itself,'
@@ -16,6 +16,7 @@ help:
 	@echo 'make build    both programs, into $(BUILD)/'
 	@echo 'make bench    compare with peers, and write tests/bench/results.md anew (BENCH=quick: 3 minutes, no page)'
 	@echo 'make placement  simulate which nodes get the pods, and write docs/placement.md: an hour'
+	@echo 'make arena    the same pods for several real schedulers, yours by path (docs/arena.md): hours'
 	@echo 'make release  what users install, of the last commit, into dist/: five minutes, and as root (deploy/release/README.md)'
 	@echo 'make coverage what the tests reach of each library (COVERAGE=quick: unit tests and fuzz corpora only)'
 	@echo 'make fuzz     run every fuzz target for FUZZ_SECONDS=60 each'
@@ -80,6 +81,16 @@ placement:
 	@ninja -C $(BUILD) --quiet tests/placement/placement
 	@/usr/bin/python3 tests/placement/page.py $(BUILD)
 	@/usr/bin/python3 tests/placement/idle.py $(BUILD)
+
+arena:
+	@tests/tools/install-packages build integration e2e
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release
+	@ninja -C $(BUILD) --quiet
+	@tests/e2e/tools/build.py
+	@PLIMSOLL_RELEASE_DIR=$(abspath $(BUILD)) tests/e2e/sandbox /usr/bin/python3 tests/e2e/arena.py \
+		$(if $(RUNS),--runs=$(RUNS)) $(if $(PACE),--pace=$(PACE)) $(if $(WARM),--warm=$(WARM)) \
+		$(if $(BESIDE),--beside=$(BESIDE)) $(if $(SCENARIOS),--scenarios="$(SCENARIOS)") \
+		$(if $(ONLY),--only="$(ONLY)") $(BUILD)/arena $(SCHEDULER)
 
 release:
 	@tests/tools/install-packages release

@@ -1,0 +1,130 @@
+"""`make arena` as somebody runs it who has a scheduler of another project; see docs/arena.md."""
+
+import json
+import os
+import re
+import sys
+
+import pytest
+import yaml
+from harness import HERE as INTEGRATION
+from programs import complete
+from tools import build
+
+PROGRAM = os.path.join(INTEGRATION, "..", "e2e", "arena.py")
+# All nodes are hot, whoever chooses them: so one run is enough to compare levels.
+SCENARIO = """
+name: busy
+nodes: [{count: 6, cores: 8}]
+warmUp: 10s
+measured: 150s
+watchLag: 0.5s
+pods:
+- {kind: burst, workloads: 3, requests: [0.5], usage: {share: 3}, life: {mean: 1000h}, burst: {pods: 30, over: 20s}}
+"""
+CONFIG = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{schedulerName: another}]
+"""
+# Waits until it has seen what the page promises, as a controller beside a scheduler would.
+BESIDE = """#!/bin/sh -e
+kubectl --kubeconfig=$1 get configmap --namespace=default applied
+kubectl --kubeconfig=$1 get --raw /apis/metrics.k8s.io/v1beta1/nodes >$3.new
+until curl -sf "$2/api/v1/query?query=count(up)" | grep -q '"6"'; do sleep 0.2; done
+mv $3.new $3
+exec sleep 1000
+"""
+
+
+@pytest.fixture
+def arena(tmp_path, monkeypatch):
+    """Run it to its end, with kube-scheduler or what is named as schedulers: {name: config}."""
+    (tmp_path / "busy.yaml").write_text(SCENARIO)
+    env = {name: value for name, value in os.environ.items() if name.startswith("PLIMSOLL_")}
+    kubectl = build.program("kubectl", "kubernetes")
+    monkeypatch.setenv("PATH", os.path.dirname(kubectl), prepend=os.pathsep)
+
+    def run(schedulers, *flags, status=0, binary=build.program("kube-scheduler", "kubernetes")):
+        words = []
+        for name, config in schedulers:
+            (tmp_path / f"{name}.config").write_text(config)
+            words.append(f"{name}:{binary}:{tmp_path / name}.config")
+        chosen = ["--runs=1", "--pace=10", f"--scenarios={tmp_path / 'busy.yaml'}", *flags]
+        out = tmp_path / "out"
+        done = complete(
+            sys.executable, PROGRAM, out, *words, *chosen, status=status, env=env, timeout=300
+        )
+        return done.stdout if status == 0 else done.stderr
+
+    return run
+
+
+def results(tmp_path):
+    found = [json.loads(path.read_text()) for path in (tmp_path / "out/busy").glob("*.json")]
+    return {row["scheduler"]: row for row in found}
+
+
+@pytest.mark.alone
+def test_by_path_as_built_in(arena, tmp_path, figure):
+    script, seen = tmp_path / "beside.sh", tmp_path / "seen.json"
+    script.write_text(BESIDE)
+    script.chmod(0o755)
+    applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "applied"}}
+    (tmp_path / "applied.yaml").write_text(yaml.safe_dump(applied))
+    beside = {
+        "metricsServer": True,
+        "apply": [str(tmp_path / "applied.yaml")],
+        "run": [f"{script} ARENA_KUBECONFIG ARENA_PROMETHEUS {seen}"],
+    }
+    players = [("peer", f"{CONFIG}---\n{yaml.safe_dump(beside)}")]
+    said = arena(players, "--only=default peer extender")
+    rows = results(tmp_path)
+    assert set(rows) == {"default", "peer", "extender"}
+    assert {(row["bound"], row["pods"], row["pace"]) for row in rows.values()} == {(30, 30, 10)}
+    assert rows["peer"]["programs"] == rows["default"]["programs"]
+    for level in ("mean", "hot"):  # pods may come some seconds late
+        assert rows["peer"][level] == pytest.approx(rows["default"][level], rel=0.35), level
+    assert {program["name"] for program in rows["extender"]["programs"]} == {
+        *("kube-scheduler", "plimsoll-controller", "plimsoll-extender")
+    }
+    usages = {
+        row["metadata"]["name"]: row["usage"] for row in json.loads(seen.read_text())["items"]
+    }
+    assert len(usages) == 6 and all(usage["memory"] != "0" for usage in usages.values())
+    line = r"\| busy \| 1 \| [\d.]+ \([\d. to]+\) \|( [\d.]+ ± 0.00 \([\d. to]+\) \|){2}"
+    assert re.search(line, said), said
+    assert (tmp_path / "out/table.md").read_text().strip() in said
+    figure("; ".join(f"{name}: {row['hot']:.1f} hot node-minutes" for name, row in rows.items()))
+
+    again = arena(players, "--only=default peer extender")
+    assert "seed" not in again.partition("|")[0] and again.strip() in said, "it played again"
+    # Another configuration is another scheduler; this one ends before it has begun.
+    unknown = CONFIG.replace("another}", "another, plugins: {score: {enabled: [{name: NoSuch}]}}}")
+    error = arena([("peer", unknown)], "--only=peer", status=1)
+    assert "arena: peer: scheduler ended with" in error and "NoSuch" in error, error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    "schedulers, binary, flags, told",
+    [
+        ([("one", CONFIG)], "/nowhere", (), "one: no program /nowhere"),
+        ([("one", CONFIG)], "/etc/passwd", (), "one: /etc/passwd is not executable"),
+        ([("one", CONFIG), ("one", CONFIG)], "/bin/true", (), "one: two schedulers have this name"),
+        ([("default", CONFIG)], "/bin/true", (), "default: two schedulers have this name"),
+        ([("one", "a: [")], "/bin/true", (), "one.config: not YAML: while parsing"),
+        ([("one", "kind: Pod")], "/bin/true", (), "but Pod"),
+        ([("one", f"{CONFIG}---\nrun: x")], "/bin/true", (), "only metricsServer, apply, run"),
+        (
+            [],
+            "",
+            ("--scenarios=nothing",),
+            "nothing: no file of this name, and none of batch-small",
+        ),
+        ([], "", ("--only=nobody",), "no scheduler is called nobody"),
+    ],
+)
+def test_what_is_wrong(arena, schedulers, binary, flags, told):
+    error = arena(schedulers, *flags, binary=binary, status=1)
+    assert error.startswith("arena: ") and told in error, error
