@@ -90,7 +90,7 @@ arena:
 	@PLIMSOLL_RELEASE_DIR=$(abspath $(BUILD)) tests/e2e/sandbox /usr/bin/python3 tests/e2e/arena.py \
 		$(if $(RUNS),--runs=$(RUNS)) $(if $(PACE),--pace=$(PACE)) $(if $(WARM),--warm=$(WARM)) \
 		$(if $(BESIDE),--beside=$(BESIDE)) $(if $(SCENARIOS),--scenarios="$(SCENARIOS)") \
-		$(if $(ONLY),--only="$(ONLY)") $(BUILD)/arena $(SCHEDULER)
+		$(if $(ONLY),--only="$(ONLY)") $(if $(TRACES),--traces=$(TRACES)) $(BUILD)/arena $(SCHEDULER)
 
 release:
 	@tests/tools/install-packages release

@@ -28,6 +28,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "integration"), str(HERE.parent / "
 
 from cluster import sides as sides_of  # noqa: E402
 from cluster.arrivals import Arrivals  # noqa: E402
+from cluster.koordlets import Koordlets  # noqa: E402
 from cluster.metrics_server import PORT, MetricsServer, ask_exporters  # noqa: E402
 from cluster.plimsoll import Plimsoll  # noqa: E402
 from programs import find_program, log_folder, running  # noqa: E402
@@ -39,7 +40,7 @@ from tools import build  # noqa: E402
 BASELINE = "default"
 SCENARIOS = "loop-small burst-small hetero-small batch-small burst clumps loop stale"
 KIND, GROUP = "KubeSchedulerConfiguration", "kubescheduler.config.k8s.io/"
-BESIDE = {"metricsServer": bool, "apply": list, "run": list}
+BESIDE = {"metricsServer": bool, "apply": list, "nodeMetrics": bool, "run": list}
 KUBECONFIG, PROMETHEUS = "ARENA_KUBECONFIG", "ARENA_PROMETHEUS"
 LAST_LINES = 15
 # The names that load-watcher asks for, of the rules of kube-prometheus.
@@ -147,6 +148,8 @@ def start_peer(binary, text, side, plimsoll, seat):
         metrics_server.wait_items(side.nodes)
     for path in beside.get("apply", ()):
         plane.kubectl("apply", "--server-side", "-f", path)
+    if beside.get("nodeMetrics"):
+        Koordlets(side)
     for number, command in enumerate(beside.get("run", ())):
         program, *flags = shlex.split(command)
         plane.run(os.path.abspath(program), *flags, name=f"beside-{number}")
@@ -226,7 +229,10 @@ def result(contender, path, seed, options):
 
 def play(batch, path, seed, options):
     """Those of a batch side by side; what was measured becomes a file for each."""
-    arrivals = Arrivals(path, options.pace, seed)
+    try:
+        arrivals = Arrivals(path, options.pace, seed, options.traces)
+    except subprocess.CalledProcessError as error:
+        raise Trouble(f"{path.stem}: {error.stderr.strip()}") from None
     directory = log_folder(str(options.out), "logs", f"{path.stem}-{seed}-{batch[0].name}")
     names = [contender.name for contender in batch]
     takes_s = options.warm + arrivals.end_s
@@ -336,6 +342,7 @@ def parse_options(arguments):
     add("--scenarios", default=SCENARIOS, help="names in tests/e2e/scenarios, or paths")
     add("--pace", type=float, default=1, help="how many times as fast time passes")
     add("--warm", type=float, default=0, help="seconds before the first pod")
+    add("--traces", default="", help="the folder of recordings, see tests/placement/traces.md")
     add("--only", default="", help="names of those that play; all")
     add(
         "--beside", type=int, default=2 * (os.cpu_count() or 1),

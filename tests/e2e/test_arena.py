@@ -17,7 +17,7 @@ SCENARIO = """
 name: busy
 nodes: [{count: 6, cores: 8}]
 warmUp: 10s
-measured: 150s
+measured: 120s
 watchLag: 0.5s
 pods:
 - {kind: burst, workloads: 3, requests: [0.5], usage: {share: 3}, life: {mean: 1000h}, burst: {pods: 30, over: 20s}}
@@ -29,11 +29,29 @@ profiles: [{schedulerName: another}]
 """
 # Waits until it has seen what the page promises, as a controller beside a scheduler would.
 BESIDE = """#!/bin/sh -e
-kubectl --kubeconfig=$1 get configmap --namespace=default applied
-kubectl --kubeconfig=$1 get --raw /apis/metrics.k8s.io/v1beta1/nodes >$3.new
+kubectl --kubeconfig=$1 get --raw /apis/metrics.k8s.io/v1beta1/nodes >$3/metrics.json
 until curl -sf "$2/api/v1/query?query=count(up)" | grep -q '"6"'; do sleep 0.2; done
-mv $3.new $3
+until grep -q podUsage $3/reports.json; do
+  sleep 1
+  kubectl --kubeconfig=$1 get nodemetrics.slo.koordinator.sh -o json >$3/reports.json
+done
 exec sleep 1000
+"""
+# As much of Koordinator's as is needed.
+REPORTS = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: nodemetrics.slo.koordinator.sh}
+spec:
+  group: slo.koordinator.sh
+  names: {kind: NodeMetric, listKind: NodeMetricList, plural: nodemetrics, singular: nodemetric}
+  scope: Cluster
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 """
 
 
@@ -67,15 +85,15 @@ def results(tmp_path):
 
 @pytest.mark.alone
 def test_by_path_as_built_in(arena, tmp_path, figure):
-    script, seen = tmp_path / "beside.sh", tmp_path / "seen.json"
+    script, crd = tmp_path / "beside.sh", tmp_path / "crd.yaml"
     script.write_text(BESIDE)
     script.chmod(0o755)
-    applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "applied"}}
-    (tmp_path / "applied.yaml").write_text(yaml.safe_dump(applied))
+    crd.write_text(REPORTS)
     beside = {
         "metricsServer": True,
-        "apply": [str(tmp_path / "applied.yaml")],
-        "run": [f"{script} ARENA_KUBECONFIG ARENA_PROMETHEUS {seen}"],
+        "nodeMetrics": True,
+        "apply": [str(crd)],
+        "run": [f"{script} ARENA_KUBECONFIG ARENA_PROMETHEUS {tmp_path}"],
     }
     players = [("peer", f"{CONFIG}---\n{yaml.safe_dump(beside)}")]
     said = arena(players, "--only=default peer extender")
@@ -88,10 +106,17 @@ def test_by_path_as_built_in(arena, tmp_path, figure):
     assert {program["name"] for program in rows["extender"]["programs"]} == {
         *("kube-scheduler", "plimsoll-controller", "plimsoll-extender")
     }
-    usages = {
-        row["metadata"]["name"]: row["usage"] for row in json.loads(seen.read_text())["items"]
-    }
-    assert len(usages) == 6 and all(usage["memory"] != "0" for usage in usages.values())
+    metrics, reports = (
+        json.loads((tmp_path / f"{name}.json").read_text())["items"]
+        for name in ("metrics", "reports")
+    )
+    assert len(metrics) == 6 and all(row["usage"]["memory"] != "0" for row in metrics)
+    used = [
+        pod["podUsage"]["resources"]["cpu"]
+        for row in reports
+        for pod in row["status"]["podsMetric"]
+    ]
+    assert len(reports) == 6 and used and "0m" not in used, reports
     line = r"\| busy \| 1 \| [\d.]+ \([\d. to]+\) \|( [\d.]+ ± 0.00 \([\d. to]+\) \|){2}"
     assert re.search(line, said), said
     assert (tmp_path / "out/table.md").read_text().strip() in said
@@ -115,7 +140,12 @@ def test_by_path_as_built_in(arena, tmp_path, figure):
         ([("default", CONFIG)], "/bin/true", (), "default: two schedulers have this name"),
         ([("one", "a: [")], "/bin/true", (), "one.config: not YAML: while parsing"),
         ([("one", "kind: Pod")], "/bin/true", (), "but Pod"),
-        ([("one", f"{CONFIG}---\nrun: x")], "/bin/true", (), "only metricsServer, apply, run"),
+        (
+            [("one", f"{CONFIG}---\nrun: x")],
+            "/bin/true",
+            (),
+            "only metricsServer, apply, nodeMetrics, run",
+        ),
         (
             [],
             "",

@@ -123,6 +123,8 @@ def test_replay_is_what_was_recorded(replay):
     ]
     # 100 s and one more: 16 cores for 90 s, then 0.2
     assert recorded[1]["cores"] == pytest.approx((16 * 90 + 0.2 * 11) / 101, rel=1e-5)
+    used = {int(age_s): cores for age_s, cores in recorded[1]["uses"]}
+    assert used[0] == 16 and used[90] == 0.2, used
     drawn = {(pod["workload"], pod["request"]) for pod in pods if pod not in recorded}
     assert drawn == {(0, 0.125), (1, 4)}, "scaled by 0.5, overcommitted by 2"
     assert all(0 <= pod["cores"] <= 0.5 for pod in pods if pod["workload"] == 0)

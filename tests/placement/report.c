@@ -5,6 +5,7 @@
 
 #include "base/attributes.h"
 #include "base/mem.h"
+#include "usage.h"
 
 static const struct {
         const char *name, *head;
@@ -138,6 +139,22 @@ void report_idle(const char *scenario, const struct idle_outcome *outcomes, size
         (void)fflush(stdout);
 }
 
+/* What a pod that replays a recording uses: [seconds after its arrival, cores from then on]. */
+static void report_uses(const struct pod *pod, int64_t end_s) {
+        struct pod running = *pod;
+        int64_t at_s = pod->arrives_s;
+
+        running.starts_s = pod->arrives_s;
+        if (pod->arrives_s + pod->life_s < end_s)
+                end_s = pod->arrives_s + pod->life_s;
+        for (const char *before = ", \"uses\": ["; at_s < end_s; before = ",") {
+                (void)printf("%s[%lld, %.6g]", before, (long long)(at_s - pod->arrives_s),
+                             usage_cores_at(&running, at_s));
+                at_s = usage_next_change_s(&running, at_s);
+        }
+        (void)printf(at_s > pod->arrives_s ? "]" : "");
+}
+
 void report_world(const struct scenario *scenario, uint64_t seed) {
         _cleanup_(world_freep) struct world *world = world_new(scenario, seed);
 
@@ -152,10 +169,13 @@ void report_world(const struct scenario *scenario, uint64_t seed) {
                 const struct pod *pod = &world->pods[p];
                 (void)printf("%s\n{\"workload\": %u, \"request\": %g, \"cores\": %.6g, "
                              "\"spikeFactor\": %g, \"spikeSeconds\": %g, \"arrives\": %lld, "
-                             "\"life\": %lld}",
+                             "\"life\": %lld",
                              p > 0 ? "," : "", pod->workload, pod->request_cores, pod->cores,
                              pod->spike_factor, pod->spike_s, (long long)pod->arrives_s,
                              (long long)pod->life_s);
+                if (pod->series)
+                        report_uses(pod, scenario->warm_up_s + scenario->measured_s);
+                (void)printf("}");
         }
         (void)printf("]}\n");
 }

@@ -34,5 +34,5 @@ void report_json(const struct result *result, const struct result *base);
  * @outcomes: [seed x offer_count + offer] */
 void report_idle(const char *scenario, const struct idle_outcome *outcomes, size_t seeds);
 /** report_world() - one object of JSON: the nodes and all pods that arrive, of one seed. Loads are
- * without what varies in time. */
+ * without what varies in time, except for recorded ones. */
 void report_world(const struct scenario *scenario, uint64_t seed);

@@ -10,6 +10,7 @@ workloads.py      pods and Deployments, where they went, what was said about the
 arrivals.py       what arrives in a scenario of the simulator, and what it predicts
 closed_loop.py    a cluster whose exporters say what its pods use
 sides.py          several of them that get the same pods, and who chooses nodes there
+koordlets.py      what Koordinator's agents would write about its nodes
 admission.py      deploy/admission, and what the API server makes of a pod
 plimsoll.py       our two programs as a cluster runs them: service accounts, RBAC of deploy/, tokens
 rights.py         what the roles of deploy/ permit, and taking some of it away

@@ -4,9 +4,11 @@ Its scenarios have windows of five minutes. The clusters play them several times
 windows that much shorter. Times here are seconds of the cluster, loads are cores.
 """
 
+import bisect
 import collections
 import dataclasses
 import json
+import math
 import os
 import subprocess
 
@@ -24,7 +26,7 @@ def simulator(*arguments):
 
 @dataclasses.dataclass
 class Load:
-    """What one pod uses, and when it comes and ends."""
+    """What one pod uses, and when it comes and ends; `uses` are [age, cores from then on]."""
 
     workload: str
     request: float
@@ -33,9 +35,16 @@ class Load:
     spike_s: float
     arrives_s: float
     life_s: float
+    uses: list
 
     def at(self, age_s):
+        if self.uses:
+            return self.uses[bisect.bisect(self.uses, [age_s, math.inf]) - 1][1]
         return self.cores * (self.spike_factor if age_s < self.spike_s else 1)
+
+    def changes_s(self):
+        """The ages at which it uses something else."""
+        return [age_s for age_s, _ in self.uses[1:]] + [self.spike_s, self.life_s]
 
 
 class Arrivals:
@@ -44,14 +53,17 @@ class Arrivals:
     A pod whose life ends within the scenario belongs to a Job, any other to a Deployment.
     """
 
-    def __init__(self, path, pace=PACE, seed=1):
+    def __init__(self, path, pace=PACE, seed=1, traces=None):
+        """`traces` is the folder of recordings, for scenarios that replay one."""
         self.path, self.pace = path, pace
-        world = simulator("--scenario", path, "--first-seed", seed, "-o", "world")
+        recordings = ("--traces", traces) if traces else ()
+        world = simulator("--scenario", path, "--first-seed", seed, "-o", "world", *recordings)
         self.nodes = world["nodes"]
         pods = [
             Load(
                 f"w{pod['workload']}", pod["request"], pod["cores"], pod["spikeFactor"],
                 pod["spikeSeconds"] / pace, pod["arrives"] / pace, pod["life"] / pace,
+                [[age_s / pace, cores] for age_s, cores in pod.get("uses", ())],
             )
             for pod in world["pods"]
         ]  # fmt: skip

@@ -66,7 +66,7 @@ class ClosedLoop:
         self.error = None
         self.feed()
         for work in (self._see, self._feed):
-            threading.Thread(target=self._guard, args=[work], daemon=True).start()
+            threading.Thread(target=self.guard, args=[work], daemon=True).start()
 
     @staticmethod
     def _pod(workload, load, **more):
@@ -76,7 +76,8 @@ class ClosedLoop:
             labels={"app": workload}, **more,
         )  # fmt: skip
 
-    def _guard(self, work):
+    def guard(self, work):
+        """Run this in a thread whose error ends the test."""
         try:
             work()
         except Exception as error:  # pylint: disable=broad-except
@@ -120,7 +121,7 @@ class ClosedLoop:
                 run.node, run.since = pod["spec"]["nodeName"], now
                 self.runs_of[run.node].append(run)
                 self.dirty.add(run.node)
-                for after_s in (run.load.spike_s, run.load.life_s):
+                for after_s in run.load.changes_s():
                     heapq.heappush(self.changes, (now + after_s, run.node))
 
     def _load_of(self, meta):
@@ -145,7 +146,7 @@ class ClosedLoop:
             loads = {
                 self.fleet.addresses[node]: {
                     "cpu": self.usage(node, now),
-                    "mem": self._memory(node, now),
+                    "mem": self.memory(node, now),
                 }
                 for node in self.dirty
             }
@@ -153,13 +154,18 @@ class ClosedLoop:
         if loads:
             self.exporters.set_loads(loads)
 
-    def _memory(self, node, now):
+    def memory(self, node, now):
         requested = sum(run.load.request for run in self.runs_of[node] if run.is_working(now))
         return requested * GIB_PER_REQUEST * USED_MEMORY / (self.cores[node] * GIB_PER_CORE)
 
     def _feed(self):
         while not self.ended.wait(FEED_S):
             self.feed()
+
+    def pods_on(self, node, now):
+        """{pod: cores} of those that work there."""
+        runs = [(name, run) for name, run in list(self.runs.items()) if run.node == node]
+        return {name: run.cores(now) for name, run in runs if run.is_working(now)}
 
     # -- what arrives ------------------------------------------------------------------------
 
