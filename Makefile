@@ -89,7 +89,7 @@ arena:
 	@tests/e2e/tools/build.py
 	@PLIMSOLL_RELEASE_DIR=$(abspath $(BUILD)) tests/e2e/sandbox /usr/bin/python3 tests/e2e/arena.py \
 		$(if $(RUNS),--runs=$(RUNS)) $(if $(PACE),--pace=$(PACE)) $(if $(WARM),--warm=$(WARM)) \
-		$(if $(BESIDE),--beside=$(BESIDE)) $(if $(SCENARIOS),--scenarios="$(SCENARIOS)") \
+		$(if $(AT_ONCE),--at-once=$(AT_ONCE)) $(if $(SCENARIOS),--scenarios="$(SCENARIOS)") \
 		$(if $(ONLY),--only="$(ONLY)") $(if $(TRACES),--traces=$(TRACES)) $(BUILD)/arena $(SCHEDULER)
 
 release:

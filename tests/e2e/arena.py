@@ -4,7 +4,7 @@
     tests/e2e/sandbox tests/e2e/arena.py OUT [NAME:BINARY:CONFIG ...]
 
 OUT/SCENARIO/NAME-SEED.json is a finished run, which is not repeated while programs, configuration,
-scenario and pace are the same. OUT/table.md is the table of all of them, which is printed, too.
+scenario and pace are the same. OUT/table.md is the table of all of them, which is also printed.
 """
 
 import argparse
@@ -39,8 +39,9 @@ from tools import build  # noqa: E402
 
 BASELINE = "default"
 SCENARIOS = "loop-small burst-small hetero-small batch-small burst clumps loop stale"
+RECORDINGS = " replay-planetlab-small replay-azure-small"
 KIND, GROUP = "KubeSchedulerConfiguration", "kubescheduler.config.k8s.io/"
-BESIDE = {"metricsServer": bool, "apply": list, "nodeMetrics": bool, "run": list}
+EXTRAS = {"metricsServer": bool, "apply": list, "nodeMetrics": bool, "run": list}
 KUBECONFIG, PROMETHEUS = "ARENA_KUBECONFIG", "ARENA_PROMETHEUS"
 LAST_LINES = 15
 # The names that load-watcher asks for, of the rules of kube-prometheus.
@@ -91,7 +92,7 @@ def built_in(pace):
 
 
 def read_config(path):
-    """Its text, if it is a KubeSchedulerConfiguration, and perhaps what runs beside it."""
+    """Its text, if it is a KubeSchedulerConfiguration, perhaps with what it wants next to it."""
     try:
         text = pathlib.Path(path).read_text(encoding="utf-8")
         documents = list(yaml.safe_load_all(text))
@@ -99,15 +100,15 @@ def read_config(path):
         raise Trouble(f"{path}: {error.strerror}") from None
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise Trouble(f"{path}: not YAML: {' '.join(str(error).split())}") from None
-    content, beside, *more = [*documents, {}, {}][: max(2, len(documents))]
+    content, extras, *more = [*documents, {}, {}][: max(2, len(documents))]
     kind = content.get("kind") if isinstance(content, dict) else None
     if kind != KIND or not str(content.get("apiVersion")).startswith(GROUP):
         raise Trouble(f"{path}: the first document is no {KIND} of {GROUP}*, but {kind}")
-    known = isinstance(beside, dict) and all(
-        isinstance(value, BESIDE.get(key, ())) for key, value in beside.items()
+    known = isinstance(extras, dict) and all(
+        isinstance(value, EXTRAS.get(key, ())) for key, value in extras.items()
     )
     if more or not known:
-        raise Trouble(f"{path}: behind it, only {', '.join(BESIDE)} in one more document")
+        raise Trouble(f"{path}: behind it, only {', '.join(EXTRAS)} in one more document")
     return text
 
 
@@ -125,7 +126,7 @@ def contender_of(words):
 
 
 def start_peer(binary, text, side, plimsoll, seat):
-    """A scheduler of any project, and what it wants beside it."""
+    """A scheduler of any project, and what it wants next to it."""
     plane = side.plane
     for node in side.nodes:  # kubelets count CPUs
         side.exporters.set([side.fleet.addresses[node]], cpus=side.cores[node])
@@ -140,19 +141,19 @@ def start_peer(binary, text, side, plimsoll, seat):
         os.makedirs(directory)
         prometheus = RealPrometheus(plimsoll.run, directory, targets, rules, scrape=scrape)
         text = text.replace(PROMETHEUS, prometheus.url)
-    content, beside, *_ = [*yaml.safe_load_all(text.replace(KUBECONFIG, plane.kubeconfig)), {}]
-    if beside.get("metricsServer"):
+    content, extras, *_ = [*yaml.safe_load_all(text.replace(KUBECONFIG, plane.kubeconfig)), {}]
+    if extras.get("metricsServer"):
         metrics_server = MetricsServer(plane, PORT + seat)
         metrics_server.register()
         metrics_server.start(*ask_exporters(side.exporters))
         metrics_server.wait_items(side.nodes)
-    for path in beside.get("apply", ()):
+    for path in extras.get("apply", ()):
         plane.kubectl("apply", "--server-side", "-f", path)
-    if beside.get("nodeMetrics"):
+    if extras.get("nodeMetrics"):
         Koordlets(side)
-    for number, command in enumerate(beside.get("run", ())):
+    for number, command in enumerate(extras.get("run", ())):
         program, *flags = shlex.split(command)
-        plane.run(os.path.abspath(program), *flags, name=f"beside-{number}")
+        plane.run(os.path.abspath(program), *flags, name=f"extra-{number}")
     # The pods ask for nobody by name.
     profile, *others = content.get("profiles") or [{}]
     content["profiles"] = [{**profile, "schedulerName": "default-scheduler"}, *others]
@@ -339,13 +340,13 @@ def parse_options(arguments):
     add("out", type=pathlib.Path, help="where results are")
     add("schedulers", nargs="*", metavar="NAME:BINARY:CONFIG")
     add("--runs", type=int, default=5, help="of each scenario, each with other pods")
-    add("--scenarios", default=SCENARIOS, help="names in tests/e2e/scenarios, or paths")
+    add("--scenarios", help="names in tests/e2e/scenarios, or paths")
     add("--pace", type=float, default=1, help="how many times as fast time passes")
     add("--warm", type=float, default=0, help="seconds before the first pod")
     add("--traces", default="", help="the folder of recordings, see tests/placement/traces.md")
     add("--only", default="", help="names of those that play; all")
     add(
-        "--beside", type=int, default=2 * (os.cpu_count() or 1),
+        "--at-once", type=int, default=2 * (os.cpu_count() or 1),
         help="how many clusters run at a time",
     )  # fmt: skip
     return parser.parse_args(arguments)
@@ -353,14 +354,15 @@ def parse_options(arguments):
 
 def main(arguments):
     options = parse_options(arguments)
-    paths = [scenario_path(name) for name in options.scenarios.split()]
+    all_of_them = SCENARIOS + RECORDINGS * bool(options.traces)
+    paths = [scenario_path(name) for name in (options.scenarios or all_of_them).split()]
     players = contenders(options)
     # In turns, so that what disturbs the machine for an hour disturbs all of them.
     for seed in ARENA[: options.runs]:
         for path in paths:
             missing = [one for one in players if not result(one, path, seed, options)]
             while missing:
-                batch, missing = missing[: options.beside], missing[options.beside :]
+                batch, missing = missing[: options.at_once], missing[options.at_once :]
                 play(batch, path, seed, options)
     found = {
         path.stem: {

@@ -7,12 +7,14 @@ import sys
 
 import pytest
 import yaml
+from arena import PROMETHEUS, read_config
 from harness import HERE as INTEGRATION
+from pages import block
 from programs import complete
 from tools import build
 
 PROGRAM = os.path.join(INTEGRATION, "..", "e2e", "arena.py")
-# All nodes are hot, whoever chooses them: so one run is enough to compare levels.
+# All nodes are hot, whichever scheduler it is: so one run is enough to compare levels.
 SCENARIO = """
 name: busy
 nodes: [{count: 6, cores: 8}]
@@ -27,8 +29,8 @@ apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles: [{schedulerName: another}]
 """
-# Waits until it has seen what the page promises, as a controller beside a scheduler would.
-BESIDE = """#!/bin/sh -e
+# Waits until it has seen what the page promises, as the controller of a scheduler would.
+SCRIPT = """#!/bin/sh -e
 kubectl --kubeconfig=$1 get --raw /apis/metrics.k8s.io/v1beta1/nodes >$3/metrics.json
 until curl -sf "$2/api/v1/query?query=count(up)" | grep -q '"6"'; do sleep 0.2; done
 until grep -q podUsage $3/reports.json; do
@@ -85,17 +87,17 @@ def results(tmp_path):
 
 @pytest.mark.alone
 def test_by_path_as_built_in(arena, tmp_path, figure):
-    script, crd = tmp_path / "beside.sh", tmp_path / "crd.yaml"
-    script.write_text(BESIDE)
+    script, crd = tmp_path / "script.sh", tmp_path / "crd.yaml"
+    script.write_text(SCRIPT)
     script.chmod(0o755)
     crd.write_text(REPORTS)
-    beside = {
+    extras = {
         "metricsServer": True,
         "nodeMetrics": True,
         "apply": [str(crd)],
         "run": [f"{script} ARENA_KUBECONFIG ARENA_PROMETHEUS {tmp_path}"],
     }
-    players = [("peer", f"{CONFIG}---\n{yaml.safe_dump(beside)}")]
+    players = [("peer", f"{CONFIG}---\n{yaml.safe_dump(extras)}")]
     said = arena(players, "--only=default peer extender")
     rows = results(tmp_path)
     assert set(rows) == {"default", "peer", "extender"}
@@ -158,3 +160,16 @@ def test_by_path_as_built_in(arena, tmp_path, figure):
 def test_what_is_wrong(arena, schedulers, binary, flags, told):
     error = arena(schedulers, *flags, binary=binary, status=1)
     assert error.startswith("arena: ") and told in error, error
+
+
+def test_the_pages_configurations(tmp_path):
+    """Programs and manifests of other projects are not here; the arena understands the rest."""
+    crane, koordinator, trimaran = (
+        block("docs/arena.md", "crane"),
+        block("docs/arena.md", "koordinator"),
+        block("docs/arena.md", "trimaran"),
+    )
+    for text in (crane, koordinator, trimaran):
+        (tmp_path / "config.yaml").write_text(text)
+        assert read_config(tmp_path / "config.yaml") == text
+    assert PROMETHEUS in crane and PROMETHEUS in trimaran

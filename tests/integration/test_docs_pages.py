@@ -33,6 +33,7 @@ QUICK_START = "docs/quick-start.md"
 NOT_RUN = {
     ("ARCHITECTURE.md", "node_exporter x N --scrape-->"): "a drawing",
     ("docs/admission.md", "readings, pods"): "a drawing",
+    ("docs/arena.md", "make arena"): "takes hours; see tests/e2e/test_arena.py",
     ("docs/admission.md", "kubectl apply -k"): "see tests/e2e/test_admission.py",
     ("CONTRIBUTING.md", "CC=clang"): "builds and formats the tree, as make check does",
     ("docs/crane-compatibility.md", "score100"): "a formula; see test_crane_verdicts.c",
