@@ -1,12 +1,14 @@
-"""What an extender costs the real kube-scheduler: CPU time a pod, of everybody who has a share in it.
+"""What an extender, or the admission list, costs the real kube-scheduler: CPU time a pod, of everybody
+who has a share in it, and how long pods wait.
 
     tests/e2e/sandbox /usr/bin/python3 tests/bench/tax.py BUILD_DIRECTORY [--out FILE] [...]
 
 One cluster per number of nodes: kube-apiserver, etcd, kwok, and nodes whose annotations are written
-once. A run creates the pods of a scheduler that is not there yet, starts the peer (an extender, or
-none) and then the scheduler, and takes the difference between two moments: when the scheduler is
-under way, and when no pod waits. So neither start counts. The peers take turns, and what is compared
-is CPU time, which a busy machine changes less than the clock's.
+once. A run starts the peer (an extender, or none), creates the pods of a scheduler that is not there
+yet, then starts that, and takes the difference between two moments: when the scheduler is under way,
+and when no pod waits. So neither start counts. Then pods come one by one, and a client sees how long
+each waits. The peers take turns, and what is compared is CPU time, which a busy machine changes less
+than the clock's.
 """
 
 import argparse
@@ -22,6 +24,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -30,11 +33,12 @@ sys.path[:0] = [str(TOP / "tests" / "e2e"), str(TOP / "tests" / "integration")]
 
 # pylint: disable=wrong-import-position
 from addresses import address_of  # noqa: E402
+from cluster.admission import install_and_start  # noqa: E402
 from cluster.control_plane import ControlPlane  # noqa: E402
 from cluster.nodes import FIRST_ADDRESS, node_object, start_kwok  # noqa: E402
 from cluster.plimsoll import Plimsoll  # noqa: E402
 from cluster.workloads import Namespace, pod_object  # noqa: E402
-from harness import Process, wait_until  # noqa: E402
+from harness import Process, Watch, wait_until  # noqa: E402
 
 # Of crane's policy, which the Go peer has built in; the recommended one needs fewer.
 METRICS = [
@@ -42,17 +46,28 @@ METRICS = [
     for resource in ("cpu", "mem")
     for window in ("avg_5m", "max_avg_1h", "max_avg_1d")
 ]
-SAMPLINGS = {"default": {}, "100": {"percentageOfNodesToScore": 100}}
+# Without the constraints that it adds by itself, kube-scheduler places equal pods in batches.
+NO_SPREAD = {
+    "name": "PodTopologySpread", "args": {"defaultingType": "List", "defaultConstraints": []},
+}  # fmt: skip
+SAMPLINGS = {
+    "default": {},
+    "100": {"percentageOfNodesToScore": 100},
+    "default, no spread": {"profile": {"pluginConfig": [NO_SPREAD]}},
+}
 THREADS = 4
 # Of the pods. Until then the scheduler opens connections and fills its caches.
 WARM_UP_SHARE = 0.15
 POLL_S = 0.2
+SINGLE_EVERY_S = 0.05
 IDLE_LOOK_S = 2
 # name of a column: its heading, decimals
 COLUMNS = {
     "scheduler_ms": ("scheduler CPU", 2),
     "pods_per_s": ("pods/s", 0),
     "extender_ms": ("extender CPU", 3),
+    "p50_ms": ("creation to binding, p50", 0),
+    "p99_ms": ("p99", 0),
 }
 
 
@@ -69,6 +84,7 @@ PEERS = {
     "ours": ("plimsoll-extender", policy_text()),
     "ours, no shortlist": ("plimsoll-extender", policy_text(extra="    shortlist: 0\n")),
     "ours, crane's policy": ("plimsoll-extender", policy_text("crane")),
+    "admission": ("plimsoll-extender", policy_text()),
     "Go": ("go-extender", None),
 }
 
@@ -127,8 +143,9 @@ class Cluster:
 
 
 class Bench:
-    def __init__(self, build, directory):
+    def __init__(self, build, directory, single):
         self.build = os.path.abspath(build)
+        self.single = single
         self.directory = directory
         self.go = os.path.join(directory, "go-extender")
 
@@ -143,24 +160,27 @@ class Bench:
         done = subprocess.run(["go", "build", "-o", self.go, "."], cwd=source, check=False)
         return done.returncode == 0
 
-    def start_peer(self, cluster, name, label):
+    def start_peer(self, cluster, name, space):
         """(the extender's process, its entry in the scheduler's configuration)"""
         program, policy = PEERS[name]
         if not program:
             return None, []
         if program == "go-extender":
             argv = [self.program(program), cluster.node_list()]
-            process = Process(argv, label, cluster.directory)
+            process = Process(argv, space.name, cluster.directory)
             process.url = f"http://127.0.0.1:{process.wait_port()}"
             paths = {"urlPrefix": process.url}
         else:
             plimsoll = Plimsoll(
                 cluster.plane,
                 cluster.directory,
-                lambda argv, who: Process(argv, f"{label}-{who}", cluster.directory),
+                lambda argv, who: Process(argv, f"{space.name}-{who}", cluster.directory),
                 self.program,
             )
-            process = plimsoll.extender(plimsoll.write_policy(policy))
+            path = plimsoll.write_policy(policy)
+            if name == "admission":
+                return install_and_start(plimsoll, space, path), []
+            process = plimsoll.extender(path)
             paths = {}
         return process, [Plimsoll.scheduler_entry(process, preemptVerb="", **paths)]
 
@@ -169,13 +189,9 @@ class Bench:
         cluster.runs += 1
         label = f"run-{cluster.runs}"
         space = Namespace(cluster.plane, label)
-        cluster.each(
-            lambda i: space.create(pod_object(f"web-{i:04}", scheduler=label)), range(pods)
-        )
-        peer, entries = self.start_peer(cluster, name, label)
-        scheduler = cluster.plane.start_scheduler(
-            name=label, extenders=entries, **SAMPLINGS[sampling]
-        )
+        peer, entries = self.start_peer(cluster, name, space)
+        cluster.each(lambda i: space.create(pod_object(f"web-{i:04}")), range(pods))
+        scheduler = cluster.plane.start_scheduler(extenders=entries, **SAMPLINGS[sampling])
         try:
             before = warmed_up(scheduler, peer, WARM_UP_SHARE * pods)
             waiting = f"{space.root}/pods"
@@ -188,6 +204,7 @@ class Bench:
                 poll_s=POLL_S,
             )
             after = moment(scheduler, peer)
+            waits_ms = single_waits_ms(cluster.plane, space, self.single)
         finally:
             scheduler.kill()
             if peer:
@@ -199,7 +216,36 @@ class Bench:
             "sampling": sampling,
             "peer": name,
             **per_pod(before, after),
+            **percentiles(waits_ms),
         }
+
+
+def single_waits_ms(plane, space, count):
+    """Of each pod that comes alone: from before its creation until a watch shows it bound."""
+    sent, waits_ms = {}, {}
+
+    def see():
+        with Watch(plane.url, f"{space.root}/pods?watch=1", {}, 600, plane.api.context) as watch:
+            for _, pod in iter(watch.next, None):
+                name = pod["metadata"]["name"]
+                if name in sent and name not in waits_ms and pod["spec"].get("nodeName"):
+                    waits_ms[name] = (time.monotonic() - sent[name]) * 1e3
+
+    threading.Thread(target=see, daemon=True).start()
+    begin = time.monotonic()
+    for i in range(count):
+        time.sleep(max(0, begin + i * SINGLE_EVERY_S - time.monotonic()))
+        sent[f"single-{i:03}"] = time.monotonic()
+        space.create_pod(f"single-{i:03}")
+    wait_until(lambda: len(waits_ms) == count, 60, "single pods to be bound", POLL_S)
+    return list(waits_ms.values())
+
+
+def percentiles(waits_ms):
+    if not waits_ms:
+        return {}
+    cuts = statistics.quantiles(waits_ms, n=100)
+    return {"p50_ms": cuts[49], "p99_ms": cuts[98]}
 
 
 def warmed_up(scheduler, peer, pods):
@@ -243,7 +289,7 @@ def summary(runs):
     rows = []
     for (nodes, sampling, peer), members in groups.items():
         row = {"nodes": nodes, "sampling": sampling, "peer": peer, "runs": len(members)}
-        for column in COLUMNS:
+        for column in COLUMNS.keys() & members[0].keys():
             values = [member[column] for member in members]
             row[column] = [statistics.median(values), min(values), max(values)]
         rows.append(row)
@@ -252,14 +298,15 @@ def summary(runs):
 
 def table(rows):
     """Markdown: medians, and in brackets the least and the greatest."""
-    heads = [head + ("" if name == "pods_per_s" else ", ms") for name, (head, _) in COLUMNS.items()]
+    columns = {name: what for name, what in COLUMNS.items() if name in rows[0]}
+    heads = [head + ("" if name == "pods_per_s" else ", ms") for name, (head, _) in columns.items()]
     lines = [
         f"| nodes | sampling | extender | {' | '.join(heads)} |",
-        "| --- " * (3 + len(COLUMNS)) + "|",
+        "| --- " * (3 + len(columns)) + "|",
     ]
     for row in sorted(rows, key=lambda r: (r["nodes"], r["sampling"] != "default")):
         cells = [f"{row['nodes']:,}", row["sampling"], row["peer"]]
-        for column, (_, digits) in COLUMNS.items():
+        for column, (_, digits) in columns.items():
             middle, least, most = (f"{value:.{digits}f}" for value in row[column])
             cells.append(f"{middle} ({least} to {most})")
         lines.append(f"| {' | '.join(cells)} |")
@@ -271,9 +318,10 @@ def parse_arguments():
     parser.add_argument("build")
     parser.add_argument("--out", help="JSON: every run, and the medians")
     parser.add_argument("--nodes", default="1000,5000")
-    parser.add_argument("--sampling", default="default,100")
+    parser.add_argument("--sampling", default="default;100", help="separated by semicolons")
     parser.add_argument("--peers", default=";".join(PEERS), help="separated by semicolons")
     parser.add_argument("--pods", type=int, default=500)
+    parser.add_argument("--single", type=int, default=0, help="pods that come one by one")
     parser.add_argument("--rounds", type=int, default=5)
     return parser.parse_args()
 
@@ -281,7 +329,7 @@ def parse_arguments():
 def main():
     options = parse_arguments()
     directory = tempfile.mkdtemp(prefix="plimsoll-tax-")
-    bench = Bench(options.build, directory)
+    bench = Bench(options.build, directory, options.single)
     peers = [name for name in options.peers.split(";") if bench.has(name)]
     runs = []
     try:
@@ -289,7 +337,7 @@ def main():
             cluster = Cluster(os.path.join(directory, f"nodes-{count}"), count)
             try:
                 for _ in range(options.rounds):
-                    for sampling in options.sampling.split(","):
+                    for sampling in options.sampling.split(";"):
                         # The scheduler takes 30 ms for a pod that looks at 5,000 nodes.
                         pods = options.pods // (2 if (count, sampling) == (5000, "100") else 1)
                         for name in peers:

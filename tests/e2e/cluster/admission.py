@@ -1,5 +1,7 @@
 """deploy/admission: the list of nodes that new pods prefer, and what the API server makes of a pod."""
 
+from harness import wait_until
+
 from .plimsoll import TOP, fast_policy
 
 LISTS = "/apis/plimsoll.io/v1alpha1/preferrednodes"
@@ -38,6 +40,16 @@ def asked(plane, namespace, *containers, metadata=None, **spec):
         if "matchFields" in term["preference"]
     }
     return nodes, terms, pod
+
+
+def install_and_start(plimsoll, namespace, policy):
+    """The extender that writes the list; until new pods of the namespace get it."""
+    plimsoll.install(plimsoll.plane, "admission")
+    plimsoll.plane.kubectl("label", "namespace", namespace.name, LABEL)
+    extender = plimsoll.extender(policy, "--admission")
+    new_pod = [namespace.name, container("100m")]
+    wait_until(lambda: asked(plimsoll.plane, *new_pod)[0], 60, "the list in new pods")
+    return extender
 
 
 def uninstall(plane):

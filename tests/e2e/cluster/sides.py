@@ -8,7 +8,7 @@ import time
 from harness import Exporters, wait_until
 from policies import policy_object
 
-from .admission import LABEL, asked, container
+from .admission import install_and_start
 from .closed_loop import ClosedLoop
 from .plimsoll import new_plane
 
@@ -106,9 +106,5 @@ def start_taints(side, plimsoll, content):
 
 def start_admission(side, plimsoll, content):
     path = start_controller(side, plimsoll, content)
-    plimsoll.install(side.plane, "admission")
-    side.plane.kubectl("label", "namespace", side.namespace.name, LABEL)
-    plimsoll.extender(path, "--admission")
-    new_pod = [side.namespace.name, container("100m")]
-    wait_until(lambda: asked(side.plane, *new_pod)[0], 60, "the list in new pods")
+    install_and_start(plimsoll, side.namespace, path)
     side.plane.start_scheduler()
