@@ -30,8 +30,8 @@ class Run:
     pods of one cluster work longer than those of another.
     """
 
-    def __init__(self, load):
-        self.load = load
+    def __init__(self, pod, load):
+        self.pod, self.load = pod, load
         self.node, self.since = None, None
 
     def is_working(self, now):
@@ -39,6 +39,13 @@ class Run:
 
     def cores(self, now):
         return self.load.at(now - self.since) if self.is_working(now) else 0.0
+
+    def core_seconds(self, now):
+        """Since it began."""
+        age_s = now - self.since
+        return self.load.cores * (
+            age_s + (self.load.spike_factor - 1) * min(age_s, self.load.spike_s)
+        )
 
 
 class ClosedLoop:
@@ -115,7 +122,7 @@ class ClosedLoop:
         meta = pod["metadata"]
         run = self.runs.get(meta["name"])
         if run is None:
-            run = self.runs[meta["name"]] = Run(self._load_of(meta))
+            run = self.runs[meta["name"]] = Run(meta["name"], self._load_of(meta))
         with self.lock:
             if run.node is None and pod["spec"].get("nodeName"):
                 run.node, run.since = pod["spec"]["nodeName"], now
@@ -155,8 +162,13 @@ class ClosedLoop:
             self.exporters.set_loads(loads)
 
     def memory(self, node, now):
-        requested = sum(run.load.request for run in self.runs_of[node] if run.is_working(now))
-        return requested * GIB_PER_REQUEST * USED_MEMORY / (self.cores[node] * GIB_PER_CORE)
+        used_gib = sum(self.memory_of(run) for run in self.runs_of[node] if run.is_working(now))
+        return used_gib / (self.cores[node] * GIB_PER_CORE)
+
+    @staticmethod
+    def memory_of(run):
+        """GiB."""
+        return run.load.request * GIB_PER_REQUEST * USED_MEMORY
 
     def _feed(self):
         while not self.ended.wait(FEED_S):
