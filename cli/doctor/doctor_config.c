@@ -16,13 +16,6 @@ const char *doctor_config_text(const struct tree_node *map, const char *key) {
         return node && node->kind == TREE_SCALAR ? node->text : "";
 }
 
-const struct tree_node *doctor_config_list(const struct tree *config, const char *key) {
-        static const struct tree_node empty = {.kind = TREE_LIST};
-        const struct tree_node *node = config ? tree_get(tree_root(config), key) : NULL;
-
-        return node && node->kind == TREE_LIST ? node : &empty;
-}
-
 static bool is_our_url(const char *url) {
         static const char *const marks[] = {"plimsoll", "CLUSTER_IP", PORT};
 
@@ -34,8 +27,12 @@ static bool is_our_url(const char *url) {
 
 /* There may be two: bind can have an entry with another timeout. */
 const struct tree_node *doctor_config_entry(const struct tree *config) {
-        const struct tree_node *extenders = doctor_config_list(config, "extenders"), *found = NULL;
+        const struct tree_node *extenders = config ? tree_get(tree_root(config), "extenders")
+                                                   : NULL;
+        const struct tree_node *found = NULL;
 
+        if (!extenders || extenders->kind != TREE_LIST)
+                return NULL;
         for (size_t i = 0; i < extenders->count; i++) {
                 const struct tree_node *entry = &extenders->items[i];
                 if (!is_our_url(doctor_config_text(entry, "urlPrefix")))

@@ -14,6 +14,3 @@ _must_check_ int doctor_config_load(const char *path, struct tree **ret, struct 
 const struct tree_node *doctor_config_entry(const struct tree *config);
 /** doctor_config_text() - a scalar in @map, which may be NULL; "": there is none */
 const char *doctor_config_text(const struct tree_node *map, const char *key);
-/** doctor_config_list() - a top-level list of @config, which may be NULL; an empty list if there is
- * none */
-const struct tree_node *doctor_config_list(const struct tree *config, const char *key);

@@ -47,8 +47,6 @@ struct node_snapshot *node_snapshot_next(struct node_snapshot *old,
         struct judge_nodes *nodes = &snapshot->nodes;
         nodes->all_settled_until_unix_ms = node_columns_settled_until_unix_ms(&nodes->columns,
                                                                               nodes->count);
-        nodes->has_missing = nodes->columns.has_estimate &&
-                             node_columns_lack_any(&nodes->columns, nodes->count);
         nodes->built_unix_ms = now_unix_ms;
         snapshot->publication = source->publication;
         return snapshot;

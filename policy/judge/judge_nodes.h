@@ -25,8 +25,7 @@ struct judge_nodes {
         const struct policy *policy;
         const struct score_weights *weights; /* [pool], with scoring: estimate */
         bool has_target;                     /* some of the weights have a target */
-        bool has_missing; /* with scoring: estimate, some row has an unknown value */
-        size_t count;     /* rows */
+        size_t count;                        /* rows */
         struct node_columns columns;
         struct reading_columns readings;   /* a view of them */
         int64_t built_unix_ms;             /* when the verdicts were computed */

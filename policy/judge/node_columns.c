@@ -116,14 +116,6 @@ size_t node_columns_expired(const struct node_columns *columns, size_t count, in
         return expired;
 }
 
-bool node_columns_lack_any(const struct node_columns *columns, size_t count) {
-        uint8_t any = 0;
-
-        for (size_t row = 0; row < count; row++)
-                any |= columns->missing[row];
-        return any != 0;
-}
-
 static double part_weight(const struct score_weights *weights, int part) {
         return part == ESTIMATE_OTHER ? weights->has_other : weights->weight[part];
 }

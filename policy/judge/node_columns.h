@@ -81,8 +81,6 @@ void node_columns_move(struct node_columns *columns, size_t to, size_t from);
 int64_t node_columns_settled_until_unix_ms(const struct node_columns *columns, size_t count);
 /** node_columns_expired() - the number of expired readings */
 size_t node_columns_expired(const struct node_columns *columns, size_t count, int64_t now_unix_ms);
-/** node_columns_lack_any() - some row has an unknown value */
-bool node_columns_lack_any(const struct node_columns *columns, size_t count);
 /**
  * node_columns_median() - the median of @rows, to a thousandth, for score_weights_complete(). With
  * an even number of rows, the busier of the middle two is used. The first NODE_COLUMNS_MEDIAN_OF
