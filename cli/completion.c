@@ -10,22 +10,6 @@ static void offer(const char *before, const char *candidate, const char *typed, 
                 (void)fprintf(out, "%s%s\n", before, candidate);
 }
 
-static const struct option_row *find_flag(const struct verb *verb, const char *flag) {
-        size_t len = strcspn(flag, "=");
-
-        for (size_t i = 0; i < verb->row_count; i++) {
-                const struct option_row *row = &verb->rows[i];
-                if (!row->name)
-                        continue;
-                if (len == 2 && flag[0] == '-' && row->letter == flag[1])
-                        return row;
-                if (len > 2 && strlen(row->name) == len - 2 && strncmp(flag, "--", 2) == 0 &&
-                    strncmp(flag + 2, row->name, len - 2) == 0)
-                        return row;
-        }
-        return NULL;
-}
-
 static void offer_choices(const struct option_row *row, const char *before, const char *typed,
                           FILE *out) {
         static const char *const truths[] = {"true", "false", NULL};
@@ -79,7 +63,7 @@ static void offer_words(const char *words, const char *typed, FILE *out) {
  * be a file? */
 static bool offer_for_verb(const struct verb *verb, int count, char **words, FILE *out) {
         const char *typed = words[count - 1];
-        const char *before = count > 1 ? words[count - 2] : "";
+        const char *before = count > 1 ? words[count - 2] : "", *value;
         size_t len = strcspn(typed, "=");
 
         if (strcmp(typed, "=") == 0 && count > 1) {
@@ -88,7 +72,8 @@ static bool offer_for_verb(const struct verb *verb, int count, char **words, FIL
         } else if (strcmp(before, "=") == 0 && count > 2) {
                 before = words[count - 3];
         } else if (typed[0] == '-' && typed[len] == '=') {
-                const struct option_row *row = find_flag(verb, typed);
+                const struct option_row *row = options_find_flag(verb->rows, verb->row_count, typed,
+                                                                 &value);
                 _cleanup_(freep) char *flag = xmemdup0(typed, len + 1);
                 if (row)
                         offer_choices(row, flag, typed + len + 1, out);
@@ -97,8 +82,9 @@ static bool offer_for_verb(const struct verb *verb, int count, char **words, FIL
                 offer_flags(verb, typed, out);
                 return false;
         }
-        const struct option_row *row = find_flag(verb, before);
-        if (row && row->type != OPTION_BOOL) {
+        const struct option_row *row = options_find_flag(verb->rows, verb->row_count, before,
+                                                         &value);
+        if (row && row->type != OPTION_BOOL && !value) {
                 offer_choices(row, "", typed, out);
                 return takes_file(row);
         }

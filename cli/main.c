@@ -42,12 +42,14 @@ static void print_help(FILE *out) {
         options_help(common_rows + 1, ARRAY_LEN(common_rows) - 1, out);
 }
 
+/* Return: 0: no verb has the flag; 1: it stands alone; 2: its value follows */
 static int count_flag_words(const char *flag) {
-        int words = 0;
+        const struct option_row *row = NULL;
+        const char *value = NULL;
 
-        for (size_t i = 0; i < ARRAY_LEN(verbs) && words == 0; i++)
-                words = options_flag_words(verbs[i]->rows, verbs[i]->row_count, flag);
-        return words;
+        for (size_t i = 0; i < ARRAY_LEN(verbs) && !row; i++)
+                row = options_find_flag(verbs[i]->rows, verbs[i]->row_count, flag, &value);
+        return !row ? 0 : value || row->type == OPTION_BOOL ? 1 : 2;
 }
 
 /* Flags may stand before the verb. Return: the index of the first word that is not a flag of any
@@ -55,7 +57,7 @@ static int count_flag_words(const char *flag) {
 static int find_verb(int argc, char **argv) {
         int at = 1, words = 1;
 
-        while (at < argc && argv[at][0] == '-' && (words = count_flag_words(argv[at])) > 0)
+        while (at < argc && (words = count_flag_words(argv[at])) > 0)
                 at += words;
         return at;
 }

@@ -234,13 +234,11 @@ static const struct option_row *find_letter(const struct option_row *rows, size_
         return NULL;
 }
 
-/*
- * The row of "--name", "--name=value", "-o", "-ojson" or "-o=json"
- * @ret_value: the value in the same argument; NULL: none
- */
-static const struct option_row *find_flag(const struct option_row *rows, size_t count,
-                                          const char *flag, const char **ret_value) {
+const struct option_row *options_find_flag(const struct option_row *rows, size_t count,
+                                           const char *flag, const char **ret_value) {
         *ret_value = NULL;
+        if (flag[0] != '-' || flag[1] == '\0')
+                return NULL;
         if (flag[1] == '-') {
                 size_t len = strcspn(flag + 2, "=");
                 if (flag[2 + len] == '=')
@@ -254,18 +252,11 @@ static const struct option_row *find_flag(const struct option_row *rows, size_t 
         return row && row->type == OPTION_BOOL && flag[2] != '\0' && flag[2] != '=' ? NULL : row;
 }
 
-int options_flag_words(const struct option_row *rows, size_t count, const char *flag) {
-        const char *value;
-        const struct option_row *row = find_flag(rows, count, flag, &value);
-
-        return !row ? 0 : value || row->type == OPTION_BOOL ? 1 : 2;
-}
-
 /* Reads the flag at argv[*at], and sets *at to its last argument. */
 static int read_flag(const struct option_row *rows, size_t count, int argc, char **argv, int *at,
                      struct error *err) {
         const char *value;
-        const struct option_row *row = find_flag(rows, count, argv[*at], &value);
+        const struct option_row *row = options_find_flag(rows, count, argv[*at], &value);
 
         if (!row)
                 return refuse_unknown(rows, count, argv[*at], err);

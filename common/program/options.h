@@ -81,9 +81,12 @@ enum {
  */
 _must_check_ int options_parse(const struct option_row *rows, size_t count, int argc, char **argv,
                                enum options_outcome *ret_outcome, int *ret_args, struct error *err);
-/** options_flag_words() - the number of arguments of @flag: 0: no such flag; 1: only itself; 2:
- * with its value */
-int options_flag_words(const struct option_row *rows, size_t count, const char *flag);
+/** options_find_flag() - the row of a word such as "--name", "--name=value", "-o", "-ojson" or
+ * "-o=json"
+ * @ret_value: the value in the same word; NULL: there is none
+ * Return: NULL: no such flag */
+const struct option_row *options_find_flag(const struct option_row *rows, size_t count,
+                                           const char *flag, const char **ret_value);
 /**
  * options_wrap() - error_wrap() with the flag that belongs to @value, or with the variable if that
  * has set it

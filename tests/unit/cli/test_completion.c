@@ -72,6 +72,8 @@ TEST(offers) {
                 {{"top", "--outpux", ""}, ""}, /* as long as another flag */
                 {{"top", "++output", ""}, ""},
                 {{"top", "xo", ""}, ""},
+                {{"top", "-", ""}, ""},
+                {{"top", "-ojson", ""}, ""},
                 {{"top", "="}, ""},
                 {{"top", "=", "j"}, ""},
                 {{"explain", "no"}, "node\nnobody\n"},

@@ -320,10 +320,14 @@ TEST(variables) {
         assert_string_equal(other, "1");
         assert_null(bare);
         assert_string_equal(elsewhere, "here");
-        assert_int_equal(options_flag_words(few, ARRAY_LEN(few), "--bare"), 2);
-        assert_int_equal(options_flag_words(few, ARRAY_LEN(few), "--bare=x"), 1);
-        assert_int_equal(options_flag_words(few, ARRAY_LEN(few), "--quiet"), 1);
-        assert_int_equal(options_flag_words(few, ARRAY_LEN(few), "--none"), 0);
+        const char *value = NULL;
+        assert_non_null(options_find_flag(few, ARRAY_LEN(few), "--bare=x", &value));
+        assert_string_equal(value, "x");
+        assert_non_null(options_find_flag(few, ARRAY_LEN(few), "--bare", &value));
+        assert_null(value);
+        static const char *const none[] = {"--none", "bare", "-", ""};
+        for (size_t i = 0; i < ARRAY_LEN(none); i++)
+                assert_null(options_find_flag(few, ARRAY_LEN(few), none[i], &value));
 }
 
 /* An error is about the variable, if that has set the value. */
