@@ -1,12 +1,10 @@
 #include "cli/doctor/doctor_pods.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/doctor/doctor_facts.h"
-#include "codec/json.h"
 #include "kube/kube_path.h"
 #include "policy/pods/pod_facts.h"
 
@@ -33,18 +31,6 @@ static void forget_pods(void *userdata) {
         doctor_pods_done(&facts->pods);
 }
 
-static bool is_unasked(const struct doctor_facts *facts, const struct pod_facts *pod,
-                       const char *text, size_t len) {
-        json_auto_t *object = NULL;
-
-        if (pod->is_daemonset || pod->is_mirror || pod->node.len == 0 ||
-            pod->bound_unix_ms <= facts->pods.since_unix_ms ||
-            json_parse(text, len, &object, NULL) < 0)
-                return false;
-        const char *scheduler = json_string_at(object, "spec", "schedulerName", NULL);
-        return !scheduler || strcmp(scheduler, "default-scheduler") == 0;
-}
-
 static void examine_pod(void *userdata, const char *text, size_t len) {
         struct doctor_facts *facts = userdata;
         struct pod_facts pod;
@@ -53,7 +39,8 @@ static void examine_pod(void *userdata, const char *text, size_t len) {
                 return;
         if (!pod.is_finished && pod.idle_cores > 0 && pod.request.of[ESTIMATE_CPU] > 0)
                 add_pod(&facts->pods.mixed, &pod);
-        if (is_unasked(facts, &pod, text, len))
+        if (pod_facts_is_placed(&pod) && pod.node.len > 0 &&
+            pod.bound_unix_ms > facts->pods.since_unix_ms)
                 add_pod(&facts->pods.bound, &pod);
 }
 
