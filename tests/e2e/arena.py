@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import functools
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -122,6 +123,11 @@ def contender_of(words):
     if not os.access(binary, os.X_OK):
         raise Trouble(f"{name}: {binary} is not executable")
     binary, text = os.path.abspath(binary), read_config(config)
+    _, extras, *_ = [*yaml.safe_load_all(text), {}]
+    programs = [shlex.split(command)[0] for command in extras.get("run", ())]
+    for path in (*extras.get("apply", ()), *programs):
+        if not os.path.isfile(path):
+            raise Trouble(f"{name}: {config} wants {path}, which is no file")
     return Contender(name, functools.partial(start_peer, binary, text), (binary,), text)
 
 
@@ -191,83 +197,91 @@ def digest(path):
 @functools.cache
 def version(path):
     """The last word that it says when it is asked."""
-    done = subprocess.run(
-        [path, "--version"], capture_output=True, text=True, check=False, timeout=60
-    )
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, check=False, timeout=30
+        )
+    except OSError as error:
+        raise Trouble(f"{path}: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        return "?"
     return (done.stdout.split() or ["?"])[-1]
 
 
-def conditions(contender, path, seed, options):
-    """What a result is of: a run with the same need not be repeated."""
-    return {
-        "scheduler": contender.name,
-        "programs": [
-            {"name": os.path.basename(path), "version": version(path), "sha256": digest(path)}
-            for path in contender.programs
-        ],
-        "configSha256": hashlib.sha256(contender.config.encode()).hexdigest()[:16],
-        "scenario": path.stem,
-        "scenarioSha256": digest(path),
-        "seed": seed,
-        "pace": options.pace,
-        "warmUpSeconds": options.warm,
-    }
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One who plays, with one draw of a scenario."""
 
+    contender: Contender
+    scenario: pathlib.Path
+    seed: int
+    options: argparse.Namespace
 
-def result_path(out, contender, path, seed):
-    return out / path.stem / f"{contender.name}-{seed}.json"
+    @property
+    def path(self):
+        return self.options.out / self.scenario.stem / f"{self.contender.name}-{self.seed}.json"
 
+    def conditions(self):
+        """What its result is of: a run with the same need not be repeated."""
+        return {
+            "scheduler": self.contender.name,
+            "programs": [
+                {"name": os.path.basename(path), "version": version(path), "sha256": digest(path)}
+                for path in self.contender.programs
+            ],
+            "configSha256": hashlib.sha256(self.contender.config.encode()).hexdigest()[:16],
+            "scenario": self.scenario.stem,
+            "scenarioSha256": digest(self.scenario),
+            "seed": self.seed,
+            "pace": self.options.pace,
+            "warmUpSeconds": self.options.warm,
+        }
 
-def result(contender, path, seed, options):
-    """Of a finished run, or None."""
-    try:
-        found = json.loads(result_path(options.out, contender, path, seed).read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    wanted = conditions(contender, path, seed, options)
-    return found if wanted.items() <= found.items() else None
+    def result(self):
+        """None if it is not finished."""
+        try:
+            found = json.loads(self.path.read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        return found if self.conditions().items() <= found.items() else None
 
-
-def play(batch, path, seed, options):
-    """Those of a batch side by side; what was measured becomes a file for each."""
-    try:
-        arrivals = Arrivals(path, options.pace, seed, options.traces)
-    except subprocess.CalledProcessError as error:
-        raise Trouble(f"{path.stem}: {error.stderr.strip()}") from None
-    directory = log_folder(str(options.out), "logs", f"{path.stem}-{seed}-{batch[0].name}")
-    names = [contender.name for contender in batch]
-    takes_s = options.warm + arrivals.end_s
-    end = time.strftime("%H:%M", time.localtime(time.time() + takes_s + 10 * len(batch)))
-    print(f"{path.stem}, seed {seed}: {', '.join(names)}: until {end}", flush=True)
-    with contextlib.ExitStack() as stack:
-        sides = stack.enter_context(sides_of.open_sides(names, arrivals, directory))
-        run = stack.enter_context(contextlib.contextmanager(running)(directory))
-        for seat, contender in enumerate(batch):
-            side = sides[contender.name]
-            ours = functools.partial(find_program, build="release")
-            plimsoll = Plimsoll(side.plane, directory, run, ours, contender.name)
-            try:
-                contender.start(side, plimsoll, seat)
-            except RuntimeError as error:
-                raise Trouble(f"{contender.name}: {shortened(error)}") from error
-        measured = sides_of.play(sides, options.warm)
-    for contender in batch:
-        found = measured[contender.name] | {"pods": len(arrivals.pods)}
-        keep(result_path(options.out, contender, path, seed), found, contender, path, seed, options)
+    def finish(self, found):
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = self.path.with_suffix(".new")
+        new.write_text(json.dumps(self.conditions() | found, indent=1) + "\n", "utf-8")
+        new.rename(self.path)
         print(
-            f"  {contender.name}: {found['hot']:.1f} hot node-minutes, standard deviation "
+            f"  {self.contender.name}: {found['hot']:.1f} hot node-minutes, standard deviation "
             f"{found['stddev']:.3f}, busiest {found['busiest']:.0%}, mean {found['mean']:.0%}, "
             f"{found['bound']} of {found['pods']} pods, the latest {found['late_s']:.1f} s late",
             flush=True,
         )
 
 
-def keep(target, found, contender, path, seed, options):
-    target.parent.mkdir(parents=True, exist_ok=True)
-    content = conditions(contender, path, seed, options) | found
-    new = target.with_suffix(".new")
-    new.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
-    new.rename(target)
+def play(batch, scenario, seed, options):
+    """Runs of the same draw, side by side."""
+    try:
+        arrivals = Arrivals(scenario, options.pace, seed, options.traces)
+    except subprocess.CalledProcessError as error:
+        raise Trouble(f"{scenario.stem}: {error.stderr.strip()}") from None
+    names = [run.contender.name for run in batch]
+    directory = log_folder(str(options.out), "logs", f"{scenario.stem}-{seed}-{names[0]}")
+    takes_s = options.warm + arrivals.end_s + 10 * len(batch)
+    end = time.strftime("%H:%M", time.localtime(time.time() + takes_s))
+    print(f"{scenario.stem}, seed {seed}: {', '.join(names)}: until {end}", flush=True)
+    ours = functools.partial(find_program, build="release")
+    with contextlib.ExitStack() as stack:
+        sides = stack.enter_context(sides_of.open_sides(names, arrivals, directory))
+        start = stack.enter_context(contextlib.contextmanager(running)(directory))
+        for seat, (name, side) in enumerate(sides.items()):
+            plimsoll = Plimsoll(side.plane, directory, start, ours, name)
+            try:
+                batch[seat].contender.start(side, plimsoll, seat)
+            except RuntimeError as error:
+                raise Trouble(f"{name}: {shortened(error)}") from error
+        measured = sides_of.play(sides, options.warm)
+    for run in batch:
+        run.finish(measured[run.contender.name] | {"pods": len(arrivals.pods)})
 
 
 def shortened(error):
@@ -290,7 +304,7 @@ def cell(rows, base):
 
 
 def table(found):
-    """`found` is {scenario: {scheduler: {seed: result}}}."""
+    """Its lines; `found` is {scenario: {scheduler: {seed: result}}}."""
     names = list(dict.fromkeys(name for rows in found.values() for name in rows))
     lines = [f"| scenario | runs | {' | '.join(names)} |", "| --- " * (len(names) + 2) + "|"]
     for scenario, rows in found.items():
@@ -302,7 +316,7 @@ def table(found):
             cells[names.index(BASELINE)] = f"{mean:.1f} ({min(hot):.1f} to {max(hot):.1f})"
         runs = max(len(seeds) for seeds in rows.values())
         lines.append(f"| {scenario} | {runs} | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", *footnotes(found)])
+    return lines
 
 
 def footnotes(found):
@@ -357,25 +371,16 @@ def main(arguments):
     all_of_them = SCENARIOS + RECORDINGS * bool(options.traces)
     paths = [scenario_path(name) for name in (options.scenarios or all_of_them).split()]
     players = contenders(options)
+    found = {path.stem: {one.name: {} for one in players} for path in paths}
     # In turns, so that what disturbs the machine for an hour disturbs all of them.
-    for seed in ARENA[: options.runs]:
-        for path in paths:
-            missing = [one for one in players if not result(one, path, seed, options)]
-            while missing:
-                batch, missing = missing[: options.at_once], missing[options.at_once :]
-                play(batch, path, seed, options)
-    found = {
-        path.stem: {
-            one.name: {
-                seed: row
-                for seed in ARENA[: options.runs]
-                if (row := result(one, path, seed, options))
-            }
-            for one in players
-        }
-        for path in paths
-    }
-    text = table(found)
+    for seed, path in itertools.product(ARENA[: options.runs], paths):
+        runs = [Run(one, path, seed, options) for one in players]
+        missing = [run for run in runs if not run.result()]
+        for first in range(0, len(missing), options.at_once):
+            play(missing[first : first + options.at_once], path, seed, options)
+        for run in runs:
+            found[path.stem][run.contender.name][seed] = run.result()
+    text = "\n".join([*table(found), "", *footnotes(found)])
     (options.out / "table.md").write_text(f"{text}\n", "utf-8")
     print(f"\n{text}")
 

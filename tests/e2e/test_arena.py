@@ -80,11 +80,6 @@ def arena(tmp_path, monkeypatch):
     return run
 
 
-def results(tmp_path):
-    found = [json.loads(path.read_text()) for path in (tmp_path / "out/busy").glob("*.json")]
-    return {row["scheduler"]: row for row in found}
-
-
 @pytest.mark.alone
 def test_by_path_as_built_in(arena, tmp_path, figure):
     script, crd = tmp_path / "script.sh", tmp_path / "crd.yaml"
@@ -99,7 +94,8 @@ def test_by_path_as_built_in(arena, tmp_path, figure):
     }
     players = [("peer", f"{CONFIG}---\n{yaml.safe_dump(extras)}")]
     said = arena(players, "--only=default peer extender")
-    rows = results(tmp_path)
+    found = [json.loads(path.read_text()) for path in (tmp_path / "out/busy").glob("*.json")]
+    rows = {row["scheduler"]: row for row in found}
     assert set(rows) == {"default", "peer", "extender"}
     assert {(row["bound"], row["pods"], row["pace"]) for row in rows.values()} == {(30, 30, 10)}
     assert rows["peer"]["programs"] == rows["default"]["programs"]
@@ -133,42 +129,33 @@ def test_by_path_as_built_in(arena, tmp_path, figure):
     assert "Traceback" not in error
 
 
+WANTS = f"{CONFIG}---\nrun: [/no/x -y]"
+
+
 @pytest.mark.parametrize(
-    "schedulers, binary, flags, told",
+    "names, config, binary, flag, told",
     [
-        ([("one", CONFIG)], "/nowhere", (), "one: no program /nowhere"),
-        ([("one", CONFIG)], "/etc/passwd", (), "one: /etc/passwd is not executable"),
-        ([("one", CONFIG), ("one", CONFIG)], "/bin/true", (), "one: two schedulers have this name"),
-        ([("default", CONFIG)], "/bin/true", (), "default: two schedulers have this name"),
-        ([("one", "a: [")], "/bin/true", (), "one.config: not YAML: while parsing"),
-        ([("one", "kind: Pod")], "/bin/true", (), "but Pod"),
-        (
-            [("one", f"{CONFIG}---\nrun: x")],
-            "/bin/true",
-            (),
-            "only metricsServer, apply, nodeMetrics, run",
-        ),
-        (
-            [],
-            "",
-            ("--scenarios=nothing",),
-            "nothing: no file of this name, and none of batch-small",
-        ),
-        ([], "", ("--only=nobody",), "no scheduler is called nobody"),
+        ("one", CONFIG, "/nowhere", "--runs=1", "one: no program /nowhere"),
+        ("one", CONFIG, "/etc/passwd", "--runs=1", "one: /etc/passwd is not executable"),
+        ("one one", CONFIG, "/bin/true", "--runs=1", "one: two schedulers have this name"),
+        ("default", CONFIG, "/bin/true", "--runs=1", "default: two schedulers have this name"),
+        ("one", "a: [", "/bin/true", "--runs=1", "one.config: not YAML: while parsing"),
+        ("one", "kind: Pod", "/bin/true", "--runs=1", "but Pod"),
+        ("one", f"{CONFIG}---\nrun: x", "/bin/true", "--runs=1", "only metricsServer, apply, "),
+        ("one", WANTS, "/bin/true", "--runs=1", "one.config wants /no/x, which is no file"),
+        ("", "", "", "--scenarios=nothing", "nothing: no file of this name, and none of batch"),
+        ("", "", "", "--only=nobody", "no scheduler is called nobody"),
     ],
 )
-def test_what_is_wrong(arena, schedulers, binary, flags, told):
-    error = arena(schedulers, *flags, binary=binary, status=1)
+def test_what_is_wrong(arena, names, config, binary, flag, told):
+    error = arena([(name, config) for name in names.split()], flag, binary=binary, status=1)
     assert error.startswith("arena: ") and told in error, error
 
 
 def test_the_pages_configurations(tmp_path):
     """Programs and manifests of other projects are not here; the arena understands the rest."""
-    crane, koordinator, trimaran = (
-        block("docs/arena.md", "crane"),
-        block("docs/arena.md", "koordinator"),
-        block("docs/arena.md", "trimaran"),
-    )
+    crane, koordinator = block("docs/arena.md", "crane"), block("docs/arena.md", "koordinator")
+    trimaran = block("docs/arena.md", "trimaran")
     for text in (crane, koordinator, trimaran):
         (tmp_path / "config.yaml").write_text(text)
         assert read_config(tmp_path / "config.yaml") == text

@@ -3,6 +3,7 @@
 import concurrent.futures
 import contextlib
 import os
+import shutil
 import time
 
 from harness import Exporters, wait_until
@@ -23,6 +24,8 @@ def open_sides(names, arrivals, directory):
         sides = {}
         for number, name in enumerate(names, FIRST_ADDRESS):
             plane = new_plane(os.path.join(directory, f"cluster-{name}"), ADDRESS.format(number))
+            # More than a hundred megabytes, which tell nobody anything.
+            stack.callback(shutil.rmtree, plane.path("etcd-data"), ignore_errors=True)
             stack.callback(plane.stop)
             exporters = Exporters(directory, name=f"{name}-exporters")
             stack.callback(exporters.stop)
