@@ -184,7 +184,7 @@ def bring_values_up_to_date(is_applied):
 
 
 def bring_reference_up_to_date(build, is_applied):
-    new = policy_reference.page(program_path(build, "plimsoll-extender"))
+    new = policy_reference.page(os.path.join(build, "tests", "print_policy"))
     return write_or_compare(
         policy_reference.PAGE, policy_reference.PAGE.read_text("utf-8"), new, is_applied
     )
