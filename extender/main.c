@@ -46,6 +46,7 @@ static struct {
         struct http_server_tls tls;
         struct option_list client_names;
         int64_t port, health_port;
+        const char *health_bind_address; /* NULL: pages have no port of their own */
         int unit;
         bool is_binding, has_admission;
         double hold_back_percent;
@@ -79,7 +80,10 @@ static const struct option_row rows[] = {
                  "pages then also have a port of their own, without TLS."},
         {.name = "health-port", .type = OPTION_INT, .value = &settings.health_port,
          .fallback = KUBE_PORT_TEXT(KUBE_PORT_EXTENDER_HEALTH), .metavar = "PORT", .min = 0, .max = 65535,
-         .help = "That port of the pages, with --client-ca-file; 0: any free port."},
+         .help = "That port of the pages, with --client-ca-file or --health-bind-address; 0: any free port."},
+        {.name = "health-bind-address", .type = OPTION_STRING, .value = &settings.health_bind_address,
+         .metavar = "ADDRESS",
+         .help = "Address of that port. Set it if the scheduler calls the loopback, such as from the same pod. Default: that of --bind-address."},
         {.name = "client-allowed-names", .type = OPTION_LIST, .value = &settings.client_names,
          .metavar = "NAME",
          .help = "Common name that a client's certificate must have. Default: any."},
@@ -119,7 +123,7 @@ struct extender {
         struct side_thread *side;
         struct handlers *handlers;
         struct http_server *server;
-        struct http_server *page_server;   /* NULL: without mutual TLS */
+        struct http_server *page_server;   /* NULL: pages have no port of their own */
         struct certificates *certificates; /* NULL: plain HTTP */
         struct loop_timer shutdown_delay;
         bool is_ending;
@@ -255,10 +259,16 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
         return r;
 }
 
-/* Kubelets, Prometheus and the API server's proxy have no certificate. */
+static bool has_page_port(void) {
+        return settings.tls.client_ca_file || settings.health_bind_address;
+}
+
+/* Kubelets, Prometheus and the API server's proxy have no certificate, and do not reach the
+ * loopback. */
 static int listen_for_pages(struct extender *extender, struct error *err) {
         const struct http_server_options options = {
-                .bind_address = settings.bind_address,
+                .bind_address = settings.health_bind_address ? settings.health_bind_address
+                                                             : settings.bind_address,
                 .port = (uint16_t)settings.health_port,
                 .threads = 1,
                 .max_body_bytes = EXPLAIN_MAX_BYTES,
@@ -267,7 +277,7 @@ static int listen_for_pages(struct extender *extender, struct error *err) {
         };
 
         int r = http_server_start(&options, &extender->page_server, err);
-        return r < 0 ? error_wrap(err, r, "--health-port") : 0;
+        return r < 0 ? error_wrap(err, r, "pages") : 0;
 }
 
 static void warn_of_binding(void) {
@@ -370,7 +380,7 @@ static int extender_run(struct extender *extender, struct error *err) {
                                                           &extender->style.table);
         }
         if (listen_for_schedulers(extender, err) < 0 ||
-            (settings.tls.client_ca_file && listen_for_pages(extender, err) < 0))
+            (has_page_port() && listen_for_pages(extender, err) < 0))
                 return program_exit_code(err);
         if (daemon_on_signals(daemon, extender_on_signal, extender, err) < 0)
                 return program_exit_code(err);
@@ -380,15 +390,19 @@ static int extender_run(struct extender *extender, struct error *err) {
                  STR("version", PLIMSOLL_VERSION));
         if (extender->page_server)
                 log_info(MSG("serving pages without client certificates"),
-                         STR("address", settings.bind_address),
+                         STR("address", settings.health_bind_address ? settings.health_bind_address
+                                                                     : settings.bind_address),
                          INT("port", http_server_port(extender->page_server)));
         loop_run(daemon->loop);
         return 0;
 }
 
 static int check_serving(struct error *err) {
-        int r = http_server_check(settings.bind_address, &(struct http_server_tls){0}, err);
+        const char *pages = settings.health_bind_address;
 
+        if (pages && http_server_check(pages, &(struct http_server_tls){0}, err) < 0)
+                return options_wrap(err, -EINVAL, &settings.health_bind_address);
+        int r = http_server_check(settings.bind_address, &(struct http_server_tls){0}, err);
         return r < 0 ? options_wrap(err, r, &settings.bind_address)
                      : http_server_check(settings.bind_address, &settings.tls, err);
 }

@@ -6,17 +6,27 @@
 #include "codec/json.h"
 #include "kube/kube_path.h"
 
+static const json_t *container_named(const json_t *pod, const char *name) {
+        return json_find_at(name, json_at(pod, "spec", "containers", NULL), "name", NULL);
+}
+
+static bool has_label(const json_t *pod, const char *name) {
+        return json_is_at(name, pod, "metadata", "labels", "app.kubernetes.io/name", NULL);
+}
+
 bool cluster_page_runs(const json_t *pod, const char *program) {
-        return json_is_at(program, pod, "metadata", "labels", "app.kubernetes.io/name", NULL);
+        bool is_extender = strcmp(program, PROGRAM_EXTENDER) == 0;
+
+        return has_label(pod, program) || (is_extender && has_label(pod, "plimsoll-scheduler") &&
+                                           container_named(pod, "extender"));
 }
 
 /* The container that runs @program: "controller" or "extender", as in deploy/, or else the first.
  */
 static const json_t *container_of(const json_t *pod, const char *program) {
-        const json_t *containers = json_at(pod, "spec", "containers", NULL);
-        const json_t *named = json_find_at(program + strlen("plimsoll-"), containers, "name", NULL);
+        const json_t *named = container_named(pod, program + strlen("plimsoll-"));
 
-        return named ? named : json_array_get(containers, 0);
+        return named ? named : json_array_get(json_at(pod, "spec", "containers", NULL), 0);
 }
 
 /* A probe has the number or the name of a port. Without a probe, it is the first port. */

@@ -10,7 +10,8 @@
 #define PROGRAM_CONTROLLER "plimsoll-controller"
 #define PROGRAM_EXTENDER "plimsoll-extender"
 
-/** cluster_page_runs() - do the labels say that the pod runs @program? */
+/** cluster_page_runs() - do the labels say that the pod runs @program? A second scheduler's runs an
+ * extender, too */
 bool cluster_page_runs(const json_t *pod, const char *program);
 
 /**

@@ -73,17 +73,9 @@ static json_t *ask_extender(struct cluster_question *question, struct cluster *e
 }
 
 /* No replica was asked. */
-static char *why_none(const struct cluster_question *question, const json_t *pods) {
-        const json_t *pod;
-        size_t i;
-
+static char *why_none(const struct cluster_question *question) {
         if (question->err.code)
                 return xstrdup(question->err.msg);
-        json_array_foreach (pods, i, pod)
-                if (strcmp(question->program, PROGRAM_EXTENDER) == 0 &&
-                    cluster_page_runs(pod, "plimsoll-scheduler"))
-                        return xstrdup("the extender in plimsoll-scheduler's pod listens on the "
-                                       "loopback: forward its port, and set --extender");
         return xasprintf("no pod of %s runs in namespace %.63s", question->program,
                          cluster_plimsoll_namespace(question->cluster));
 }
@@ -99,7 +91,7 @@ json_t *cluster_question_next(struct cluster_question *question) {
         while (!answer && question->next < json_array_size(pods))
                 answer = ask_pod(question, json_array_get(pods, question->next++));
         if (!answer && question->asked_count == 0)
-                set_why(question, why_none(question, pods));
+                set_why(question, why_none(question));
         return answer;
 }
 

@@ -120,7 +120,6 @@ static void read_pages_of(struct cluster *cluster, struct doctor_facts *facts, c
                 (void)cluster_get(cluster, path, &page->status, &page->err);
 }
 
-/* The extender in a second scheduler's pod is left out: it listens only on the loopback. */
 static void read_pages(struct cluster *cluster, struct doctor_facts *facts) {
         const json_t *pods = doctor_items(facts, DOCTOR_PODS);
         struct error none = facts->objects[DOCTOR_PODS].err;

@@ -31,6 +31,14 @@ static void forget_pods(void *userdata) {
         doctor_pods_done(&facts->pods);
 }
 
+/* By a scheduler that asks our extenders: those of a second scheduler, or behind a Service. */
+static bool is_placed(const struct doctor_facts *facts, const struct pod_facts *pod) {
+        bool is_beside = doctor_has(facts, DOCTOR_SCHEDULER) && !doctor_has(facts, DOCTOR_EXTENDER);
+
+        return is_beside ? skim_is(&pod->scheduler, "plimsoll-scheduler")
+                         : pod_facts_is_placed(pod);
+}
+
 static void examine_pod(void *userdata, const char *text, size_t len) {
         struct doctor_facts *facts = userdata;
         struct pod_facts pod;
@@ -39,7 +47,7 @@ static void examine_pod(void *userdata, const char *text, size_t len) {
                 return;
         if (!pod.is_finished && pod.idle_cores > 0 && pod.request.of[ESTIMATE_CPU] > 0)
                 add_pod(&facts->pods.mixed, &pod);
-        if (pod_facts_is_placed(&pod) && pod.node.len > 0 &&
+        if (is_placed(facts, &pod) && pod.node.len > 0 &&
             pod.bound_unix_ms > facts->pods.since_unix_ms)
                 add_pod(&facts->pods.bound, &pod);
 }

@@ -50,7 +50,7 @@ SAME = {
     "monitoring": ({"monitoring": {"enabled": True}}, [".", "monitoring"]),
     "monitoring-of-second-scheduler": (
         {"secondScheduler": {"enabled": True}, "monitoring": {"enabled": True}},
-        ["second-scheduler", "monitoring-second-scheduler"],
+        ["second-scheduler", "monitoring"],
     ),
 }
 
@@ -332,20 +332,19 @@ def test_a_variable_of_the_manifests_is_replaced(render):
 
 
 @pytest.mark.parametrize(
-    "values, is_scraped",
+    "values, is_there",
     [
-        (SAME["second-scheduler"][0], False),
+        (SAME["second-scheduler"][0] | {"extender": {"replicas": 0}}, True),
         ({"extender": {"replicas": 0}}, False),
         ({"extender": {"replicas": None}}, True),
     ],
 )
-def test_an_extender_that_cannot_be_scraped(render, values, is_scraped):
+def test_without_an_extender(render, values, is_there):
     """No alert says that it is absent."""
     items = render(values | SAME["monitoring"][0])
     found = {(item["kind"], item["metadata"]["name"]): item for item in items}
     names = [group["name"] for group in found["PrometheusRule", "plimsoll"]["spec"]["groups"]]
-    assert (("ServiceMonitor", "plimsoll-extender") in found) == is_scraped
-    assert names == ["plimsoll-controller", *["plimsoll-extender"] * is_scraped, "plimsoll"]
+    assert names == ["plimsoll-controller", *["plimsoll-extender"] * is_there, "plimsoll"]
 
 
 def test_the_api_server_takes_every_value(plane, render):

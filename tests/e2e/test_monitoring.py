@@ -57,8 +57,8 @@ def test_without_the_operator(plane):
 
 
 def test_it_applies_and_finds_our_objects(plane, operator_kinds):
-    second = str(TOP / "deploy" / "monitoring-second-scheduler")
-    plane.kubectl("apply", "--dry-run=server", "-k", second)
+    without = str(TOP / "deploy" / "monitoring-without-extender")
+    plane.kubectl("apply", "--dry-run=server", "-k", without)
     follow(plane, block("docs/install.md", "monitoring"))
     namespace = "--namespace=kube-system"
 
@@ -78,6 +78,9 @@ def test_it_applies_and_finds_our_objects(plane, operator_kinds):
     (service,) = objects("services", services["selector"]["matchLabels"])
     ports = service["spec"]["ports"]
     assert [end["port"] for end in services["endpoints"]] == [port["name"] for port in ports]
+    (end,) = spec("podmonitor", "plimsoll-scheduler")["podMetricsEndpoints"]
+    second = plane.kubectl("kustomize", str(TOP / "deploy" / "second-scheduler"))
+    assert f"name: {end['port']}\n" in second and f"port: {end['port']}\n" in second
     boards = plane.kubectl(
         "get", namespace, "configmap", "--selector=grafana_dashboard=1", "-ojson"
     )

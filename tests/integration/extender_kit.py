@@ -155,9 +155,9 @@ class Reply:
 class Connection:
     """A plain socket that speaks HTTP/1.1 as Go's client does, one exchange after the other."""
 
-    def __init__(self, port, timeout_s=30, context=None):
+    def __init__(self, port, timeout_s=30, context=None, address="127.0.0.1"):
         self.port, self.context = port, context
-        self.sock = socket.create_connection(("127.0.0.1", port), timeout_s)
+        self.sock = socket.create_connection((address, port), timeout_s)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if context:
             self.sock = context.wrap_socket(self.sock, server_hostname="localhost")

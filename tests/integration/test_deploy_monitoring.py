@@ -107,11 +107,11 @@ def test_alerts_fire_when_they_should(tmp_path):
     promtool(tmp_path, rules(), tests)
 
 
-def test_a_second_scheduler_has_no_extender_to_scrape(tmp_path):
+def test_without_an_extender_no_alert_fires(tmp_path):
     """Its overlay removes the group of the extender's alerts, and no other one fires."""
-    path = TOP / "deploy/monitoring-second-scheduler/kustomization.yaml"
-    patches = [row["patch"] for row in yaml.safe_load(path.read_text("utf-8"))["patches"]]
-    expected, removed = yaml.safe_load(patches[1])
+    path = TOP / "deploy/monitoring-without-extender/kustomization.yaml"
+    (patch,) = yaml.safe_load(path.read_text("utf-8"))["patches"]
+    expected, removed = yaml.safe_load(patch["patch"])
     assert expected["path"] == removed["path"] + "/name" == "/spec/groups/1/name"
     groups = rules()["groups"]
     assert groups[1]["name"] == expected["value"]

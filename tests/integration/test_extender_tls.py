@@ -163,13 +163,16 @@ def test_mutual_tls(start_extender, ours, tmp_path):
     assert json.loads(done.stdout)["NodeNames"] == ["a"]
 
 
-def test_pages_without_a_certificate(start_extender, ours, tmp_path):
-    """They have a port of their own, where nobody is answered what a scheduler asks."""
-    volume = Volume(tmp_path / "secret", ours.server(), ours.cert)
-    extender = start_extender(volume, trusting(ours, ours.client()), "--bind")
-    port = extender.process.wait_port(r'msg="serving pages [^"]+" .*\bport=(\d+)')
-    with Connection(port) as connection:
-        for page in ("livez", "readyz", "healthz", "metrics", "flagz", "decisions", "nodes"):
+PAGES = r'msg="serving pages [^"]+" address=(\S+) port=(\d+)'
+
+
+def check_pages(process, address):
+    """Of an address and a port of their own, where nobody is answered what a scheduler asks."""
+    found = process.wait_log(PAGES)
+    assert found.group(1) == address
+    with Connection(int(found.group(2)), address=address) as connection:
+        wait_until(lambda: connection.call("/readyz", b"", "GET").status == 200, what="readiness")
+        for page in ("livez", "healthz", "metrics", "flagz", "decisions", "nodes"):
             assert connection.call(f"/{page}", b"", "GET").status == 200, page
         told = json.loads(connection.call("/explain", b"{}").body)
         assert [row["node"] for row in told["nodes"]] == NODES
@@ -178,6 +181,21 @@ def test_pages_without_a_certificate(start_extender, ours, tmp_path):
                 assert connection.call(path, go_json({"NodeNames": NODES})).status == 404, path
         calls = connection.call("/metrics", b"", "GET").body.decode()
     assert "\nplimsoll_extender_last_call_timestamp_seconds 0\n" in calls
+
+
+def test_pages_without_a_certificate(start_extender, ours, tmp_path):
+    volume = Volume(tmp_path / "secret", ours.server(), ours.cert)
+    extender = start_extender(volume, trusting(ours, ours.client()), "--bind")
+    check_pages(extender.process, "127.0.0.1")
+
+
+def test_pages_at_another_address(run, cluster, binary):
+    """As in the pod of a second scheduler."""
+    flags = ("--port=0", "--bind", "--health-port=0", "--health-bind-address=127.0.0.2")
+    process = run(
+        [binary("plimsoll-extender"), f"--master={cluster.url}", *flags], "plimsoll-extender"
+    )
+    check_pages(process, "127.0.0.2")
 
 
 # -- what changes -----------------------------------------------------------------------------

@@ -53,6 +53,19 @@ TEST(paths) {
         }
 }
 
+/* A second scheduler has an extender in its pod. */
+TEST(sidecar) {
+        json_auto_t *pod = pod_of("plimsoll-scheduler",
+                                  "{'containers': [{'name': 'kube-scheduler', " PORTS "}, "
+                                  "{'name': 'extender', 'ports': [{'containerPort': 8011}]}]}");
+        json_auto_t *other = pod_of("plimsoll-scheduler", "{'containers': [{" PORTS "}]}");
+        _cleanup_(freep) char *path = cluster_page_path("n", pod, PROGRAM_EXTENDER, "p");
+
+        assert_string_equal(path, "/api/v1/namespaces/n/pods/a%20b:8011/proxy/p");
+        assert_null(cluster_page_path("n", pod, PROGRAM_CONTROLLER, "p"));
+        assert_null(cluster_page_path("n", other, PROGRAM_EXTENDER, "p"));
+}
+
 TEST(pod_that_does_not_run_the_program) {
         json_auto_t *pod = pod_of(PROGRAM_EXTENDER, "{}"), *nameless = json_deep_copy(pod);
 
