@@ -53,7 +53,6 @@
 #define OF_DAEMON_SET                                                                              \
         "'x': 1}, 'metadata': {'name': 'b', 'ownerReferences': [{'kind': 'DaemonSet'}]}, 'spec': " \
         "{"
-#define BEYOND_NUMBERS "'priority': 1e999, "
 #define SILENT                                                                                     \
         { EXTENDERS, PAPER_LAST_CALL, "1772107200" }
 #define NEVER                                                                                      \
@@ -232,7 +231,7 @@ static const struct paper_fault faults[] = {
          */
         {.changes = {{EXTENDERS, PAPER_LAST_CALL, "1772364570"}, /* 11:29:30 */
                      PODS_ARE(POD(":20", "") ", " POD(":30", "") ", " POD(":40", BY_OTHER) ", " POD(
-                             ":41", OF_DAEMON_SET) ", " POD(":42", BEYOND_NUMBERS))}},
+                             ":41", OF_DAEMON_SET))}},
         {"unread", DOCTOR_UNKNOWN, "GET /api/v1/pods: 403",
          .changes = {SILENT, {"/api/v1/pods", NULL, "403"}}},
         /* Of an older extender, and of a page that nobody should believe. */
