@@ -281,19 +281,22 @@ static int run_with_policy(struct cleanup *cleanup, struct error *err) {
         return r == 0 && version ? delete_object(cleanup->cluster, lease, version, NULL, err) : r;
 }
 
-static int run_cleanup(struct cluster *cluster, struct error *err) {
-        _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
-        _cleanup_(policy_freep) struct policy *policy = NULL;
+static struct program_annotations annotations;
 
-        int r = verb_usage(program_annotations_init(&annotations, &settings.shared, err));
+static int cleanup_check(struct error *err) {
+        return verb_usage(program_annotations_init(&annotations, &settings.shared, err));
+}
+
+static int run_cleanup(struct cluster *cluster, struct error *err) {
+        _cleanup_(policy_freep) struct policy *policy = NULL;
+        struct cleanup cleanup = {.cluster = cluster, .prefix = annotations.prefix};
+
+        int r = cluster_policy_load(cluster, settings.filename, &policy, err);
+        cleanup.policy = policy;
         if (r == 0)
-                r = cluster_policy_load(cluster, settings.filename, &policy, err);
-        if (r < 0)
-                return r;
-        return run_with_policy(&(struct cleanup){.cluster = cluster,
-                                                 .policy = policy,
-                                                 .prefix = annotations.prefix},
-                               err);
+                r = run_with_policy(&cleanup, err);
+        program_annotations_done(&annotations);
+        return r;
 }
 
 const struct verb cleanup_verb = {
@@ -313,5 +316,6 @@ const struct verb cleanup_verb = {
                  "  kubectl plimsoll cleanup --apply\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
+        .check = cleanup_check,
         .run = run_cleanup,
 };

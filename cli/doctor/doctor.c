@@ -94,25 +94,27 @@ static int look_until_well(struct look *look, struct error *err) {
         }
 }
 
+static struct tree *config; /* of --scheduler-config; NULL: none */
+
 static int doctor_check_flags(struct error *err) {
-        return is_namespace(verb_flags.cluster.plimsoll_namespace)
-                       ? 0
-                       : error_set(err, EX_USAGE,
-                                   "--plimsoll-namespace: '%.64s' is not a valid namespace",
-                                   verb_flags.cluster.plimsoll_namespace);
+        const char *namespace = verb_flags.cluster.plimsoll_namespace;
+
+        if (!is_namespace(namespace))
+                return error_set(err, EX_USAGE,
+                                 "--plimsoll-namespace: '%.64s' is not a valid namespace",
+                                 namespace);
+        return settings.look.config_name
+                       ? doctor_config_load(settings.look.config_name, &config, err)
+                       : 0;
 }
 
 static int doctor_run(struct cluster *cluster, struct error *err) {
-        _cleanup_(tree_freep) struct tree *config = NULL;
+        _cleanup_(tree_freep) struct tree *its_config = TAKE_PTR(config);
         _cleanup_(look_done) struct look look = {.cluster = cluster};
-        int r = 0;
 
-        if (settings.look.config_name)
-                r = doctor_config_load(settings.look.config_name, &config, err);
-        settings.look.config = config;
+        settings.look.config = its_config;
         settings.look.namespace = verb_flags.cluster.plimsoll_namespace;
-        if (r == 0)
-                r = look_until_well(&look, err);
+        int r = look_until_well(&look, err);
         if (r < 0)
                 return r;
         if (verb_is_document())
