@@ -7,9 +7,9 @@ import sys
 
 import pytest
 import yaml
-from arena import PROMETHEUS, read_config
+from arena import PROMETHEUS, read_config, table
 from harness import HERE as INTEGRATION
-from pages import block
+from pages import TOP, block
 from programs import complete
 from tools import build
 
@@ -160,3 +160,13 @@ def test_the_pages_configurations(tmp_path):
         (tmp_path / "config.yaml").write_text(text)
         assert read_config(tmp_path / "config.yaml") == text
     assert PROMETHEUS in crane and PROMETHEUS in trimaran
+
+
+def test_the_page_has_its_runs():
+    """tests/data/arena.jsonl, a run in each line."""
+    found = {}
+    for line in (TOP / "tests/data/arena.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        place = found.setdefault(f"{row['scenario']}, pace {row['pace']:g}", {})
+        place.setdefault(row["scheduler"], {})[row["seed"]] = row
+    assert "\n".join(table(found)) in (TOP / "docs/arena.md").read_text("utf-8"), table(found)
