@@ -11,11 +11,21 @@
 static const double CLASS_CORES[ADMISSION_CLASSES] = {0.1, 0.25, 0.5, 1, 2, 4, 8, INFINITY};
 static const double LARGEST_CORES = 16, BYTES_PER_CORE = 0x1p31; /* of nominal pods */
 static const double WEIGHT_MAX = 100, WEIGHT_PER_PERCENT = 0.7;
+static const double ENOUGH_RATIO = 0.5; /* of the cores of a group */
+static const double SMALL_RATIO = 0.5;  /* of the mean node that is listed */
+
+/* The nodes of one pool in one zone. */
+struct group {
+        double cores; /* of all of them */
+        /* Of one class. */
+        size_t places, listed;
+        double listed_cores;
+};
 
 /* A node that a nominal pod may get. */
 struct place {
         uint32_t row;
-        uint8_t pool;
+        struct group *group;
         double headroom;
 };
 
@@ -28,6 +38,7 @@ struct admission_lister {
         struct pod_load *free; /* capacity that no pod has requested */
         struct place *places;
         size_t cap;
+        struct group groups[POLICY_MAX_POOLS + 1][SHORTLIST_ZONES_MAX]; /* [pool][zone] */
 };
 
 struct admission_lister *admission_lister_new(void) {
@@ -58,6 +69,18 @@ static void make_room(struct admission_lister *lister, size_t count) {
                                            sizeof(*lister->candidates));
         lister->free = xreallocarray(lister->free, lister->cap, sizeof(*lister->free));
         lister->places = xreallocarray(lister->places, lister->cap, sizeof(*lister->places));
+}
+
+static struct group *group_of(struct admission_lister *lister, const struct node_columns *columns,
+                              size_t row) {
+        return &lister->groups[columns->pool[row]][columns->zone[row]];
+}
+
+static void measure_groups(struct admission_lister *lister, const struct judge_nodes *nodes) {
+        memset(lister->groups, 0, sizeof(lister->groups));
+        for (size_t row = 0; row < nodes->count; row++)
+                group_of(lister, &nodes->columns, row)->cores +=
+                        nodes->columns.facts[row].capacity.of[ESTIMATE_CPU];
 }
 
 /* INFINITY: there is no estimate, or no capacity in it. */
@@ -114,7 +137,7 @@ static size_t find_places(struct admission_lister *lister, const struct node_sna
                         continue;
                 lister->places[count++] = (struct place){
                         .row = (uint32_t)row,
-                        .pool = nodes->columns.pool[row],
+                        .group = group_of(lister, &nodes->columns, row),
                         .headroom = is_estimate ? lister->judge.scored.headrooms[candidate]
                                                 : judge_score100(&lister->judge, (uint32_t)row),
                 };
@@ -124,36 +147,48 @@ static size_t find_places(struct admission_lister *lister, const struct node_sna
         return count;
 }
 
-static void choose(const struct admission_lister *lister, size_t count,
-                   struct admission_class *class) {
-        size_t in_pool[UINT8_MAX + 1] = {0}, pools = 0;
+/* Whether a node with so many cores is listed after the better ones of its group. */
+static bool is_large_enough(const struct group *group, double cores) {
+        return group->listed_cores <= ENOUGH_RATIO * group->cores ||
+               cores * (double)group->listed >= SMALL_RATIO * group->listed_cores;
+}
+
+static void choose(const struct admission_lister *lister, const struct node_columns *columns,
+                   size_t count, struct admission_class *class) {
+        const struct place *places = lister->places;
+        size_t groups = 0;
 
         for (size_t i = 0; i < count; i++)
-                pools += in_pool[lister->places[i].pool]++ == 0;
-        memset(in_pool, 0, sizeof(in_pool));
+                groups += places[i].group->places++ == 0;
         for (size_t i = 0; i < count && class->count < ADMISSION_NODES_MAX; i++) {
-                const struct place *place = &lister->places[i];
-                if (in_pool[place->pool]++ * pools >= ADMISSION_NODES_MAX)
+                struct group *group = places[i].group;
+                double cores = columns->facts[places[i].row].capacity.of[ESTIMATE_CPU];
+                if (group->listed * groups >= ADMISSION_NODES_MAX || !is_large_enough(group, cores))
                         continue;
-                double behind = lister->places[0].headroom - place->headroom;
+                double behind = places[0].headroom - places[i].headroom;
                 class->nodes[class->count++] = (struct admission_node){
-                        .row = place->row,
+                        .row = places[i].row,
                         .weight = (int)lround(fmax(1, WEIGHT_MAX - WEIGHT_PER_PERCENT * behind)),
                 };
+                group->listed++;
+                group->listed_cores += cores;
         }
+        for (size_t i = 0; i < count; i++)
+                *places[i].group = (struct group){.cores = places[i].group->cores};
 }
 
 void admission_lister_make(struct admission_lister *lister, const struct node_snapshot *snapshot,
                            int64_t now_unix_ms, struct admission_list *ret) {
         make_room(lister, snapshot->nodes.count);
+        measure_groups(lister, &snapshot->nodes);
         for (size_t row = 0; row < snapshot->nodes.count; row++)
                 lister->free[row] = free_of(snapshot, row);
         for (size_t i = 0; i < ADMISSION_CLASSES; i++) {
                 double cores = fmin(CLASS_CORES[i], LARGEST_CORES);
                 const struct pod_load request = {{cores, cores * BYTES_PER_CORE}};
                 ret->classes[i] = (struct admission_class){.max_cores = CLASS_CORES[i]};
-                choose(lister, find_places(lister, snapshot, &request, now_unix_ms),
-                       &ret->classes[i]);
+                size_t count = find_places(lister, snapshot, &request, now_unix_ms);
+                choose(lister, &snapshot->nodes.columns, count, &ret->classes[i]);
         }
 }
 

@@ -3,14 +3,19 @@
  * MutatingAdmissionPolicy (deploy/admission) copies them into each new pod.
  *
  * For each class of pods, by their CPU request, a nominal pod is judged on all nodes that are open,
- * and on which it fits. The nodes with the most headroom h are listed, each pool of the policy with
- * an equal share of the places, with
+ * and on which it fits. The nodes with the most headroom h are listed, with
  *
  *     weight = max(1, 100 - 0.7 * (best h - h))        h in percent of a node
  *
  * kube-scheduler counts the weights twice, and takes a point off for each percent of a node that
  * pods request, at once. So its own score spreads the pods that a list does not have yet, if the
  * weights differ no more than that: with steeper ones, a burst goes to the best node alone.
+ *
+ * It also spreads the pods of a ReplicaSet by their number, so a small node on the list gets as
+ * many of them as a large one, which the weights do not outweigh. So once the listed nodes have
+ * half of the cores, none is added that has less than half of their mean. And a volume or a
+ * constraint may bind a pod to a zone. So each pool of the policy has an equal share of the places
+ * in each zone, and the cores are those of its nodes there.
  */
 #pragma once
 

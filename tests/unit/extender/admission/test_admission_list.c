@@ -7,7 +7,9 @@
 #include "extender/admission/admission_list.h"
 
 #define AT(cpu) "cpu_usage_avg_5m=" cpu ",2026-07-23T09:46:40Z"
+#define FOUR "cpu=4 memory=40Gi"
 #define TEN "cpu=10 memory=100Gi"
+#define TWENTY "cpu=20 memory=200Gi"
 #define SPEC "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
 #define LIMIT "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65}]\n"
 #define WEIGHT "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
@@ -96,9 +98,9 @@ TEST(listed) {
                  "b=100 "},
                 /* A pod, which counts twice, takes more of a small node. */
                 {ESTIMATE,
-                 {{"a", AT("0.2"), NULL, "cpu=4 memory=100Gi"}, {"b", AT("0.2"), NULL, TEN}},
+                 {{"a", AT("0.2"), NULL, "cpu=5 memory=100Gi"}, {"b", AT("0.2"), NULL, TEN}},
                  CLASS_4,
-                 "b=100 a=16 "},
+                 "b=100 a=44 "},
                 /* Without a reading, as without an annotation. */
                 {SCORING("absolute"),
                  {{"a", AT("0.5"), NULL, NULL}, {"b", AT("0.2"), NULL, NULL}, {.name = "c"}},
@@ -147,38 +149,68 @@ TEST(closed) {
         assert_string_equal(words, "b=100 ");
 }
 
-static void put_nodes(struct node_table *table, const char *name, size_t count,
-                      const char *labels) {
-        char numbered[32];
+/* Some equal nodes, and how many of them are listed. */
+struct nodes {
+        const char *labels, *capacity;
+        size_t count, listed;
+};
 
-        for (size_t i = 0; i < count; i++) {
-                (void)snprintf(numbered, sizeof(numbered), "%s%zu", name, i);
-                put_node(table, &(struct node_words){numbered, AT("0.1"), labels, TEN}, NOW);
+static void put_nodes(struct node_table *table, char letter, const struct nodes *nodes) {
+        char name[32];
+
+        for (size_t i = 0; i < nodes->count; i++) {
+                (void)snprintf(name, sizeof(name), "%c%zu", letter, i);
+                put_node(table,
+                         &(struct node_words){name, AT("0.1"), nodes->labels, nodes->capacity},
+                         NOW);
         }
 }
 
-/* Each pool has an equal share of the places, and needs not use it. */
-TEST(pools) {
-        static const struct {
-                size_t no_pool, gpu, spot; /* nodes */
-                size_t listed;
-        } rows[] = {
-                {40, 0, 0, 32},     {31, 0, 0, 31},   {40, 40, 0, 16 + 16},
-                {40, 2, 0, 16 + 2}, {40, 40, 40, 32}, {3, 40, 40, 3 + 11 + 11},
-                {0, 40, 0, 32},
+static size_t count_of(const json_t *nodes, char letter) {
+        const json_t *node;
+        size_t i, count = 0;
+
+        json_array_foreach (nodes, i, node)
+                count += json_string_at(node, "name", NULL)[0] == letter;
+        return count;
+}
+
+/* Each pool has an equal share of the places in each zone, and needs not use it. Once half of its
+ * cores there are listed, no nodes are that are much smaller. */
+TEST(groups) {
+#define GPU "pool=gpu"
+#define SPOT "pool=spot"
+#define ZONE(name) "topology.kubernetes.io/zone=" name
+        static const struct nodes rows[][3] = {
+                {{NULL, TEN, 31, 31}},
+                {{NULL, TEN, 40, 32}},
+                {{NULL, NULL, 40, 32}},
+                /* A pod takes less of larger nodes, so they are the best. */
+                {{NULL, TWENTY, 20, 20}, {NULL, TEN, 50, 12}},
+                {{NULL, TWENTY, 20, 20}, {NULL, FOUR, 50, 0}},
+                {{NULL, TWENTY, 5, 5}, {NULL, FOUR, 40, 8}},
+                {{NULL, TEN, 40, 16}, {GPU, TEN, 40, 16}},
+                {{NULL, TEN, 40, 16}, {GPU, TEN, 2, 2}},
+                {{NULL, TEN, 3, 3}, {GPU, TEN, 40, 11}, {SPOT, TEN, 40, 11}},
+                {{GPU, TEN, 40, 32}},
+                {{ZONE("a"), TWENTY, 40, 16}, {ZONE("b"), FOUR, 10, 10}},
+                {{ZONE("a"), TEN, 40, 11},
+                 {ZONE("a") " " GPU, TWENTY, 40, 11},
+                 {ZONE("b") " " GPU, TEN, 40, 10}},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(node_table_freep) struct node_table *table = table_of(
                         SPEC WEIGHT ESTIMATE
                         "  pools: [{nodeSelector: {pool: gpu}}, {nodeSelector: {pool: spot}}]\n");
-                put_nodes(table, "n", rows[i].no_pool, NULL);
-                put_nodes(table, "g", rows[i].gpu, "pool=gpu");
-                put_nodes(table, "s", rows[i].spot, "pool=spot");
+                for (size_t n = 0; n < ARRAY_LEN(rows[i]); n++)
+                        put_nodes(table, (char)('a' + n), &rows[i][n]);
                 json_auto_t *lists = lists_of(table);
-                size_t listed = json_array_size(nodes_of(lists, CLASS_1));
-                if (listed != rows[i].listed)
-                        fail_msg("row %zu: %zu", i, listed);
+                for (size_t n = 0; n < ARRAY_LEN(rows[i]); n++) {
+                        size_t listed = count_of(nodes_of(lists, CLASS_1), (char)('a' + n));
+                        if (listed != rows[i][n].listed)
+                                fail_msg("row %zu, %zu: %zu", i, n, listed);
+                }
         }
 }
 
