@@ -157,18 +157,12 @@ def test_no_decision(cluster, explain):
     assert "other nodes" not in explain("shop/web-0", "-o", "wide")
 
 
-def loopback(cluster):
-    label = "app.kubernetes.io/name"
+def test_an_extender_in_a_second_schedulers_pod(cluster, explain):
     for item in cluster.objects[PODS]:
         item["metadata"] = copy.deepcopy(item["metadata"])
         if item["metadata"]["name"] in EXTENDERS:
-            item["metadata"]["labels"][label] = "plimsoll-scheduler"
-
-
-def test_an_extender_that_cannot_be_asked(cluster, explain):
-    """test_kubectl_estimate.py has why else an extender does not answer."""
-    loopback(cluster)
-    assert "listens on the loopback" in explain("shop/web-0", status=2)
+            item["metadata"]["labels"]["app.kubernetes.io/name"] = "plimsoll-scheduler"
+    assert f"by {EXTENDERS[0]} at" in explain("shop/web-0")
 
 
 def test_a_pod_that_waits(cluster, explain):
