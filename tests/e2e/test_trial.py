@@ -18,13 +18,15 @@ from controller_kit import exporter_url
 SCENARIO = pathlib.Path(__file__).parent / "scenarios" / "trial.yaml"
 PACE = int(os.environ.get("PLIMSOLL_PACE", "5"))
 ASKED, TRIAL = "extender", "trial"
+TOKENS_S = 3 * 3600  # nobody writes new ones
 
 
 def start(side, plimsoll, kubelets):
     """Both programs; the extender."""
     kubelets += [MeteredKubelet(side, node) for node in side.nodes]
     path = plimsoll.write_policy(policy(PACE, "estimate"))
-    token = plimsoll.write_token("plimsoll-controller")
+    token = plimsoll.write_token("plimsoll-controller", TOKENS_S)
+    plimsoll.write_token("plimsoll-extender", TOKENS_S)
     exporters = {"kind": "node-exporter", "url": exporter_url(side.exporters.port)}
     sources = [exporters, kubelet_source(token)]
     plimsoll.controller(path, None, sources=sources, interval=f"{15 / PACE}s")
@@ -44,6 +46,7 @@ def kubelets():
 @pytest.mark.timeout(7200)
 def test_a_trial_says_what_is_reached(make_plimsoll, kubelets, log_dir, figure):
     arrivals = Arrivals(SCENARIO, PACE)
+    arrivals.measured_from_s = 0  # as the trial does
     with open_sides((ASKED, TRIAL), arrivals, log_dir) as sides:
         extenders = {}
         for name, side in sides.items():
