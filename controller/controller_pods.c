@@ -9,6 +9,7 @@
 enum {
         MAX_READ_MS = 60000,
         READS_PER_SCRAPE = 4, /* a pod is read less often than its node */
+        FAILING_ONE_IN = 10,  /* kubelets, from which on metrics-server is asked */
 };
 
 /* The source `pods` */
@@ -59,12 +60,12 @@ static struct source_spec pods_spec(const struct controller *c) {
         return spec;
 }
 
-/* While kubelets cannot be read. */
+/* A list has all pods, which a few nodes that are down are not worth. */
 static bool are_pod_metrics_needed(void *userdata) {
         const struct controller *c = userdata;
 
         return writer_is_active(c->writer) && c->pods.set->is_metering &&
-               c->pods.outages.failing > 0;
+               c->pods.outages.failing * FAILING_ONE_IN > c->pods.set->nodes.len;
 }
 
 static bool has_metrics_server(const struct source_list *sources) {
