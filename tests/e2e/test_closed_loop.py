@@ -109,10 +109,9 @@ OF_DEFAULT = {ESTIMATE: 0.8, ADMISSION: 1.0}
 
 @pytest.mark.nightly
 @pytest.mark.alone
-@pytest.mark.parametrize("scenario", ["loop-small", "burst-small"])
 @pytest.mark.parametrize("seed", range(1, RUNS + 1))
-def test_each_way(scenario, seed, start_sides, make_plimsoll, log_dir, figure):
-    arrivals = Arrivals(SCENARIOS / f"{scenario}.yaml", WAYS_PACE, seed)
+def test_each_way(seed, start_sides, make_plimsoll, log_dir, figure):
+    arrivals = Arrivals(SCENARIOS / "burst-small.yaml", WAYS_PACE, seed)
     starts = {TAINTS: start_taints, ADMISSION: start_admission, ESTIMATE: start_extender}
     sides = start_sides((WITHOUT, *starts), arrivals)
     for name, start in starts.items():
