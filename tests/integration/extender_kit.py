@@ -181,6 +181,15 @@ class Connection:
         self._forget_failures()
         self.sock.sendall(data)
 
+    def send_head(self, path, body_bytes):
+        """Return when it has been read."""
+        head = self.head(path, body_bytes)
+        self.send(head[: -len("\r\n")] + b"Expect: 100-continue\r\n\r\n")
+        while b"\r\n\r\n" not in self.pending:
+            self._more()
+        first, _, self.pending = self.pending.partition(b"\r\n\r\n")
+        assert first.startswith(b"HTTP/1.1 100 "), first
+
     def _more(self):
         data = self.sock.recv(1 << 20)
         if not data:
