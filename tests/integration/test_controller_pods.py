@@ -6,7 +6,7 @@ Scraped every second, a pod is read every four.
 import pytest
 
 from controller_kit import policy
-from harness import wait_until
+from harness import fetch, wait_until
 from kubelet_kit import POD_BYTES, Kubelet, add_node, add_pod
 from tls_kit import Authority
 
@@ -166,6 +166,12 @@ def test_metrics_server_where_kubelets_refuse(
     wait_until(lambda: is_measured(standin), KNOWN_S, "the usage of workloads")
     web = stored(standin)[WEB]
     assert float(web["mean"].split("/")[1]) == pytest.approx(POD_BYTES, rel=0.01)
+
+    shown = controller.page("/pods?node=a").json()["pods"]
+    assert {pod["name"]: pod["workload"] for pod in shown}["n/db-0"] == DB
+    assert controller.page("/pods?node=nobody").json()["pods"] == []
+    assert controller.page("/pods").status == 400
+    assert fetch(f"{controller.url}/pods?node=a", "DELETE").status == 405
 
     # A list that fails is told once, and so is its end.
     standin.admin("nodemetrics", {"available": False})
