@@ -9,7 +9,7 @@
 enum {
         MAX_READ_MS = 60000,
         READS_PER_SCRAPE = 4, /* a pod is read less often than its node */
-        FAILING_ONE_IN = 10,  /* kubelets, from which on metrics-server is asked */
+        FAILING_ONE_IN = 10,  /* if more kubelets fail, metrics-server is asked */
 };
 
 /* The source `pods` */
@@ -60,7 +60,7 @@ static struct source_spec pods_spec(const struct controller *c) {
         return spec;
 }
 
-/* A list has all pods, which a few nodes that are down are not worth. */
+/* A list has all pods: too much for a few nodes that are down. */
 static bool are_pod_metrics_needed(void *userdata) {
         const struct controller *c = userdata;
 

@@ -257,7 +257,9 @@ void pod_set_take(const struct pod_set *set, struct measured_pod *pod,
         int64_t since_ms = sample->at_unix_ms - pod->page.cpu.at_unix_ms;
         bool is_next = since_ms > 0 && since_ms <= 2 * set->read_ms;
 
-        if (since_ms == 0)
+        /* Several servers may answer in turn. After one's clock was set back, all are older. */
+        bool is_old = clocks->now_mono_ms - pod->page.listed_mono_ms > POD_SET_MEASURED_MS;
+        if (since_ms == 0 || (since_ms < 0 && !is_old))
                 return;
         pod->page = (struct kubelet_pod){
                 .cpu.at_unix_ms = sample->at_unix_ms,

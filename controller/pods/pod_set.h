@@ -122,7 +122,8 @@ struct pod_sample {
  * @ret: "<namespace>/<name>" -> struct measured_pod, borrowed until the next event of the watch;
  * the caller calls strmap_done() */
 void pod_set_unread(const struct pod_set *set, int64_t now_mono_ms, struct strmap *ret);
-/** pod_set_take() - in place of a page; a sample that was taken before is ignored */
+/** pod_set_take() - in place of a page; a sample that was taken before is ignored, and so is an
+ * older one unless the last is no longer valid */
 void pod_set_take(const struct pod_set *set, struct measured_pod *pod,
                   const struct pod_sample *sample, const struct kubelet_clocks *clocks);
 /** pod_set_tick() - call it once a minute: bounds of workloads, and those to forget */

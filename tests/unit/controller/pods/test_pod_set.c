@@ -135,6 +135,41 @@ TEST(used) {
         assert_true(use_of(pods, "a").used_cores < 0);
 }
 
+/* The cores of the pod after a sample. */
+static double take_at(const struct pod_set *pods, struct measured_pod *pod, double cores,
+                      int64_t at_unix_ms, int64_t now_mono_ms) {
+        const struct pod_sample sample = {
+                .load = {{cores, 1e6}}, .window_s = 15, .at_unix_ms = at_unix_ms};
+
+        pod_set_take(pods, pod, &sample, &(struct kubelet_clocks){now_mono_ms, at_unix_ms});
+        return (double)pod->page.cores;
+}
+
+/* Several servers answer in turn. */
+TEST(samples_in_place_of_pages) {
+        _cleanup_(pod_set_freep) struct pod_set *pods = pod_set_new();
+        struct strmap unread;
+
+        pods->read_ms = 60000;
+        put(pods, 1, "a", "x", 1);
+        put(pods, 2, "b", "y", 1);
+        pod_set_node(pods, "b")->read_mono_ms = NOW_MONO_MS;
+        pod_set_unread(pods, NOW_MONO_MS, &unread);
+        assert_int_equal(unread.len, 1);
+        struct measured_pod *pod = strmap_get(&unread, "n/x", strlen("n/x"));
+        strmap_done(&unread);
+        pod_set_unread(pods, NOW_MONO_MS + 120001, &unread);
+        assert_int_equal(unread.len, 2);
+        strmap_done(&unread);
+
+        assert_float_equal(take_at(pods, pod, 1, 100000, NOW_MONO_MS), 1, 0);
+        assert_float_equal(take_at(pods, pod, 2, 100000, NOW_MONO_MS + 60000), 1, 0);
+        assert_float_equal(take_at(pods, pod, 3, 160000, NOW_MONO_MS + 60000), 3, 0);
+        assert_float_equal(take_at(pods, pod, 4, 150000, NOW_MONO_MS + 120000), 3, 0);
+        int64_t later_mono_ms = NOW_MONO_MS + 60001 + POD_SET_MEASURED_MS;
+        assert_float_equal(take_at(pods, pod, 5, 150000, later_mono_ms), 5, 0);
+}
+
 TEST(too_many) {
         static char long_name[POD_FACTS_NAME_MAX + 2];
         _cleanup_(pod_set_freep) struct pod_set *pods = pod_set_new();
