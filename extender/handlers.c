@@ -14,7 +14,6 @@
 #include "extender/answer/request.h"
 #include "extender/decisions/decision_take.h"
 #include "extender/decisions/decisions_page.h"
-#include "extender/explain/nodes_page.h"
 #include "extender/trial/hold_back.h"
 #include "policy/usage/pod_usage_list.h"
 

@@ -98,7 +98,7 @@ static const struct option_row rows[] = {
          .help = "Keep the nodes that new pods prefer in a PreferredNodes object, for clusters whose kube-scheduler calls no extender (deploy/admission)."},
         {.name = "hold-back", .type = OPTION_NUMBER, .value = &settings.hold_back_percent, .fallback = "0",
          .metavar = "PERCENT", .min = 0, .max = 50,
-         .help = "Leave so many of all pods to kube-scheduler, as if the extender did not run, so that 'kubectl plimsoll trial' can compare both."},
+         .help = "Percentage of the default scheduler's pods to leave to it, as if the extender were not installed. 'kubectl plimsoll trial' then compares both groups."},
         {.help = "Annotations"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
@@ -277,7 +277,7 @@ static int listen_for_pages(struct extender *extender, struct error *err) {
         };
 
         int r = http_server_start(&options, &extender->page_server, err);
-        return r < 0 ? error_wrap(err, r, "pages") : 0;
+        return r < 0 ? error_wrap(err, r, "--health-port") : 0;
 }
 
 static void warn_of_binding(void) {
@@ -400,6 +400,10 @@ static int extender_run(struct extender *extender, struct error *err) {
 static int check_serving(struct error *err) {
         const char *pages = settings.health_bind_address;
 
+        if (settings.has_admission && settings.hold_back_percent > 0)
+                return error_set(err, EINVAL,
+                                 "--hold-back: cannot be combined with --admission, which steers "
+                                 "all pods");
         if (pages && http_server_check(pages, &(struct http_server_tls){0}, err) < 0)
                 return options_wrap(err, -EINVAL, &settings.health_bind_address);
         int r = http_server_check(settings.bind_address, &(struct http_server_tls){0}, err);

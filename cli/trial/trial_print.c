@@ -105,9 +105,12 @@ static const char *verdict_of(const json_t *page) {
         if (!has_ratio(page))
                 return "too early: too little is counted";
         if (number(page, "ratio", "low") > 1)
-                return "a loss: nodes would be hot for longer";
-        return number(page, "ratio", "high") < 1 ? "a gain: nodes would be hot for less time"
-                                                 : "no gain: the difference may be chance";
+                return is_held_back(page) ? "a loss: pods are on hot nodes for longer"
+                                          : "a loss: nodes would be hot for longer";
+        if (number(page, "ratio", "high") < 1)
+                return is_held_back(page) ? "a gain: pods are on hot nodes for less time"
+                                          : "a gain: nodes would be hot for less time";
+        return "no gain: the difference may be chance";
 }
 
 void trial_print(const json_t *page, const char *from, const struct style *style, FILE *out) {
@@ -119,8 +122,13 @@ void trial_print(const json_t *page, const char *from, const struct style *style
         (void)fprintf(out, "\n%s; by ", verdict_of(page));
         (void)style_text(from, SIZE_MAX, out);
         (void)fputc('\n', out);
-        if (is_held_back(page))
+        if (is_held_back(page)) {
+                if (!asked)
+                        (void)fputs("kube-scheduler has not asked: it places both groups by "
+                                    "itself\n",
+                                    out);
                 return;
+        }
         if (judged < running)
                 (void)fprintf(out,
                               "%.0f pods run and %.0f were judged: the gain is too low while older "

@@ -1,7 +1,7 @@
 /*
- * Pods that are left to kube-scheduler, so that what Plimsoll gains can be measured while it is on:
- * a share of all pods, by their uid, which is random. Every replica holds back the same ones, and
- * replicas of a workload are on both sides, so that workloads differ less than chance.
+ * Pods that are left to kube-scheduler, so that the gain can be measured while Plimsoll is on: a
+ * share of all pods, by their UID, which the API server draws. So all replicas of the extender hold
+ * back the same pods, and a workload has pods in both groups.
  */
 #pragma once
 

@@ -10,6 +10,7 @@ from harness import wait_until
 from pages import block, run_commands
 from paper_cluster import EXTENDERS, SYSTEM
 from policies import ago, node_names
+from programs import complete
 
 NODES = node_names(2)
 A, B = NODES
@@ -72,6 +73,10 @@ def test_held_back(say):
     assert say(trial_page(**HELD)) == block("docs/kubectl/trial.md", "held-picture")
     none = {"real": 0, "virtual": 0}
     assert " 0.0% " in say(trial_page(**HELD | {"countedMinutes": none, "hotMinutes": none}))
+    worse = {"middle": 1.4, "low": 1.1, "high": 1.7}
+    unasked = say(trial_page(**HELD | {"ratio": worse, "askedAt": None}))
+    assert "\na loss: pods are on hot nodes for longer; " in unasked
+    assert "\nkube-scheduler has not asked: " in unasked
 
 
 def test_the_longest_of_several(say):
@@ -162,5 +167,8 @@ def test_pods_that_are_held_back(start_standin, start_extender, plimsoll, cluste
 
 
 def test_with_admission_there_is_none(start_standin, start_extender):
+    flags = ("--admission", "--hold-back=5", "--check-config")
+    said = complete("plimsoll-extender", *flags, status=2).stderr
+    assert "cannot be combined with --admission" in said
     extender = start_extender(start_standin(), "--admission", content=policy(scoring="estimate"))
     assert extender.page("/trial").status == 404
