@@ -9,7 +9,7 @@ import pytest
 import yaml
 from arena import PROMETHEUS, read_config, table
 from harness import HERE as INTEGRATION
-from pages import TOP, block
+from pages import TOP
 from programs import complete
 from tools import build
 
@@ -152,14 +152,11 @@ def test_what_is_wrong(arena, names, config, binary, flag, told):
     assert error.startswith("arena: ") and told in error, error
 
 
-def test_the_pages_configurations(tmp_path):
+def test_configurations_of_peers():
     """Programs and manifests of other projects are not here; the arena understands the rest."""
-    crane, koordinator = block("docs/arena.md", "crane"), block("docs/arena.md", "koordinator")
-    trimaran = block("docs/arena.md", "trimaran")
-    for text in (crane, koordinator, trimaran):
-        (tmp_path / "config.yaml").write_text(text)
-        assert read_config(tmp_path / "config.yaml") == text
-    assert PROMETHEUS in crane and PROMETHEUS in trimaran
+    texts = {path.stem: read_config(path) for path in (TOP / "tests/e2e/peers").glob("*.yaml")}
+    wants = {name for name, text in texts.items() if PROMETHEUS in text}
+    assert len(texts) == 3 and wants == {"crane", "trimaran"}
 
 
 def test_the_page_has_its_runs():

@@ -101,7 +101,7 @@ def test_closed_loop(
 
 # Slower than above: lists are written every second, and a node's taints change once a minute.
 WAYS_PACE = 5
-# Draws; docs/admission.md has several.
+# Draws; tests/placement/results.md has several.
 RUNS = int(os.environ.get("PLIMSOLL_RUNS", "1"))
 # What may be left of default's hot node-minutes in one run.
 OF_DEFAULT = {ESTIMATE: 0.8, ADMISSION: 1.0}

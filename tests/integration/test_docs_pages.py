@@ -40,11 +40,9 @@ NOT_RUN = {
     ("docs/estimate.md", "usage    ="): "a formula; see test_node_estimate.c",
     ("docs/measured-pods.md", "kubelets --/metrics"): "a drawing",
     ("docs/measured-pods.md", "web/Deployment"): "a line; see test_workload_usage.c",
-    ("docs/policy.md", "(1 - t) * u"): "a formula; see test_verdict.c",
     ("docs/status-page.md", "kubectl -n"): "holds the terminal, for a browser",
     ("docs/http-api.md", "kubectl -n"): "holds the terminal",
     ("docs/install.md", "docker build"): "needs docker and a registry to push to",
-    ("docs/install.md", "for pod in"): "asks the extenders; the pods of kwok serve nothing",
     ("docs/install.md", "kube-scheduler-arg"): "of k3s' and RKE2's servers",
     ("docs/quick-start.md", "kwokctl create"): "downloads Kubernetes; e2e starts the same programs",
     ("docs/quick-start.md", "kind create"): "needs Docker and kind",
@@ -369,8 +367,8 @@ def test_ten_days_are_as_flat_as_the_test_demands():
 
 
 def test_each_way_is_as_good_as_the_test_demands():
-    """The table of docs/admission.md, of which each row is a run."""
-    table = (TOP / "docs/admission.md").read_text("utf-8").split("<!-- each way")[1]
+    """The table of tests/placement/results.md, of which each row is a run."""
+    table = (TOP / "tests/placement/results.md").read_text("utf-8").split("<!-- each way")[1]
     rows = re.findall(r"^\| \S+, \d+ \| (.*?) \| .*? \| (.*?) \| (.*?) \|$", table, re.M)
     bounds = [test_closed_loop.OF_DEFAULT[name] for name in ("admission", "estimate")]
     assert len(rows) >= 3

@@ -176,7 +176,7 @@ def test_how_to_verify(bench):
     environment = {"PATH": f"{bench.bin}:{os.environ['PATH']}"}
     bench.program("cosign")
     bench.program("gh")
-    commands = block("docs/install.md", "verify")
+    commands = block("SECURITY.md", "verify")
     subprocess.run(["sh", "-euc", commands], env=environment, check=True)
     *calls, gh = bench.called()
     image = f"HOST/OWNER/plimsoll-controller:{VERSION}"
@@ -200,7 +200,7 @@ def test_the_owner_gets_a_name(tmp_path):
         for path in (*pages(), *manifests)
         if re.search(r"\bOWNER\b", (TOP / path).read_text("utf-8"))
     }
-    filled = {"deploy/gitops.md", "docs/install.md", "deploy/monitoring/rules.yaml"}
+    filled = {"deploy/gitops.md", "SECURITY.md", "deploy/monitoring/rules.yaml"}
     # The chart's files are links to the manifests.
     assert {(TOP / path).resolve() for path in waiting} == {
         TOP / path for path in (*filled, "deploy/release/README.md")
