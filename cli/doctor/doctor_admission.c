@@ -19,7 +19,7 @@ static void check_list(struct doctor_report *report) {
 
         doctor_fix(doctor_check(report, "admission-list",
                                 doctor_if(!written || is_old, DOCTOR_FAULT),
-                                "new pods prefer the nodes that had room then, or none",
+                                "after a minute, new pods prefer no nodes",
                                 "no extender has written PreferredNodes default since %.40s",
                                 written ? written : "it was created"),
                    "run the extender with --admission, and apply deploy/admission/rbac.yaml; "

@@ -12,6 +12,7 @@ BURST, BURST_S = 500, 10
 FAIR_TIMES = 2  # of its share by weight, what a node may get of a burst
 SMALL, LARGE, REST = {"n1": 100, "n2": 50}, {"n3": 90}, {"n4": 1}
 WRITTEN = "2026-07-23T11:33:09Z"
+OLD_S = 60
 
 
 def listed(nodes, max_cores=None):
@@ -142,6 +143,18 @@ def test_lists_that_name_no_node(plane, steered):
     )
     plane.api.delete(f"{LISTS}/default")
     wait_until(is_unchanged, what="no list")
+
+
+@pytest.mark.timeout(200)
+def test_a_list_that_nobody_writes(plane, steered):
+    """It would send all pods to the nodes that had room when it was written."""
+    assert put_list(plane, [listed(SMALL)]) == 200
+    wait_until(lambda: asked(plane, steered, container("100m"))[0] == SMALL, what="the list")
+    time.sleep(OLD_S + 1)
+    nodes, terms, pod = asked(plane, steered, container("100m"))
+    assert not terms and "annotations" not in pod["metadata"], nodes
+    assert put_list(plane, [listed(LARGE)]) == 200
+    wait_until(lambda: asked(plane, steered, container("100m"))[0] == LARGE, what="a new list")
 
 
 def test_lists_that_would_refuse_pods(plane, steered):
