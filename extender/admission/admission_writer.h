@@ -5,8 +5,9 @@
  *
  * A failed write is tried again after 10 s, for example until the kind has been installed.
  *
- * Guarantee: a write that fails, or is late, does no harm: an old list names nodes that pods merely
- * prefer. So the Lease need not wait for a write. On the loop's thread.
+ * Guarantee: a write that fails, or is late, does no harm: pods merely prefer the listed nodes, and
+ * deploy/admission/policy.yaml ignores a list that was not written for a minute. So the Lease need
+ * not wait for a write. On the loop's thread.
  */
 #pragma once
 
