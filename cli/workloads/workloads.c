@@ -9,8 +9,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/timestamp.h"
-#include "cli/cluster/cluster_programs.h"
-#include "cli/workloads/unmeasured.h"
 #include "cli/workloads/workload_list.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
@@ -252,10 +250,11 @@ static int run_workloads(struct cluster *cluster, struct error *err) {
         int r = read_usage(cluster, &list, err);
         if (r < 0 && r != -ENODATA)
                 return r;
-        if (r == -ENODATA || (list.count == 0 && !settings.pod_namespace)) {
-                _cleanup_(freep) char *why = unmeasured_why(cluster);
-                return error_set(err, ENODATA, "nothing is measured: %s", why);
-        }
+        if (r == -ENODATA || (list.count == 0 && !settings.pod_namespace))
+                return error_set(err, ENODATA,
+                                 "nothing is measured: the policy must have scoring: estimate, and "
+                                 "the controller must read kubelets for some minutes; `kubectl "
+                                 "plimsoll doctor` and the controller's log say what fails");
         if (list.count == 0)
                 (void)fprintf(stderr,
                               "kubectl plimsoll workloads: no workload in the namespace %s is "
