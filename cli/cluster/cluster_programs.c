@@ -121,9 +121,7 @@ int cluster_ask(struct cluster *cluster, const char *page, const json_t *body, j
 
         json_auto_t *answer = cluster_question_next(&question);
         if (!answer)
-                return error_set(err,
-                                 question.asked_count == 0 && !question.err.code ? ENOENT : ENODATA,
-                                 "no extender answers: %s", question.why_not);
+                return error_set(err, ENODATA, "no extender answers: %s", question.why_not);
         int r = cluster_check_version(answer, question.from, err);
         if (r == 0)
                 r = check_members(answer, question.from, err);

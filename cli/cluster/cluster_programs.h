@@ -45,7 +45,7 @@ _must_check_ int cluster_check_version(const json_t *answer, const char *from, s
  * @body: of a POST; NULL: GET
  * @ret: has members `nodes` and `policy` of the version that this plugin knows; owned by the caller
  * @ret_from: for people: the extender and the time; owned by the caller
- * Return: 0; -ENOENT: there is none to ask; -ENODATA: none answers, or it is of another version
+ * Return: 0; -ENODATA: none answers, or it is of another version
  */
 _must_check_ int cluster_ask(struct cluster *cluster, const char *page, const json_t *body,
                              json_t **ret, char **ret_from, struct error *err);

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "cli/cluster/cluster_programs.h"
-#include "cli/top/top_status.h"
 #include "cli/top/top_view.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
@@ -91,10 +90,6 @@ static int top_look(struct cluster *cluster, struct error *err) {
         int r = read_selected(cluster, &selected, err);
         if (r == 0)
                 r = cluster_ask(cluster, "nodes", NULL, &page, &from, err);
-        if (r == -ENOENT) {
-                const struct error why = *err;
-                r = top_status_ask(cluster, why.msg, &page, &from, err);
-        }
         return r < 0 ? r : show_view(page, selected, from, err);
 }
 
@@ -128,7 +123,7 @@ const struct verb top_verb = {
                  "\n"
                  "Show how busy every node is by the metrics of the policy, and the verdict and\n"
                  "score that the node would get now for a pod without requests, as a running\n"
-                 "extender answers. Without an extender, show what a controller reports.\n"
+                 "extender answers.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll top --sort-by=cpu\n"

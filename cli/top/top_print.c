@@ -25,9 +25,6 @@ static void top_format_verdict(const struct top_node *node, char text[static VER
                                node->used - node->usable, node->used, number_plural(node->used));
         else if (node->is_ahead)
                 (void)snprintf(text, VERDICT_MAX, "ok, but from the future: clocks differ");
-        else if (node->taints > 0)
-                (void)snprintf(text, VERDICT_MAX, "ok, %d taint%s of load", node->taints,
-                               number_plural((size_t)node->taints));
         else
                 (void)snprintf(text, VERDICT_MAX, "ok");
 }
@@ -97,8 +94,7 @@ static void top_put_expected(struct table *to, const struct top_node *node) {
 
 static void top_put_node(struct table *to, const struct top_view *view, const struct top_node *node,
                          const struct style *style) {
-        bool is_odd = node->closed_by || node->over || node->usable < node->used ||
-                      node->is_ahead || node->taints > 0;
+        bool is_odd = node->closed_by || node->over || node->usable < node->used || node->is_ahead;
         char verdict[VERDICT_MAX];
 
         table_row(to);
@@ -199,18 +195,11 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
                               number_plural(left_out));
 }
 
-/* What the program said. */
-static json_t *said(const json_t *object) {
-        json_t *said = json_at(object, "said", NULL);
-
-        return said ? said : (json_t *)(uintptr_t)object;
-}
-
 json_t *top_view_json(const struct top_view *view) {
-        json_t *document = json_copy(said(view->page)), *nodes = json_array();
+        json_t *document = json_copy((json_t *)(uintptr_t)view->page), *nodes = json_array();
 
         for (size_t i = 0; i < view->node_count; i++)
-                json_array_append(nodes, said(view->nodes[i].row));
+                json_array_append(nodes, (json_t *)(uintptr_t)view->nodes[i].row);
         json_object_set_new(document, "nodes", nodes);
         return document;
 }

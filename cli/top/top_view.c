@@ -117,7 +117,6 @@ static void add_node(struct top_view *view, const json_t *row, const char *name)
                 .is_rejected = json_string_at(row, "rejectedBy", NULL) != NULL,
                 .is_last = is_true(row, "last"),
                 .hot = number_at(row, "hotValue", 0),
-                .taints = (int)json_int_at(0, row, "taintLevel", NULL),
                 .pods = number_at(row, "pods", -1),
                 .requested_ratio = requested_of(row),
                 .expected_ratio = number_at(json_at(row, "estimate", "cpu", NULL), "usage", -1),

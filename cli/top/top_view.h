@@ -1,7 +1,7 @@
 /*
  * What `top` shows: the metrics, the nodes in their order, and the totals of an extender's page
- * /nodes, or of a controller's in its form (top_status.h). The page is not trusted: what is missing
- * or has another type is not shown. Pure except for its output.
+ * /nodes. The page is not trusted: what is missing or has another type is not shown. Pure except
+ * for its output.
  */
 #pragma once
 
@@ -33,7 +33,6 @@ struct top_node {
         bool is_rejected;      /* by it */
         bool is_last;          /* it ranks the node below other nodes */
         double hot;
-        int taints;             /* by load */
         double pods;            /* -1: unknown, like the next two */
         double requested_ratio; /* of CPU */
         double expected_ratio;  /* expected CPU usage of base and pods */

@@ -202,33 +202,6 @@ def test_an_extender_by_its_address(extender, plimsoll):
     assert said.endswith("are host and port right?\n"), said
 
 
-def test_top_without_an_extender(cluster, start_standin, exporters, start_controller, plimsoll):
-    """It shows what a controller has, and says so. Other verbs need an extender."""
-    standin = start_standin("--nodes", 2)
-    controller = start_controller(standin, exporters, content=policy(period="2s"))
-    controller.wait_ready()
-    cluster.objects[PODS] = [
-        pod for pod in cluster.objects[PODS] if pod["metadata"]["name"] == CONTROLLERS[0]
-    ]
-    page = f"{PODS}/{CONTROLLERS[0]}:8090/proxy/status.json"
-    cluster.objects[page] = lambda path: json.loads(controller.page("/status.json").text)
-
-    def shown():
-        text = plimsoll("top")
-        assert "mean" in text, text
-        return text
-
-    text = wait_until(shown, what="readings")
-    assert f"; by {CONTROLLERS[0]} at 20" in text
-    assert ", without scores, since no extender answers: no pod of plimsoll-extender runs" in text
-    assert json.loads(plimsoll("top", "-ojson"))["program"] == "plimsoll-controller"
-    assert "no pod of plimsoll-extender runs" in plimsoll("explain", "nodes", status=2)
-    cluster.objects[page] = {}
-    assert "has no nodes or no policy" in plimsoll("top", status=2)
-    cluster.objects[page] = 403
-    assert "; no controller answers: GET " in plimsoll("top", status=2)
-
-
 def test_the_page_of_top(cluster, start_standin, start_extender, plimsoll, tmp_path, binary):
     """Its commands run, and its picture is what they print of such nodes."""
     standin = start_standin("--nodes", 3)
