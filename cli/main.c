@@ -20,8 +20,8 @@
 #define PROGRAM "kubectl-plimsoll"
 
 static const struct verb *const verbs[] = {
-        &top_verb,      &trial_verb,     &explain_verb, &workloads_verb,  &doctor_verb,
-        &simulate_verb, &rebalance_verb, &cleanup_verb, &completion_verb,
+        &top_verb,    &trial_verb,    &explain_verb,   &workloads_verb,
+        &doctor_verb, &simulate_verb, &rebalance_verb, &cleanup_verb,
 };
 
 static const struct option_row common_rows[] = {VERB_CLUSTER_ROWS};
@@ -114,8 +114,6 @@ int main(int argc, char **argv) {
         } else if (at >= argc) {
                 status = misuse("expected a verb", "", "");
         } else if (strcmp(argv[1], "__complete") == 0) {
-                /* Nobody can log in while a shell completes a word. */
-                (void)!freopen("/dev/null", "re", stdin);
                 if (argc > 2)
                         completion_offer(verbs, ARRAY_LEN(verbs), argc - 2, argv + 2, stdout);
         } else if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0 ||

@@ -21,7 +21,6 @@ enum {
         OBJECT_MAX_BYTES = 128 << 20, /* NODES_PAGE_MAX_BYTES of the extender */
         RETRIES = 2,
         TIMEOUT_MS = 30000,
-        NAMES_LIMIT = 500,
 };
 
 /* Ten years: in effect without limit. */
@@ -303,35 +302,6 @@ enum kube_outcome cluster_list_all(struct cluster *cluster, const char *path,
         if (outcome == KUBE_OK)
                 *ret = TAKE_PTR(items);
         return outcome;
-}
-
-/* Ignore names that Kubernetes does not allow: a shell splits the line into words. */
-static void offer_name(const json_t *item, const char *before, const char *typed, FILE *out) {
-        const char *name = json_string_at(item, "metadata", "name", NULL);
-        size_t skip = strlen(before);
-
-        if (name && name[strspn(name, NAME_LOWER "-.")] == '\0' &&
-            strncmp(name, typed + skip, strlen(typed + skip)) == 0)
-                (void)fprintf(out, "%s%s\n", before, name);
-}
-
-void cluster_offer_names(struct cluster *cluster, const char *path, const char *before,
-                         const char *typed, FILE *out) {
-        _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
-        _cleanup_(freep) char *url = xasprintf("%s?limit=%d", path, NAMES_LIMIT);
-        json_auto_t *list = NULL;
-        const json_t *item;
-        size_t i;
-
-        cluster_call(cluster,
-                     &(struct kube_request){
-                             .method = "GET", .path = url, .accept = KUBE_ACCEPT_METADATA_LIST},
-                     &answer);
-        if (answer.outcome != KUBE_OK ||
-            json_parse(answer.body, answer.body_bytes, &list, NULL) < 0)
-                return;
-        json_array_foreach (json_at(list, "items", NULL), i, item)
-                offer_name(item, before, typed, out);
 }
 
 static void on_pause_over(void *userdata) {

@@ -113,14 +113,5 @@ enum kube_outcome cluster_list_all(struct cluster *cluster, const char *path,
                                    const struct proto_message *proto, json_t **ret,
                                    struct error *err);
 
-/**
- * cluster_offer_names() - for completion: print the names of at most 500 objects, one per line, or
- * nothing if they cannot be listed
- * @before: printed before each name
- * @typed:  the beginning of each line, including @before
- */
-void cluster_offer_names(struct cluster *cluster, const char *path, const char *before,
-                         const char *typed, FILE *out);
-
 /** cluster_pause() - wait while watches run */
 void cluster_pause(struct cluster *cluster, int64_t pause_ms);

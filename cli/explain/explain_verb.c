@@ -47,6 +47,7 @@ static struct {
 /* As kubectl spells them. */
 static const char *const node_kinds[] = {"node", "nodes", "no", NULL};
 static const char *const pod_kinds[] = {"pod", "pods", "po", NULL};
+static const char *const words_of_kinds[] = {"node", "nodes", "pod", NULL};
 
 /* @word: "pods", or "pods/web-0" */
 static bool is_kind(const char *word, const char *const *kinds) {
@@ -253,30 +254,6 @@ static int run_explain(struct cluster *cluster, struct error *err) {
                                      : run_nodes(cluster, subject.node, err);
 }
 
-/* The word may begin with another namespace: "shop/web-0". */
-static void offer_pods(struct cluster *cluster, const char *typed, FILE *out) {
-        size_t len = strcspn(typed, "/");
-        bool is_full = typed[len] == '/';
-        _cleanup_(freep) char *namespace = is_full ? xmemdup0(typed, len) : namespace_of(cluster);
-        _cleanup_(freep) char *before = is_full ? xmemdup0(typed, len + 1) : xstrdup("");
-        _cleanup_(freep) char *path = kube_path(KUBE_CORE, namespace, "pods", NULL, "");
-
-        cluster_offer_names(cluster, path, before, typed, out);
-}
-
-static void offer_explained(int count, char **words, const char *typed, FILE *out) {
-        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
-        struct error err = ERROR_NULL;
-
-        verb_flags.cluster.request_timeout = "3s";
-        if (count != 1 || cluster_open(&verb_flags.cluster, &cluster, &err) < 0)
-                return;
-        if (is_kind(words[0], node_kinds))
-                cluster_offer_names(cluster, KUBE_NODES, "", typed, out);
-        else if (is_kind(words[0], pod_kinds))
-                offer_pods(cluster, typed, out);
-}
-
 const struct verb explain_verb = {
         .name = "explain",
         .summary = "Explain the placement of a pod, or the verdict and score of a node",
@@ -296,8 +273,7 @@ const struct verb explain_verb = {
                  "  kubectl plimsoll explain node worker-7\n"
                  "  kubectl get nodes,pods -A -o json |\n"
                  "      kubectl plimsoll explain - -f policy.yaml --pod=shop/web-0\n",
-        .words = "node nodes pod",
-        .offer = offer_explained,
+        .words = words_of_kinds,
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .take_words = take_words,

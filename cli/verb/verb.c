@@ -18,7 +18,7 @@ int verb_run(const struct verb *verb, int count, char **words, struct error *err
                 r = error_set(err, EX_USAGE, "'%.64s': expected nothing but flags", words[0]);
         if (r == 0 && verb->check)
                 r = verb->check(err);
-        if (r == 0 && !verb->is_local)
+        if (r == 0)
                 r = cluster_open(&verb_flags.cluster, &cluster, err);
         return r < 0 ? r : verb->run(cluster, err);
 }

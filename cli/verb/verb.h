@@ -46,27 +46,18 @@ typedef int verb_words_fn(int count, char **words, struct error *err);
 
 /**
  * verb_fn: run the verb and print its output
- * @cluster: open, borrowed; NULL with is_local
+ * @cluster: open, borrowed
  * Return: the exit status; or a negative errno, as verb_check_fn
  */
 typedef int verb_fn(struct cluster *cluster, struct error *err);
 
-/**
- * verb_offer_fn: complete a word: print one candidate per line. The flags before it are set
- * @words: the @count arguments before it that are not flags
- * @typed: the beginning of the word
- */
-typedef void verb_offer_fn(int count, char **words, const char *typed, FILE *out);
-
 struct verb {
         const char *name;
-        const char *summary; /* an imperative for the list of verbs */
-        const char *usage;   /* the part of --help before the flags */
-        const char *words;   /* possible first words, for completion; NULL: none */
+        const char *summary;      /* an imperative for the list of verbs */
+        const char *usage;        /* the part of --help before the flags */
+        const char *const *words; /* possible first words, for completion; NULL: none */
         const struct option_row *rows;
         size_t row_count;
-        verb_offer_fn *offer; /* completes names of objects in the cluster; NULL: none */
-        bool is_local;
         verb_words_fn *take_words; /* NULL: it takes none */
         verb_check_fn *check;      /* NULL: nothing to check */
         verb_fn *run;

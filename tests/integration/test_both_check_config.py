@@ -127,7 +127,7 @@ def test_without_arguments():
     ("plimsoll-controller", ["--check-config"]),
     ("plimsoll-controller", ["--dry-run", "--once", "--target=a=http://127.0.0.1:1"]),
     ("plimsoll-extender", ["--check-config"]),
-    ("kubectl-plimsoll", ["completion", "bash"]),
+    ("kubectl-plimsoll", ["top", "--help"]),
 ])  # fmt: skip
 def test_a_misspelt_variable(name, words):
     """Those of Kubernetes' Services are none."""

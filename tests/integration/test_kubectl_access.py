@@ -123,25 +123,6 @@ def test_kubectl_asks_for_a_user(secure, plimsoll):
     assert not secure.server.headers
 
 
-def test_nobody_is_asked_during_completion(secure, binary):
-    """A shell waits for the words."""
-    trust = (f"--certificate-authority={secure.ca}", "--tls-server-name=api.test")
-    argv = [
-        binary("kubectl-plimsoll"),
-        "__complete",
-        "explain",
-        "-s",
-        secure.url,
-        *trust,
-        "node",
-        "",
-    ]
-    pid, terminal = on_terminal(argv, clean_environment(NO_CONFIG))
-    read_until(terminal, b":4\r\n")
-    assert os.waitpid(pid, 0)[1] == 0
-    os.close(terminal)
-
-
 def test_the_context_s_namespace(cluster, plimsoll, tmp_path):
     config = {
         "current-context": "c",

@@ -126,29 +126,3 @@ def test_names_of_pods_on_a_terminal(cluster, plimsoll):
     for verb in (("top",), ("explain", "nodes")):
         shown = plimsoll(*verb)
         assert "by plimsoll-extender-0? at 20" in shown and "\x1b" not in shown
-
-
-def test_names_that_are_offered(cluster, plimsoll):
-    """Those that Kubernetes allows, for a shell splits what it gets; of a list that cannot be had,
-    none."""
-    nodes = "/api/v1/nodes?limit=500"
-
-    def offered(*words):
-        return plimsoll("__complete", "explain", "-s", cluster.url, *words).splitlines()
-
-    def named(*names):
-        return {"items": [{"metadata": {"name": name}} for name in names]}
-
-    cluster.objects[nodes] = named("node-1", "node-1 rm", "$(id)", "NODE", "", 7, None, "other")
-    cluster.objects[nodes]["items"] += [7, {}]
-    assert offered("node", "n") == ["node-1", ":4"]
-    assert offered("node", "o") == ["other", ":4"]
-    cluster.objects["/api/v1/namespaces/default/pods?limit=500"] = named("web-0")
-    cluster.objects["/api/v1/namespaces/shop/pods?limit=500"] = named("web-1", "db-0")
-    assert offered("pod", "") == ["web-0", ":4"]
-    assert offered("pod", "shop/w") == ["shop/web-1", ":4"]
-    assert offered("nodes", "o") == offered("no", "o") == ["other", ":4"]
-    assert offered("node", "node-1", "") == [":4"]
-    for lost in (403, "[", []):
-        cluster.objects[nodes] = lost
-        assert offered("node", "") == [":4"], lost
