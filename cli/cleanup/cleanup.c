@@ -9,14 +9,12 @@
 #include "base/number.h"
 #include "base/timestamp.h"
 #include "cli/cleanup/own_keys.h"
-#include "cli/cluster/cluster_policy.h"
 #include "cli/cluster/cluster_programs.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 #include "policy/node_taints.h"
 #include "policy/usage/workload_usage.h"
-#include "program/program_options.h"
 #include "program/style.h"
 
 #define LEASE "plimsoll-controller"
@@ -28,10 +26,9 @@ enum {
 };
 
 static struct {
-        struct program_options shared;
-        const char *filename, *selector;
+        const char *selector;
         bool is_applied;
-} settings = {.shared.annotation_timezone = "UTC"}; /* times are not read */
+} settings;
 
 /* clang-format off */
 static const struct option_row rows[] = {
@@ -40,19 +37,12 @@ static const struct option_row rows[] = {
         {.name = "selector", .letter = 'l', .type = OPTION_STRING, .value = &settings.selector,
          .metavar = "LABELS", .help = "Only nodes with these labels, such as pool=web."},
         VERB_NAMESPACE_ROW,
-        {.name = "filename", .letter = 'f', .type = OPTION_STRING, .value = &settings.filename,
-         .metavar = "FILE",
-         .help = "File with the DynamicSchedulerPolicy whose metrics to remove; - for standard "
-                 "input. Default: the object named default in the cluster."},
-        PROGRAM_PREFIX_ROW(settings.shared),
         VERB_CLUSTER_ROWS,
 };
 /* clang-format on */
 
 struct cleanup {
         struct cluster *cluster;
-        const struct policy *policy;
-        const char *prefix;
         size_t nodes, dirty, failed;
 };
 
@@ -151,7 +141,7 @@ static void on_node(void *userdata, const char *text, size_t len) {
         _cleanup_(dirty_node_done) struct dirty_node node = {
                 .name = json_string_at(object, "metadata", "name", NULL),
                 .uid = json_string_at(object, "metadata", "uid", NULL),
-                .nulls = own_keys_find(object, cleanup->policy, cleanup->prefix),
+                .nulls = own_keys_find(object),
                 .taints = node_taints_read(json_at(object, "spec", "taints", NULL)),
                 .has_offer = json_at(status, "capacity", KUBE_IDLE_RESOURCE, NULL) ||
                              json_at(status, "allocatable", KUBE_IDLE_RESOURCE, NULL),
@@ -265,38 +255,21 @@ static int clean_nodes(struct cleanup *cleanup, struct error *err) {
                        : 0;
 }
 
-static int run_with_policy(struct cleanup *cleanup, struct error *err) {
+static int run_cleanup(struct cluster *cluster, struct error *err) {
+        struct cleanup cleanup = {.cluster = cluster};
         _cleanup_(freep) char *lease = kube_path(
                 KUBE_COORDINATION, verb_flags.cluster.plimsoll_namespace, "leases", LEASE, "");
         _cleanup_(freep) char *version = NULL;
         int r = 0;
 
         if (settings.is_applied)
-                r = check_lease(cleanup->cluster, lease, &version, err);
+                r = check_lease(cluster, lease, &version, err);
         if (r == 0)
-                r = clean_nodes(cleanup, err);
+                r = clean_nodes(&cleanup, err);
         if (r == 0 && settings.is_applied)
-                r = delete_usage(cleanup->cluster, err);
+                r = delete_usage(cluster, err);
         /* A controller that has been started since keeps its Lease. */
-        return r == 0 && version ? delete_object(cleanup->cluster, lease, version, NULL, err) : r;
-}
-
-static struct program_annotations annotations;
-
-static int cleanup_check(struct error *err) {
-        return verb_usage(program_annotations_init(&annotations, &settings.shared, err));
-}
-
-static int run_cleanup(struct cluster *cluster, struct error *err) {
-        _cleanup_(policy_freep) struct policy *policy = NULL;
-        struct cleanup cleanup = {.cluster = cluster, .prefix = annotations.prefix};
-
-        int r = cluster_policy_load(cluster, settings.filename, &policy, err);
-        cleanup.policy = policy;
-        if (r == 0)
-                r = run_with_policy(&cleanup, err);
-        program_annotations_done(&annotations);
-        return r;
+        return r == 0 && version ? delete_object(cluster, lease, version, NULL, err) : r;
 }
 
 const struct verb cleanup_verb = {
@@ -316,6 +289,5 @@ const struct verb cleanup_verb = {
                  "  kubectl plimsoll cleanup --apply\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
-        .check = cleanup_check,
         .run = run_cleanup,
 };

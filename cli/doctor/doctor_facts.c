@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "cli/cluster/cluster_policy.h"
 #include "cli/doctor/doctor_config.h"
 #include "codec/json.h"
 #include "controller/exposition/exposition.h"

@@ -51,14 +51,11 @@ extern const char *const program_log_formats[];
         {.name = "status-page", .type = OPTION_BOOL, .value = &(o).has_status_page,                \
          .fallback = "true", .help = text}
 
-#define PROGRAM_PREFIX_ROW(o)                                                                      \
+#define PROGRAM_ANNOTATION_ROWS(o)                                                                 \
         {.name = "annotation-prefix", .type = OPTION_STRING, .value = &(o).annotation_prefix,      \
          .fallback = "", .metavar = "DOMAIN",                                                      \
          .help = "Prefix of annotation keys, such as load.example.com. Default: none, as in "      \
-                 "crane."}
-
-#define PROGRAM_ANNOTATION_ROWS(o)                                                                 \
-        PROGRAM_PREFIX_ROW(o),                                                                     \
+                 "crane."},                                                                        \
         {.name = "annotation-timezone", .type = OPTION_STRING,                                     \
          .value = &(o).annotation_timezone, .fallback = "UTC", .metavar = "ZONE",                  \
          .help = "Time zone of timestamps in annotations. Only for use with crane, which writes "  \

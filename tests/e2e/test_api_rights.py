@@ -187,7 +187,6 @@ ROUNDS = [
 ]
 # test_install_and_leave.py runs the cleanup with them.
 CLEANUP = (
-    Right(CONTROLLER, "get", POLICY),
     Right(CONTROLLER, "delete", LEASES),
     Right(CONTROLLER, "delete", CONFIG_MAPS),
 )

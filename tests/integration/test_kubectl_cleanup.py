@@ -45,8 +45,8 @@ def nodes(cluster):
     return [node["metadata"]["name"] for node in cluster.get("/api/v1/nodes")["items"]]
 
 
-def annotate(cluster, number, **annotations):
-    path = f"/api/v1/nodes/node-000{number}"
+def annotate(cluster, number, prefix="node-", **annotations):
+    path = f"/api/v1/nodes/{prefix}000{number}?fieldManager=plimsoll-controller"
     assert cluster.patch(path, {"metadata": {"annotations": annotations}}).status == 200
 
 
@@ -124,8 +124,9 @@ def test_trouble(cluster, plimsoll):
 
 
 def test_only_of_a_pool(cluster, plimsoll):
-    cluster.add_nodes(1, prefix="web", labels={"pool": "web"}, annotations={"node_hot_value": "0"})
+    cluster.add_nodes(1, prefix="web", labels={"pool": "web"})
     annotate(cluster, 0, node_hot_value="0")
+    annotate(cluster, 0, prefix="web", node_hot_value="0")
     assert plimsoll("cleanup", "-l", "pool=web").endswith(
         "1 of 1 node to clean. --apply cleans them.\n"
     )
