@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/name.h"
-#include "cli/cluster/cluster_nodes.h"
 #include "cli/cluster/cluster_programs.h"
 #include "cli/explain/explain_decision.h"
 #include "cli/explain/explain_nodes.h"
@@ -14,7 +13,7 @@
 #include "codec/json.h"
 #include "kube/kube_path.h"
 
-static struct { const char *filename, *pod_namespace, *input_pod, *now; } settings;
+static struct { const char *pod_namespace; } settings;
 
 /* clang-format off */
 static const struct option_row rows[] = {
@@ -23,25 +22,14 @@ static const struct option_row rows[] = {
          .value = &settings.pod_namespace, .metavar = "NAME", .variable = "",
          .help = "Namespace of the pod. Default: the context's."},
         VERB_NAMESPACE_ROW,
-        {.help = "Nodes from standard input"},
-        {.name = "filename", .letter = 'f', .type = OPTION_STRING, .value = &settings.filename,
-         .metavar = "FILE",
-         .help = "File with the DynamicSchedulerPolicy to use. Default: the policy in force."},
-        {.name = "pod", .type = OPTION_STRING, .value = &settings.input_pod,
-         .metavar = "NAMESPACE/NAME",
-         .help = "Score the nodes for this pod in the input. Default: a pod without requests."},
-        {.name = "now", .type = OPTION_STRING, .value = &settings.now, .metavar = "TIME",
-         .help = "Judge at this time, such as 2026-07-23T11:25:54Z, by readings alone. Default: "
-                 "now."},
         VERB_CLUSTER_ROWS,
 };
 /* clang-format on */
 
 /* What to explain. */
 static struct {
-        const char *node;   /* NULL: all */
-        const char *pod;    /* "name" or "namespace/name"; NULL: nodes */
-        bool is_from_input; /* the nodes come from standard input */
+        const char *node; /* NULL: all */
+        const char *pod;  /* "name" or "namespace/name"; NULL: nodes */
 } subject;
 
 /* As kubectl spells them. */
@@ -68,7 +56,7 @@ static const char *name_of(int count, char **words, const char *const *kinds) {
 }
 
 static int refuse_words(int count, char **words, struct error *err) {
-        static const char forms[] = "expected `node NAME`, `nodes`, `pod NAME` or `-`";
+        static const char forms[] = "expected `node NAME`, `nodes` or `pod NAME`";
         bool is_name = count == 1 && !strchr(words[0], '/') && !is_kind(words[0], pod_kinds);
 
         return is_name ? error_set(err, EX_USAGE, "%s; did you mean `pod %.253s` or `node %.253s`?",
@@ -79,61 +67,25 @@ static int refuse_words(int count, char **words, struct error *err) {
 static int take_words(int count, char **words, struct error *err) {
         subject.node = name_of(count, words, node_kinds);
         subject.pod = name_of(count, words, pod_kinds);
-        subject.is_from_input = count == 1 && strcmp(words[0], "-") == 0;
-        if (!subject.node && !subject.pod && !subject.is_from_input &&
-            !(count == 1 && is_kind(words[0], node_kinds)))
+        if (!subject.node && !subject.pod && !(count == 1 && is_kind(words[0], node_kinds)))
                 return refuse_words(count, words, err);
         return 0;
-}
-
-static int explain_check(struct error *err) {
-        if (!subject.is_from_input && (settings.input_pod || settings.now || settings.filename))
-                return error_set(err, EX_USAGE, "--%s: expected with `-`",
-                                 settings.now         ? "now"
-                                 : settings.input_pod ? "pod"
-                                                      : "filename");
-        return settings.filename && strcmp(settings.filename, "-") == 0
-                       ? error_set(err, EX_USAGE,
-                                   "--filename: the nodes already come from standard input")
-                       : 0;
-}
-
-/* @answer: of /explain. -o json prints what the extender said. */
-static void show_nodes(json_t *answer, const char *from) {
-        struct style style = style_of(stdout);
-
-        if (verb_is_document())
-                verb_document(json_incref(answer));
-        else
-                explain_nodes_print(answer, from, &style, stdout);
 }
 
 static int run_nodes(struct cluster *cluster, const char *node, struct error *err) {
         json_auto_t *answer = NULL,
                     *body = node ? json_pack("{s:[s]}", "select", node) : json_object();
         _cleanup_(freep) char *from = NULL;
+        struct style style = style_of(stdout);
 
         int r = cluster_ask(cluster, "explain", body, &answer, &from, err);
-        if (r == 0)
-                show_nodes(answer, from);
-        return r;
-}
-
-static int run_input(struct cluster *cluster, struct error *err) {
-        json_auto_t *answer = NULL, *nodes = NULL, *pod = NULL, *policy = NULL;
-        _cleanup_(freep) char *from = NULL;
-
-        int r = cluster_nodes_read("-", settings.input_pod, &nodes, &pod, err);
-        if (r == 0 && settings.filename)
-                r = cluster_nodes_file(settings.filename, &policy, err);
         if (r < 0)
                 return r;
-        json_auto_t *body = json_pack("{s:O, s:O*, s:O*, s:s*}", "nodes", nodes, "pod", pod,
-                                      "policy", policy, "at", settings.now);
-        r = cluster_ask(cluster, "explain", body, &answer, &from, err);
-        if (r == 0)
-                show_nodes(answer, from);
-        return r;
+        if (verb_is_document())
+                verb_document(TAKE_PTR(answer));
+        else
+                explain_nodes_print(answer, from, &style, stdout);
+        return 0;
 }
 
 /* ---- A pod. */
@@ -248,35 +200,29 @@ static int run_pod(struct cluster *cluster, const char *pod, struct error *err) 
 }
 
 static int run_explain(struct cluster *cluster, struct error *err) {
-        if (subject.pod)
-                return run_pod(cluster, subject.pod, err);
-        return subject.is_from_input ? run_input(cluster, err)
-                                     : run_nodes(cluster, subject.node, err);
+        return subject.pod ? run_pod(cluster, subject.pod, err)
+                           : run_nodes(cluster, subject.node, err);
 }
 
 const struct verb explain_verb = {
         .name = "explain",
         .summary = "Explain the placement of a pod, or the verdict and score of a node",
-        .usage = "Usage: kubectl plimsoll explain [FLAG...] node NAME | nodes | pod NAME | -\n"
+        .usage = "Usage: kubectl plimsoll explain [FLAG...] node NAME | nodes | pod NAME\n"
                  "\n"
                  "Explain a pod: its node, or why it is pending, and what the extenders\n"
                  "answered about it. NAME can also be NAMESPACE/NAME.\n"
                  "\n"
                  "Explain nodes: each limit with the reading, its age and the verdict, and each\n"
-                 "term of the score, as they would be now for a pod without requests. With `-`,\n"
-                 "the nodes come from standard input, as `kubectl get nodes -o json` prints\n"
-                 "them. A running extender answers.\n"
+                 "term of the score, as they would be now for a pod without requests. A running\n"
+                 "extender answers.\n"
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll explain pod web-0 -n shop\n"
                  "  kubectl plimsoll explain pod shop/web-0 -o wide\n"
-                 "  kubectl plimsoll explain node worker-7\n"
-                 "  kubectl get nodes,pods -A -o json |\n"
-                 "      kubectl plimsoll explain - -f policy.yaml --pod=shop/web-0\n",
+                 "  kubectl plimsoll explain node worker-7\n",
         .words = words_of_kinds,
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .take_words = take_words,
-        .check = explain_check,
         .run = run_explain,
 };

@@ -1,18 +1,22 @@
 #include "cli/simulate/simulate.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "cli/cluster/cluster_nodes.h"
 #include "cli/cluster/cluster_programs.h"
 #include "cli/simulate/difference.h"
+#include "codec/json.h"
+#include "codec/tree.h"
+#include "kube/kube_path.h"
+#include "kube/kube_proto.h"
 
 /* A node that passes now would be rejected. */
 enum { EXIT_REJECTS = 1 };
 
-static struct { const char *filename, *in_force, *nodes, *now; } settings;
+static struct { const char *filename, *in_force; } settings;
 
 /* clang-format off */
 static const struct option_row rows[] = {
@@ -23,30 +27,15 @@ static const struct option_row rows[] = {
          .help = "File with the policy to compare with. Default: the policy in force."},
         VERB_OUTPUT_ROW,
         VERB_NAMESPACE_ROW,
-        {.help = "Saved nodes"},
-        {.name = "nodes", .type = OPTION_STRING, .value = &settings.nodes, .metavar = "FILE",
-         .help = "Read the nodes from the output of `kubectl get nodes -o json`."},
-        {.name = "now", .type = OPTION_STRING, .value = &settings.now, .metavar = "TIME",
-         .help = "Judge at this time, such as 2026-07-23T11:25:54Z, by readings alone. Default: "
-                 "now."},
         VERB_CLUSTER_ROWS,
 };
 /* clang-format on */
 
 static int simulate_check(struct error *err) {
-        const char *const files[] = {settings.filename, settings.in_force, settings.nodes};
-        size_t inputs = 0;
-
         if (!settings.filename)
                 return error_set(
                         err, EX_USAGE,
                         "--filename: expected the policy to simulate, such as -f policy.yaml");
-        if (settings.now && !settings.nodes)
-                return error_set(err, EX_USAGE, "--now: expected with --nodes");
-        for (size_t i = 0; i < ARRAY_LEN(files); i++)
-                inputs += files[i] && strcmp(files[i], "-") == 0;
-        if (inputs > 1)
-                return error_set(err, EX_USAGE, "only one of the files can be standard input");
         return 0;
 }
 
@@ -63,26 +52,63 @@ static int show_difference(json_t *before, json_t *after) {
         return difference.newly_rejected > 0 ? EXIT_REJECTS : 0;
 }
 
+/* What a judge needs of a Node. Whole ones are ten times as large. */
+static json_t *needed_of(const json_t *node) {
+        const json_t *metadata = json_at(node, "metadata", NULL);
+        const json_t *spec = json_at(node, "spec", NULL), *status = json_at(node, "status", NULL);
+
+        return json_pack(
+                "{s:{s:O*, s:O*, s:O*}, s:{s:O*, s:O*}, s:{s:O*, s:O*}}", "metadata", "name",
+                json_object_get(metadata, "name"), "labels", json_object_get(metadata, "labels"),
+                "annotations", json_object_get(metadata, "annotations"), "spec", "unschedulable",
+                json_object_get(spec, "unschedulable"), "taints", json_object_get(spec, "taints"),
+                "status", "capacity", json_object_get(status, "capacity"), "allocatable",
+                json_object_get(status, "allocatable"));
+}
+
+static int list_nodes(struct cluster *cluster, json_t **ret, struct error *err) {
+        json_auto_t *nodes = NULL;
+        json_t *node;
+        size_t i;
+
+        if (cluster_list_all(cluster, KUBE_NODES, &kube_proto_node, &nodes, err) != KUBE_OK)
+                return err->code;
+        json_array_foreach (nodes, i, node)
+                json_array_set_new(nodes, i, needed_of(node));
+        *ret = TAKE_PTR(nodes);
+        return 0;
+}
+
+/* The text of a file, as a JSON string. */
+static int read_policy(const char *path, json_t **ret, struct error *err) {
+        _cleanup_(freep) char *text = NULL;
+        size_t len;
+
+        int r = file_read_input(path, TREE_MAX_BYTES, &text, &len, err);
+        if (r < 0)
+                return error_wrap(err, r, "%s", file_input_name(path));
+        *ret = json_stringn(text, len);
+        return *ret ? 0 : error_set(err, EINVAL, "%s: not UTF-8", file_input_name(path));
+}
+
 /* @path: of a policy; NULL: the one in force */
 static int judge_by(struct cluster *cluster, const char *path, json_t *nodes, json_t **ret,
                     struct error *err) {
         _cleanup_(freep) char *from = NULL;
         json_auto_t *policy = NULL;
 
-        int r = path ? cluster_nodes_file(path, &policy, err) : 0;
+        int r = path ? read_policy(path, &policy, err) : 0;
         if (r < 0)
                 return r;
-        json_auto_t *body = json_pack("{s:O, s:O*, s:s*}", "nodes", nodes, "policy", policy, "at",
-                                      settings.now);
+        json_auto_t *body = json_pack("{s:O, s:O*}", "nodes", nodes, "policy", policy);
         r = cluster_ask(cluster, "explain", body, ret, &from, err);
         return r < 0 && path ? error_wrap(err, r, "%s", file_input_name(path)) : r;
 }
 
 static int run_simulate(struct cluster *cluster, struct error *err) {
-        json_auto_t *nodes = NULL, *pod = NULL, *before = NULL, *after = NULL;
+        json_auto_t *nodes = NULL, *before = NULL, *after = NULL;
 
-        int r = settings.nodes ? cluster_nodes_read(settings.nodes, NULL, &nodes, &pod, err)
-                               : cluster_nodes_list(cluster, &nodes, err);
+        int r = list_nodes(cluster, &nodes, err);
         if (r == 0)
                 r = judge_by(cluster, settings.filename, nodes, &after, err);
         if (r == 0)
@@ -103,8 +129,7 @@ const struct verb simulate_verb = {
                  "\n"
                  "Examples:\n"
                  "  kubectl plimsoll simulate -f policy.yaml\n"
-                 "  kubectl plimsoll simulate -f policy.yaml --nodes=nodes.json \\\n"
-                 "      --in-force=old.yaml\n",
+                 "  kubectl plimsoll simulate -f policy.yaml --in-force=old.yaml\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .check = simulate_check,

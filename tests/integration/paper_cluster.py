@@ -305,6 +305,13 @@ class PaperCluster:
             if item["metadata"]["name"] != EXTENDERS[1]
         ]
 
+    def explain(self, extender, asked):
+        """Have it say what it answers to this, whatever it is asked. Return: the answer."""
+        self.ask(extender)
+        answer = extender.call("POST", "/explain", asked).json()
+        self.objects[f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/explain"] = answer
+        return answer
+
     def follow(self, standin, extender):
         """And the nodes of the stand-in that it watches."""
         self.ask(extender)

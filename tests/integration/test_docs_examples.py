@@ -1,6 +1,5 @@
 """What pages show as run or printed is that: flags, policies, rules, an explained node, the demo."""
 
-import json
 import os
 import re
 import sys
@@ -26,14 +25,15 @@ def test_flags_of_the_page_exist():
 
 def test_explained_node(cluster, plimsoll, start_standin, start_extender):
     """What a page shows of explain is what it prints of the annotations that another page shows."""
-    node = json.dumps(yaml.safe_load(block("docs/annotations.md", "annotations")))
-    flags = ("--now=2026-07-23T11:26:30Z", "-f", f"{TOP}/policy/crane.yaml")
+    page = (TOP / "docs/kubectl/explain.md").read_text("utf-8")
+    (at,) = re.findall(r"by `policy/crane.yaml`, at (\S+):", page)
+    node = yaml.safe_load(block("docs/annotations.md", "annotations"))
+    policy = (TOP / "policy/crane.yaml").read_text("utf-8")
     extender = start_extender(start_standin())
     extender.wait_ready()
-    cluster.ask(extender)
-    shown = plimsoll("explain", "-", *flags, input=node).partition("\n\n")[2]
+    cluster.explain(extender, {"nodes": [node], "policy": policy, "at": at})
+    shown = plimsoll("explain", "nodes").partition("\n\n")[2]
     assert shown == block("docs/kubectl/explain.md", "explained")
-    assert flags[0] in (TOP / "docs/kubectl/explain.md").read_text("utf-8")
 
 
 def test_images_of_kustomize():

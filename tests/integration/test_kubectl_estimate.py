@@ -12,7 +12,7 @@ import yaml
 from extender_kit import POD, Connection, annotate, policy
 from harness import wait_until
 from pages import TOP, block, run_commands
-from paper_cluster import CONTROLLERS, EXTENDERS, POLICY_PATH, SYSTEM
+from paper_cluster import EXTENDERS, POLICY_PATH, SYSTEM
 from policies import CPU, MEM, ago, node_names, write_policy
 from terminal import on_terminal
 

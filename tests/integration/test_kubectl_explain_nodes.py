@@ -1,60 +1,36 @@
-"""kubectl plimsoll explain -: why a value is not used, and that its answers are the recorded ones."""
+"""kubectl plimsoll explain: what is printed of an extender's answers about nodes."""
 
 import json
-import os
-import resource
-import subprocess
 
 import pytest
 
 from extender_kit import policy
-from pages import TOP
-from paper_cluster import PaperCluster
 from policies import CPU, MEM
-from programs import complete
 from terminal import on_terminal
 
 NOW = "2026-07-23T12:00:00Z"
-POLICY_FILE = str(TOP / "policy" / "crane.yaml")
-
 NO_CONFIG = {"HOME": "/proc/none", "KUBECONFIG": ""}
 POLICY = policy(limits={CPU: 0.65, MEM: 0.5})
 
 
 @pytest.fixture(scope="module")
-def asked(module_start_standin, module_start_extender):
-    """A cluster with an extender and no nodes."""
-    standin = module_start_standin()
-    extender = module_start_extender(standin)
-    extender.wait_ready()
-    paper = PaperCluster()
-    paper.ask(extender)
-    yield paper
-    paper.close()
+def extender(module_start_standin, module_start_extender):
+    """Of a cluster without nodes."""
+    started = module_start_extender(module_start_standin())
+    started.wait_ready()
+    return started
 
 
 @pytest.fixture
-def server(asked):
-    return (f"--server={asked.url}",)
+def explain(cluster, extender, plimsoll):
+    """What people are shown of nodes by a policy, and what the extender has said of each."""
 
-
-@pytest.fixture
-def explain(tmp_path, server):
-    def call(policy, nodes, *flags, status=0, **more):
-        path = tmp_path / "policy.json"
-        path.write_text(json.dumps(policy))
-        flags = ("explain", "-", "-f", path, *server, *flags)
-        text = nodes if isinstance(nodes, str) else json.dumps({"kind": "NodeList", "items": nodes})
-        done = complete(
-            "kubectl-plimsoll", *flags, status=status, input=text, env=NO_CONFIG, **more
-        )
-        return done.stdout if status == 0 else done.stderr
+    def call(policy, nodes, **more):
+        asked = {"nodes": nodes, "policy": json.dumps(policy), "at": NOW, **more}
+        rows = cluster.explain(extender, asked)["nodes"]
+        return plimsoll("explain", "nodes"), {row["node"]: row for row in rows}
 
     return call
-
-
-def rows_of(text):
-    return json.loads(text)["nodes"]
 
 
 def node(name, **annotations):
@@ -72,7 +48,7 @@ NODES = [
 
 
 def test_why(explain):
-    rows = {r["node"]: r for r in rows_of(explain(POLICY, NODES, "--now", NOW, "-o", "json"))}
+    table, rows = explain(POLICY, NODES)
     assert list(rows) == ["idle", "full", "old", "odd", "bare", "\x1b[2J"]
     assert [r["score"] for r in rows.values()] == [7, None, 0, 0, 0, 0]
     assert rows["full"]["rejectedBy"] == "cpu_usage_avg_5m"
@@ -90,8 +66,6 @@ def test_why(explain):
     }
     assert rows["idle"]["hotValue"] == 2
     assert rows["old"]["predicates"][0]["ageSeconds"] == 600
-
-    table = explain(POLICY, NODES, "--now", NOW)
     assert table.isascii()
     assert "\x1b" not in table
     assert "full: rejected: cpu_usage_avg_5m above 0.65\n" in table
@@ -111,99 +85,28 @@ def test_other_units(start_standin, start_extender, tmp_path):
     assert row["score100"] == 75
 
 
-def test_a_pod_of_the_input(explain):
+def test_a_pod(explain):
     """What it is expected to use, in a table of nodes whose pods nobody knows."""
     estimate = {**POLICY, "spec": {**POLICY["spec"], "extender": {"scoring": "estimate"}}}
-    item = {"kind": "Node", **node("a", cpu_usage_avg_5m=f"0.40000,{NOW}")}
+    item = node("a", cpu_usage_avg_5m=f"0.40000,{NOW}")
     item["status"] = {"capacity": {"cpu": "10", "memory": "64Gi"}}
     requests = {"requests": {"cpu": "500m", "memory": "1Gi"}}
-    pod = {"kind": "Pod", "metadata": {"name": "waits", "namespace": "shop", "uid": "1"}}
+    pod = {"metadata": {"name": "waits", "namespace": "shop", "uid": "1"}}
     pod["spec"] = {"containers": [{"resources": requests}]}
-    text = json.dumps({"items": [item, pod]})
-    shown = explain(estimate, text, f"--now={NOW}", "--pod=shop/waits")
+    shown, _ = explain(estimate, [item], pod=pod)
     assert "  expected: 0.5 CPUs and 1024 MiB, by the cluster's factors 1 and 1" in shown
     assert "50.0%  40.0 read (0s old), 0.0 margin, 10.0 for the pod (counted twice), " in shown
     assert "since then" not in shown and "room   headroom" in shown
-    error = explain(estimate, text, "--pod=shop/nobody", status=2)
-    assert "--pod: no pod 'shop/nobody' in the input" in error
     item["metadata"]["annotations"].clear()
-    assert " nothing read, " in explain(estimate, json.dumps({"items": [item]}), f"--now={NOW}")
+    assert " nothing read, " in explain(estimate, [item])[0]
 
 
-@pytest.mark.parametrize(
-    "text, why",
-    [
-        ("", "standard input: "),
-        ("{", "standard input: expected JSON, of kubectl's -o json or --raw: line 1"),
-        pytest.param("[" * 1000000, "line 1", id="brackets"),
-        ("kind: NodeList\nitems: []\n", "line 1"),
-        ("null", "nodes[0]: no metadata.name"),
-        ("[]", "nodes[0]: no metadata.name"),
-        ('{"items": 5}', "items: expected an array"),
-        ('{"items":[[]]}', "nodes[0]: "),
-        ('{"items":[{"metadata":{"name":7}}]}', "nodes[0]: "),
-        ('{"items":[{"metadata":{"name":""}}]}', "nodes[0]: "),
-        pytest.param('{"items":[{"metadata":{"name":"%s"}}]}' % ("x" * 100000), "nodes[0]", id="x"),
-        ('{"items": [{"metadata": {"name": "a"}}, {}]}', "nodes[1]"),
-        ('{"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "a"}}]}', "duplicate"),
-    ],
-)
-def test_bad_input_is_an_error_of_one_line(explain, text, why):
-    message = explain(POLICY, text, status=2)
-    assert why in message and message.startswith("kubectl plimsoll explain: ")
-    assert message.count("\n") == 1 and len(message) < 700, message[:2000]
-
-
-def test_kinds_of_lists(explain):
-    for document in (
-        {"kind": "NodeList", "apiVersion": "v1", "metadata": {}, "items": NODES},
-        {"kind": "List", "apiVersion": "v1", "items": NODES},  # kubectl's
-        NODES[0],
-        {"items": []},
-    ):
-        rows = rows_of(explain(POLICY, json.dumps(document), "--now", NOW, "-o", "json"))
-        items = document.get("items", [document])
-        assert [row["node"] for row in rows] == [item["metadata"]["name"] for item in items]
-    assert explain(POLICY, []).endswith("\nno nodes\n")
-
-
-def run_measured(argv, limit_bytes, **more):
-    """(exit status, stderr, peak RSS in MiB) with a ceiling on the address space."""
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
-
-    with subprocess.Popen(argv, stderr=subprocess.PIPE, preexec_fn=limit, **more) as process:
-        message = process.stderr.read().decode()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, message, usage.ru_maxrss / 1024
-
-
-def test_input_without_end_is_bounded(binary, server):
-    argv = [binary("kubectl-plimsoll", "release"), "explain", "-", "-f", POLICY_FILE, *server]
-    with open("/dev/zero", "rb") as endless:
-        status, message, peak_mib = run_measured(argv, 2 << 30, stdin=endless)
-    assert status == 2, message
-    assert f"larger than {512 << 20} bytes" in message
-    print(f"endless input: refused at {peak_mib:.0f} MiB")
-
-
-def test_output_that_cannot_be_written_is_an_error(explain):
-    with open("/dev/full", "wb") as full:
-        said = explain(POLICY, [], "-ojson", status=1, stdout=full)
-    assert said == "kubectl-plimsoll: cannot write to standard output\n"
-
-
-def test_colours_only_on_a_terminal(binary, tmp_path, server):
-    path = tmp_path / "node.json"
-    path.write_text(json.dumps(NODES[0]))
-    argv = [binary("kubectl-plimsoll"), "explain", "-", "-f", POLICY_FILE, "--now", NOW]
-    argv += server
+def test_colours_only_on_a_terminal(binary, cluster, explain):
+    explain(POLICY, NODES[:1])
+    argv = [binary("kubectl-plimsoll"), "explain", "nodes", f"--server={cluster.url}"]
 
     def shown(env=None):
-        with open(path, "rb") as nodes:
-            return on_terminal(argv, env={**NO_CONFIG, **(env or {})}, stdin=nodes)
+        return on_terminal(argv, env={**NO_CONFIG, **(env or {})})
 
     assert "\x1b[1midle" in shown() and "█" in shown()
     assert shown({"NO_COLOR": "1"}).isascii()
@@ -211,7 +114,8 @@ def test_colours_only_on_a_terminal(binary, tmp_path, server):
 
 
 def test_each_kind_of_line(explain):
-    """A limit that is off or puts a node last, a target, a pool, hot values, nothing usable."""
+    """A limit that is off or puts a node last, a target, a pool, hot values, taints of load, nothing
+    usable."""
     spec = {
         **POLICY["spec"],
         "predicate": [
@@ -221,20 +125,27 @@ def test_each_kind_of_line(explain):
         "priority": [{"name": "cpu_usage_avg_5m", "weight": 1, "target": 0.5}],
         "pools": [{"nodeSelector": {"pool": "x"}, "priority": []}],
         "hotValue": [{"timeRange": "5m", "count": 5}],
+        "taints": {},
     }
     nodes = [
         node("over", cpu_usage_avg_5m=f"0.4,{NOW}", mem_usage_avg_5m=f"0.9,{NOW}"),
         node("odd", node_hot_value=f"much,{NOW}", cpu_usage_avg_5m=f"0.5,{NOW}"),
         {"metadata": {"name": "pooled", "labels": {"pool": "x"}, "annotations": {}}},
     ]
-    table = explain({**POLICY, "spec": spec}, nodes, f"--now={NOW}")
+    effects = {1: "PreferNoSchedule", 2: "PreferNoSchedule", 3: "NoSchedule"}
+    nodes[1]["spec"] = {
+        "taints": [{"key": f"load.plimsoll.io/{n}", "effect": effects[n]} for n in effects]
+    }
+    table, rows = explain({**POLICY, "spec": spec}, nodes)
+    assert [row["taintLevel"] for row in rows.values()] == [0, 2, 0]
+    assert "  taint  level 2 of 4\n" in table
     assert "over: passes last: mem_usage_avg_5m above 0.5; score 0 of 10" in table
     assert "switched off" in table
     assert "40.0% used of 50%" in table
     assert "  pool   number 1 of spec.pools\n" in table
     assert "no such annotation" in table
     every = [n for n in nodes if n["metadata"]["name"] == "over"]
-    text = explain({**POLICY, "spec": spec}, every, f"--now={NOW}")
+    text, _ = explain({**POLICY, "spec": spec}, every)
     assert "score 9 of 10" in text, "where all are to be last, they are ranked as ever"
 
 
@@ -251,15 +162,11 @@ def test_rules(explain):
     over = node("over", cpu_usage_avg_5m=f"0.7,{NOW}", mem_usage_avg_5m=f"0.3,{NOW}")
 
     def explained(said, more, **metadata):
-        pod = {
-            "kind": "Pod",
-            "metadata": {"namespace": "shop", "name": "p", "uid": "u", **metadata},
-        }
-        items = [over, {**pod, "spec": {"containers": []}}]
-        items[0] = {**over, **more}
-        flags = (f"--now={NOW}", "--pod=shop/p")
-        assert said in explain(policy, items, *flags)
-        (row,) = rows_of(explain(policy, items, *flags, "-ojson"))
+        metadata |= {"namespace": "shop", "name": "p", "uid": "u"}
+        pod = {"metadata": metadata, "spec": {"containers": []}}
+        shown, rows = explain(policy, [{**over, **more}], pod=pod)
+        assert said in shown
+        (row,) = rows.values()
         return row["rejectedBy"], [limit["rejects"] for limit in row["predicates"]]
 
     calm = node("calm", cpu_usage_avg_5m=f"0.1,{NOW}", mem_usage_avg_5m=f"0.3,{NOW}")
