@@ -41,20 +41,6 @@ static int read_policy(struct explain_request *request, const struct explain_spa
         return request->policy ? 0 : refuse("policy", "the text of a policy", err);
 }
 
-static int read_workload(struct explain_request *request, const struct explain_span *span,
-                         struct error *err) {
-        _cleanup_(freep) char *text = text_of(span);
-        size_t len = text ? strlen(text) : 0;
-
-        if (len == 0 || len > POD_FACTS_WORKLOAD_MAX || !strchr(text, '/'))
-                return refuse("workload", "NAMESPACE/KIND/NAME", err);
-        request->has_pod = true;
-        memcpy(request->pod.workload, text, len);
-        request->pod.workload_len = len;
-        request->pod.namespace = (struct skim_string){span->text + 1, strcspn(text, "/"), false};
-        return 0;
-}
-
 static int read_array(struct explain_span *ret, const struct explain_span *span, const char *key,
                       struct error *err) {
         *ret = *span;
@@ -81,8 +67,6 @@ static int read_member(struct explain_request *request, const struct skim_string
                        const struct explain_span *span, struct error *err) {
         if (skim_is(key, "pod"))
                 return read_pod(request, span, err);
-        if (skim_is(key, "workload"))
-                return read_workload(request, span, err);
         if (skim_is(key, "policy"))
                 return read_policy(request, span, err);
         if (skim_is(key, "nodes"))
@@ -93,10 +77,9 @@ static int read_member(struct explain_request *request, const struct skim_string
                 return read_terms(request, span, err);
         if (skim_is(key, "at"))
                 return read_time(request, span, err);
-        return error_set(
-                err, EINVAL,
-                "%.*s: unknown; expected pod, workload, policy, nodes, select, terms or at",
-                (int)(key->len < 64 ? key->len : 64), key->text);
+        return error_set(err, EINVAL,
+                         "%.*s: unknown; expected pod, policy, nodes, select, terms or at",
+                         (int)(key->len < 64 ? key->len : 64), key->text);
 }
 
 int explain_request_parse(const char *body, size_t body_bytes, struct explain_request *ret,

@@ -1,8 +1,8 @@
 /*
  * The body of POST /explain:
  *
- *     {"pod": {...}, "workload": "shop/ReplicaSet/web", "policy": "spec: ...", "nodes": [{...}],
- *      "select": ["node-a"], "terms": true, "at": "2026-07-23T11:25:54Z"}
+ *     {"pod": {...}, "policy": "spec: ...", "nodes": [{...}], "select": ["node-a"], "terms": true,
+ *      "at": "2026-07-23T11:25:54Z"}
  *
  * Each member may be absent. It is skimmed, since a tree of a hostile body would take many times
  * its size; nodes are read one by one. Pure.
@@ -23,7 +23,7 @@ struct explain_span {
 };
 
 struct explain_request {
-        bool has_pod;                      /* or a workload, which is a pod without requests */
+        bool has_pod;
         struct pod_facts pod;              /* borrows from the body */
         char *policy;                      /* owned; NULL: the policy in force */
         struct explain_span nodes, select; /* arrays */

@@ -38,17 +38,6 @@ TEST(nothing) {
         explain_request_done(&request);
 }
 
-TEST(workload) {
-        static const char body[] = "{\"workload\": \"shop/ReplicaSet/web\"}";
-        struct explain_request request;
-
-        assert_int_equal(explain_request_parse(body, strlen(body), &request, NULL), 0);
-        assert_true(request.has_pod);
-        assert_memory_equal(request.pod.workload, "shop/ReplicaSet/web", request.pod.workload_len);
-        assert_int_equal(request.pod.namespace.len, 4);
-        explain_request_done(&request);
-}
-
 TEST(refused) {
         static const struct {
                 const char *body, *why;
@@ -62,7 +51,7 @@ TEST(refused) {
                 {"{\"policy\": {}, \"nodes\": []}", "policy: expected the text of a policy"},
                 {"{\"policy\": \"\\ud800\", \"nodes\": []}", "policy: expected the text"},
                 {"{\"policy\": \"a\"}", "policy: expected with nodes"},
-                {"{\"workload\": \"web\"}", "workload: expected NAMESPACE/KIND/NAME"},
+                {"{\"workload\": \"shop/ReplicaSet/web\"}", "workload: unknown; expected pod,"},
                 {"{\"nodes\": {}}", "nodes: expected an array"},
                 {"{\"select\": \"a\"}", "select: expected an array"},
                 {"{\"terms\": 0}", "terms: expected true or false"},
