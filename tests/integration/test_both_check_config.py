@@ -123,16 +123,17 @@ def test_without_arguments():
     assert "bind-address=127.0.0.9 (env)\n" in done.stdout
 
 
-@pytest.mark.parametrize("name, words", [
-    ("plimsoll-controller", ["--check-config"]),
-    ("plimsoll-controller", ["--dry-run", "--once", "--target=a=http://127.0.0.1:1"]),
-    ("plimsoll-extender", ["--check-config"]),
-    ("kubectl-plimsoll", ["top", "--help"]),
+@pytest.mark.parametrize("name, words, variable", [
+    ("plimsoll-controller", ["--check-config"], "ANNOTATION_PREFIX"),
+    ("plimsoll-controller", ["--dry-run", "--once", "--target=a=http://127.0.0.1:1"], "ANNOTATION_PREFIX"),
+    ("plimsoll-extender", ["--check-config"], "ANNOTATION_PREFIX"),
+    ("kubectl-plimsoll", ["top", "--help"], "NAMESPACE"),
 ])  # fmt: skip
-def test_a_misspelt_variable(name, words):
+def test_a_misspelt_variable(name, words, variable):
     """Those of Kubernetes' Services are none."""
-    env = {"PLIMSOLL_ANOTATION_PREFIX": "a", "PLIMSOLL_EXTENDER_SERVICE_HOST": "10.0.0.1"}
+    misspelt = variable.replace("N", "", 1)
+    env = {f"PLIMSOLL_{misspelt}": "a", "PLIMSOLL_EXTENDER_SERVICE_HOST": "10.0.0.1"}
     env["PLIMSOLL_EXTENDER_PORT"] = "tcp://10.0.0.1:8010"
     said = complete(name, *words, env=env, status=None).stderr
     (line,) = [line for line in said.splitlines() if "variable" in line]
-    assert "PLIMSOLL_ANOTATION_PREFIX; did you mean PLIMSOLL_ANNOTATION_PREFIX?" in line
+    assert f"PLIMSOLL_{misspelt}; did you mean PLIMSOLL_{variable}?" in line
