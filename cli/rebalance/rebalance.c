@@ -145,7 +145,7 @@ static int make_plan(struct session *session, const json_t *page, int64_t now_un
                 .cluster = session->cluster,
                 .page = page,
                 .priority_max = settings.priority_max,
-                .asks_api = settings.is_applied,
+                .needs_right = settings.is_applied,
         };
         rebalance_pods_nodes(&pods);
         struct rebalance_input input = {

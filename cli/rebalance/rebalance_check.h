@@ -1,6 +1,6 @@
 /*
- * What speaks against the eviction of a pod, by its object, its controller and the
- * PodDisruptionBudgets of its namespace. A pod that can run on some nodes only stays, since its
+ * What speaks against the eviction of a pod, by its object and its controller. The API server knows
+ * the PodDisruptionBudgets. A pod that can run on some nodes only stays, since its
  * successor may come back to the same node: the judge knows load, and not what ties a pod.
  *
  * Objects are those of the API server, and fields of an unexpected type count as missing. The texts
@@ -15,7 +15,3 @@ const char *rebalance_check_pod(const json_t *pod);
 /** rebalance_check_owner() - Return: why the ReplicaSet or StatefulSet may not lose a pod now;
  * NULL: it may */
 const char *rebalance_check_owner(const json_t *owner);
-/** rebalance_check_budgets() - Return: why the API server would refuse the eviction now; NULL: it
- * would not
- * @budgets: array of the PodDisruptionBudgets of the pod's namespace; may be NULL */
-const char *rebalance_check_budgets(const json_t *pod, const json_t *budgets);

@@ -51,7 +51,6 @@ void rebalance_pods_done(struct rebalance_pods *pods) {
         forget_pods(pods);
         rebalance_usage_done(&pods->usage);
         rebalance_asked_done(&pods->asked);
-        json_decref(pods->budgets);
         strmap_done(&pods->row_of);
         free(pods->rows);
         free(pods->pods);
@@ -248,24 +247,6 @@ static void read_asked(struct rebalance_pods *pods, int64_t now_unix_ms) {
                                                 pods->pods[i].bound_unix_ms, is_asked(pods, i));
 }
 
-/* By namespace. If they cannot be listed, the API server still refuses what a budget forbids. */
-static void read_budgets(struct rebalance_pods *pods) {
-        json_auto_t *list = NULL;
-        struct error err = ERROR_NULL;
-        json_t *budget;
-        size_t i;
-
-        pods->budgets = json_object();
-        (void)cluster_list_all(pods->cluster, KUBE_BUDGETS, NULL, &list, &err);
-        json_array_foreach (list, i, budget) {
-                const char *namespace = json_string_at(budget, "metadata", "namespace", NULL);
-                if (namespace && !json_object_get(pods->budgets, namespace))
-                        json_object_set_new(pods->budgets, namespace, json_array());
-                if (namespace)
-                        json_array_append(json_object_get(pods->budgets, namespace), budget);
-        }
-}
-
 static void read_usage(struct rebalance_pods *pods, const struct rebalance_plan *hot) {
         _cleanup_(freep) const char **nodes = xcalloc(hot->node_count + 1, sizeof(*nodes));
 
@@ -288,7 +269,6 @@ int rebalance_pods_list(struct rebalance_pods *pods, const struct rebalance_plan
         if (cluster_list(pods->cluster, &listing, err) != KUBE_OK)
                 return err->code;
         read_asked(pods, now_unix_ms);
-        read_budgets(pods);
         return 0;
 }
 
@@ -336,8 +316,6 @@ static const char *pod_check(const struct rebalance_pods *pods, const struct reb
         if (!json_is_at(name->uid, pod, "metadata", "uid", NULL))
                 return "it is terminating";
         const char *why = rebalance_check_pod(pod);
-        if (!why)
-                why = rebalance_check_budgets(pod, json_object_get(pods->budgets, name->namespace));
         return why ? why : controller_check(pods->cluster, name->namespace, controller_of(pod));
 }
 
@@ -352,7 +330,8 @@ bool rebalance_pods_read(void *userdata, size_t pod) {
         name->object = NULL;
         if (cluster_get(pods->cluster, path, &name->object, &err) == KUBE_OK)
                 why = pod_check(pods, name, name->object);
-        if (!why && pods->asks_api && rebalance_pods_evict(pods, pod, true, 0, &err) != KUBE_OK)
+        enum kube_outcome outcome = why ? KUBE_OK : rebalance_pods_evict(pods, pod, true, 0, &err);
+        if (outcome != KUBE_OK && (outcome != KUBE_FORBIDDEN || pods->needs_right))
                 why = err.msg;
         free(name->why);
         name->why = why ? xstrdup(why) : NULL;

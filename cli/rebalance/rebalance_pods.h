@@ -22,8 +22,7 @@ struct rebalance_pods {
         struct cluster *cluster; /* borrowed */
         const json_t *page;      /* ditto: /nodes of an extender */
         int64_t priority_max;    /* of pods that may move */
-        bool asks_api; /* leave pods that the API server would not evict now, mostly because of a
-                          PodDisruptionBudget */
+        bool needs_right;        /* to evict: without it, no pod may move */
 
         struct rebalance_pod *pods;
         struct rebalance_name *names; /* [pod] */
@@ -35,7 +34,6 @@ struct rebalance_pods {
         struct strmap schedulers; /* name -> struct rebalance_scheduler */
         struct strmap usage;      /* as in rebalance_usage_read() */
         struct rebalance_asked asked;
-        json_t *budgets; /* namespace -> array of its PodDisruptionBudgets */
 };
 
 /** rebalance_pods_nodes() - read the rows from the page */
@@ -45,8 +43,8 @@ const char *rebalance_pods_node(const struct rebalance_pods *pods, uint32_t row)
 /** rebalance_pods_row() - the row of a node; REBALANCE_UNKNOWN: there is none */
 uint32_t rebalance_pods_row(const struct rebalance_pods *pods, const char *name);
 
-/** rebalance_pods_list() - list the pods, what they use, what protects them, and about which of
- * them extenders were asked
+/** rebalance_pods_list() - list the pods, what they use, and about which of them extenders were
+ * asked
  * @hot: a plan without pods; has the nodes whose pods are measured
  * Return: 0; negative errno if the pods cannot be listed */
 _must_check_ int rebalance_pods_list(struct rebalance_pods *pods, const struct rebalance_plan *hot,
@@ -56,7 +54,8 @@ void rebalance_pods_done(struct rebalance_pods *pods);
 const char *rebalance_pods_workload(const struct rebalance_pods *pods, size_t pod);
 
 /** rebalance_pods_read() - read_pod() of struct rebalance_input: get the Pod and the controller
- * that owns it, and say in `why` what speaks against an eviction */
+ * that owns it, ask the API server whether it would evict the pod now, and say in `why` what speaks
+ * against an eviction */
 bool rebalance_pods_read(void *userdata, size_t pod);
 /** rebalance_pods_ask() - ask() of struct rebalance_input: ask an extender */
 void rebalance_pods_ask(void *userdata, size_t pod, double *ret_headroom);

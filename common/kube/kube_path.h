@@ -11,7 +11,6 @@
 /* Lists of the whole cluster. */
 #define KUBE_NODES KUBE_CORE "/nodes"
 #define KUBE_PODS KUBE_CORE "/pods"
-#define KUBE_BUDGETS "/apis/policy/v1/poddisruptionbudgets"
 
 /* Selects the objects of deploy/. */
 #define KUBE_PART_OF_PLIMSOLL "labelSelector=app.kubernetes.io%2Fpart-of%3Dplimsoll"

@@ -320,7 +320,7 @@ def test_rebalance_in_the_cluster(plane, fleet, namespace, deploy, ledger, watch
     budget = protect(plane, namespace, "shop")
     load()
     for process in (first, second):
-        wait_until(lambda p=process: "PodDisruptionBudget" in p.text(), 60, "a budget that refuses")
+        wait_until(lambda p=process: "disruption budget" in p.text(), 60, "a budget that refuses")
     assert not evicted() and not ledger()
 
     plane.api.delete(budget)

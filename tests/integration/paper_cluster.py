@@ -259,7 +259,9 @@ class Answering(Handler):
         path = self.path.removesuffix("/eviction")
         pod = self.server.objects.get(path)
         options = eviction["deleteOptions"]
-        if path in self.server.budgets:
+        if path in self.server.refused:
+            self.answer(*self.server.refused[path])
+        elif path in self.server.budgets:
             self.fail(429)
         elif pod and pod["metadata"]["uid"] == options["preconditions"]["uid"]:
             if not options.get("dryRun"):
@@ -277,8 +279,8 @@ def as_it_is(answer):
 class PaperCluster:
     """`objects` is what healthy() returns, to be changed as the test likes;
     `budgets` has the paths of pods that may not be evicted, `evicted` those of pods that were. A
-    Lease can be written; `refused` has {its path: status and content} of writes that fail, and
-    before_write() is called first. `extenders` has {name of a pod: extender_kit.Extender} of those
+    Lease can be written; `refused` has {its path, or a pod's: status and content} of writes and
+    evictions that fail, and before_write() is called first. `extenders` has {name of a pod: extender_kit.Extender} of those
     that run: what `objects` has not of their pages is theirs."""
 
     def __init__(self, version="0"):

@@ -21,7 +21,6 @@ SETS = "/apis/apps/v1/namespaces/shop/replicasets"
 PAGE = f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/nodes"
 DECISIONS = [f"{SYSTEM}/pods/{name}:8010/proxy/decisions" for name in EXTENDERS]
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-rebalance"
-BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
 EVICTIONS = "plimsoll.io/evictions"
 WEB = f"{ROOT}/web-0"
 
@@ -141,17 +140,6 @@ def owner_has(**numbers):
     return lambda cluster: cluster.objects.update({f"{SETS}/web-7d9": replica_set(**numbers)})
 
 
-def budget(allowed, **labels):
-    spec = {"selector": {"matchLabels": labels}}
-    metadata = {"name": "b", "namespace": "shop", "generation": 1}
-    status = {"observedGeneration": 1, "disruptionsAllowed": allowed}
-    return {"metadata": metadata, "spec": spec, "status": status}
-
-
-def budgets_are(*budgets):
-    return lambda cluster: cluster.objects.update({BUDGETS: list(budgets)})
-
-
 def pod_answer(answer):
     return lambda cluster: cluster.objects.update({WEB: answer})
 
@@ -164,7 +152,6 @@ CLAIM = {"name": "disk", "persistentVolumeClaim": {"claimName": "a"}}
     [
         (change(("spec", "volumes"), [CLAIM]), "it has storage"),
         (change(("metadata", "uid"), "another"), "it is terminating"),
-        (budgets_are(budget(0, app="web")), "its PodDisruptionBudget allows no eviction now"),
         (owner_has(replicas=1, ready=1), "its controller wants one replica"),
         (lambda cluster: cluster.objects.pop(f"{SETS}/web-7d9"), "its controller cannot be read"),
         (lambda cluster: cluster.objects.pop(WEB), "it cannot be read"),
@@ -184,11 +171,11 @@ def test_pods_that_are_read_and_stay(cluster, shop, plimsoll, fault, why):
     assert node["why"] in plimsoll("rebalance")
 
 
-@pytest.mark.parametrize("answer", [403, [budget(0, app="other"), {}, 3], "["])
-def test_budgets_that_do_not_matter(cluster, shop, plimsoll, answer):
-    """Or that cannot be read: the API server still refuses what they forbid."""
-    cluster.objects[BUDGETS] = answer
+def test_without_the_right_to_evict(cluster, apply, plimsoll):
+    """A plan does not know budgets. It is not carried out."""
+    cluster.refused[WEB] = (403, {})
     assert plan(plimsoll)["state"] == "moves"
+    assert "1 protected (shop/web-0: 403 " in apply()[0] and LEASE not in cluster.objects
 
 
 def test_more_pods_than_are_read(shop, plimsoll):
@@ -452,8 +439,7 @@ def test_a_budget(cluster, apply, plimsoll):
     cluster.budgets.add(WEB)
     assert "1 protected (shop/web-0: 429 " in apply()[0]
     assert LEASE not in cluster.objects, "what is not evicted is not counted"
-    # A plan reads budgets, and does not ask.
-    assert plan(plimsoll)["state"] == "moves"
+    assert "1 protected (shop/web-0: 429 " in plan(plimsoll)["why"]
     cluster.budgets.clear()
     cluster.server.before_write = lambda: cluster.budgets.add(WEB)
     said, _ = apply(status=1)
