@@ -21,10 +21,8 @@ enum {
         OBJECT_MAX_BYTES = 128 << 20, /* NODES_PAGE_MAX_BYTES of the extender */
         RETRIES = 2,
         TIMEOUT_MS = 30000,
+        LOGIN_MAX_MS = MS_PER_HOUR,
 };
-
-/* Ten years: in effect without limit. */
-static const int64_t timeout_max_ms = 10 * 365 * 24 * (MS_PER_MIN * 60);
 
 struct cluster {
         struct loop *loop;
@@ -39,26 +37,7 @@ struct cluster {
         struct cluster_answer *answer; /* of the current call */
         int64_t timeout_ms;            /* 0: the default */
         bool has_answer;               /* of any call */
-        bool is_unnamed;               /* no flag or kubeconfig that we know names the cluster */
 };
-
-/* kubectl reads a --request-timeout without a unit as seconds. */
-static int parse_timeout(const char *text, int64_t *ret_ms, struct error *err) {
-        size_t len = strlen(text);
-        uint64_t seconds = 0;
-        int64_t ms = 0;
-
-        if (number_parse_u64(text, len, &seconds))
-                ms = seconds < (uint64_t)(timeout_max_ms / MS_PER_S) ? (int64_t)seconds * MS_PER_S
-                                                                     : timeout_max_ms;
-        else if (duration_parse(text, len, &ms) < 0 || text[0] == '-')
-                return error_set(err, EX_USAGE,
-                                 "--request-timeout: '%.64s': expected a duration such as 500ms or "
-                                 "1m30s, or seconds; 0 for no limit",
-                                 text);
-        *ret_ms = ms > 0 && ms < timeout_max_ms ? ms : timeout_max_ms;
-        return 0;
-}
 
 struct cluster *cluster_new(struct kube_access *access) {
         struct cluster *cluster = xcalloc(1, sizeof(*cluster));
@@ -87,18 +66,12 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
         _cleanup_(cluster_freep) struct cluster *extender = NULL;
         struct kube_access *access = NULL;
         struct kubectl *kubectl = NULL;
-        int64_t timeout_ms = 0;
-        int r = 0;
 
-        if (options->request_timeout)
-                r = parse_timeout(options->request_timeout, &timeout_ms, err);
-        if (r == 0 && options->extender)
-                r = open_extender(options->extender, &extender, err);
+        int r = options->extender ? open_extender(options->extender, &extender, err) : 0;
         if (r < 0)
                 return r;
         r = kubectl_is_flag_set(flags) ? -EEXIST : kube_access_load_in_pod(&access, err);
-        bool is_unnamed = r == -ENOENT;
-        if (is_unnamed || r == -EEXIST) {
+        if (r == -ENOENT || r == -EEXIST) {
                 r = kubectl_start(flags, &kubectl, err);
                 if (r == 0)
                         access = kube_access_of_proxy(kubectl_socket(kubectl));
@@ -106,9 +79,8 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
         if (r < 0)
                 return r;
         *ret = cluster_new(access);
-        (*ret)->timeout_ms = timeout_ms;
+        (*ret)->timeout_ms = options->request_timeout_ms;
         (*ret)->kubectl = kubectl;
-        (*ret)->is_unnamed = is_unnamed;
         (*ret)->flags = flags;
         (*ret)->plimsoll_namespace = options->plimsoll_namespace;
         (*ret)->extender = TAKE_PTR(extender);
@@ -165,18 +137,7 @@ static void cluster_answered(void *userdata, const struct kube_answer *answer) {
 static int64_t timeout_of(const struct cluster *cluster) {
         if (cluster->timeout_ms > 0)
                 return cluster->timeout_ms;
-        return cluster->kubectl && !cluster->has_answer ? timeout_max_ms : TIMEOUT_MS;
-}
-
-/* kubectl proxy answers with this text if it cannot connect. */
-static void ask_for_address(const struct cluster *cluster, struct error *err) {
-        const struct error cause = *err;
-
-        if (strncmp(cause.msg, "500 dial ", strlen("500 dial ")) == 0)
-                (void)error_set(err, cause.code, "%s; %s", cause.msg,
-                                cluster->is_unnamed
-                                        ? "there is no kubeconfig: set KUBECONFIG, or --kubeconfig"
-                                        : "are host and port right?");
+        return cluster->kubectl && !cluster->has_answer ? LOGIN_MAX_MS : TIMEOUT_MS;
 }
 
 void cluster_call(struct cluster *cluster, const struct kube_request *request,
@@ -193,7 +154,6 @@ void cluster_call(struct cluster *cluster, const struct kube_request *request,
         cluster->has_answer = true;
         if (ret->outcome != KUBE_OK)
                 (void)!cluster_check(cluster, &ret->err);
-        ask_for_address(cluster, &ret->err);
 }
 
 void cluster_answer_done(struct cluster_answer *answer) {

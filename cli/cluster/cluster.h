@@ -19,8 +19,8 @@
 /* The values of CLUSTER_ROWS. */
 struct cluster_options {
         struct kubectl_flags kubectl;
-        const char *request_timeout; /* in kubectl's format; NULL: the default */
-        const char *extender;        /* URL; NULL: those in the cluster */
+        int64_t request_timeout_ms; /* 0: the default */
+        const char *extender;       /* URL; NULL: those in the cluster */
         const char *plimsoll_namespace;
 };
 
@@ -30,10 +30,10 @@ struct cluster_options {
 #define CLUSTER_ROWS(o)                                                                            \
         {.type = OPTION_BOOL},                                                                     \
         KUBECTL_ROWS((o).kubectl),                                                                 \
-        {.name = "request-timeout", .type = OPTION_STRING, .value = &(o).request_timeout,          \
-         .metavar = "DURATION",                                                                    \
-         .help = "Time limit of one request to the API server, such as 5s; 0 for no limit. "       \
-                 "Default: 30s, and no limit for the first one, which may include a login."},      \
+        {.name = "request-timeout", .type = OPTION_DURATION_MS,                                    \
+         .value = &(o).request_timeout_ms, .fallback = "0s", .max = INT32_MAX,                     \
+         .help = "Time limit of one request to the API server, such as 5s. 0s: 30s, and an hour "  \
+                 "for the first one, which may include a login."},                                 \
         {.name = "extender", .type = OPTION_STRING, .value = &(o).extender, .metavar = "URL",      \
          .help = "Ask the extender at this address, such as http://127.0.0.1:8010, not those in "  \
                  "the cluster."}
