@@ -160,7 +160,7 @@ static int make_plan(struct session *session, const json_t *page, int64_t now_un
 
         rebalance_plan(&input, &plan);
         if (plan.node_count > 0) {
-                int r = rebalance_pods_list(&pods, &plan, now_unix_ms, err);
+                int r = rebalance_pods_list(&pods, &plan, err);
                 if (r < 0)
                         return r;
                 rebalance_plan_done(&plan);

@@ -16,11 +16,6 @@
         KUBE_PODS "?fieldSelector=spec.nodeName!%3D%2Cstatus.phase!%3DSucceeded%2C"                \
                   "status.phase!%3DFailed"
 
-enum {
-        RECENT_MS = 10000, /* of a binding, by clocks that differ */
-        PAGE_MS = 2000,    /* until a page is rendered again */
-};
-
 static char *copy(const struct skim_string *text) {
         return xasprintf("%.*s", (int)text->len, text->text);
 }
@@ -50,7 +45,7 @@ static void forget_pods(void *userdata) {
 void rebalance_pods_done(struct rebalance_pods *pods) {
         forget_pods(pods);
         rebalance_usage_done(&pods->usage);
-        rebalance_asked_done(&pods->asked);
+        free(pods->why_unasked);
         strmap_done(&pods->row_of);
         free(pods->rows);
         free(pods->pods);
@@ -158,8 +153,8 @@ static struct rebalance_workload *workload_of(struct rebalance_pods *pods,
         return workload;
 }
 
-/* NULL: not a pod that a scheduler would ask about. People bind pods without an owner themselves.
- */
+/* Of the pod that is added now. NULL: not one that a scheduler would ask about. People bind pods
+ * without an owner themselves. */
 static struct rebalance_scheduler *scheduler_of(struct rebalance_pods *pods,
                                                 const struct pod_facts *facts) {
         const struct skim_string *name = &facts->scheduler;
@@ -170,8 +165,11 @@ static struct rebalance_scheduler *scheduler_of(struct rebalance_pods *pods,
                                                            name->len);
         if (!scheduler) {
                 scheduler = xcalloc(1, sizeof(*scheduler));
+                scheduler->last_pod = pods->count;
                 (void)strmap_put(&pods->schedulers, name->text, name->len, scheduler);
         }
+        if (facts->bound_unix_ms > pods->pods[scheduler->last_pod].bound_unix_ms)
+                scheduler->last_pod = pods->count;
         return scheduler;
 }
 
@@ -198,7 +196,6 @@ static void add_pod(struct rebalance_pods *pods, const struct pod_facts *facts) 
         pods->pods[pods->count] = (struct rebalance_pod){
                 .row = rebalance_pods_row(pods, node),
                 .workload = is_replicated(facts) ? workload_of(pods, facts) : NULL,
-                .scheduler = scheduler_of(pods, facts),
                 .used = usage_of(pods, facts, &pods->names[pods->count]),
                 .request = facts->request,
                 .bound_unix_ms = facts->bound_unix_ms,
@@ -206,6 +203,7 @@ static void add_pod(struct rebalance_pods *pods, const struct pod_facts *facts) 
                 .is_kept = facts->is_mirror || facts->idle_cores > 0 ||
                            facts->priority > pods->priority_max,
         };
+        pods->pods[pods->count].scheduler = scheduler_of(pods, facts);
         pods->count++;
 }
 
@@ -218,33 +216,32 @@ static void on_pod(void *userdata, const char *text, size_t len) {
                 add_pod(userdata, &facts);
 }
 
-static bool is_asked(const struct rebalance_pods *pods, size_t pod) {
-        const char *uid = pods->names[pod].uid;
+/* What no binding has confirmed may be a stranger's question. */
+static bool is_asked(struct rebalance_pods *pods, const struct rebalance_name *pod) {
+        _cleanup_(freep) char *page = xasprintf("decisions?pod=%s/%s&uid=%s", pod->namespace,
+                                                pod->name, pod->uid);
+        _cleanup_(cluster_question_done) struct cluster_question question = {
+                pods->cluster, PROGRAM_EXTENDER, page};
+        bool is_confirmed = false;
+        json_t *decision;
 
-        return strmap_get(&pods->asked.uids, uid, strlen(uid)) != NULL;
-}
-
-/* The pages are newer than the list, and an extender is asked about a pod before that is bound. But
- * a page may be a second old. */
-static bool may_be_asked(const struct rebalance_pods *pods, int64_t now_unix_ms) {
-        for (size_t i = 0; i < pods->count; i++)
-                if (pods->pods[i].scheduler &&
-                    pods->pods[i].bound_unix_ms > now_unix_ms - RECENT_MS && !is_asked(pods, i))
-                        return true;
-        return false;
-}
-
-static void read_asked(struct rebalance_pods *pods, int64_t now_unix_ms) {
-        rebalance_asked_read(pods->cluster, &pods->asked);
-        if (may_be_asked(pods, now_unix_ms)) {
-                cluster_pause(pods->cluster, PAGE_MS);
-                rebalance_asked_done(&pods->asked);
-                rebalance_asked_read(pods->cluster, &pods->asked);
+        while (!is_confirmed && (decision = cluster_question_next(&question))) {
+                is_confirmed = json_is_at(pod->uid, decision, "uid", NULL) &&
+                               json_is_string(json_at(decision, "confirmedAt", NULL));
+                json_decref(decision);
         }
-        for (size_t i = 0; i < pods->count; i++)
-                if (pods->pods[i].scheduler)
-                        rebalance_scheduler_add(pods->pods[i].scheduler,
-                                                pods->pods[i].bound_unix_ms, is_asked(pods, i));
+        if (!pods->why_unasked)
+                pods->why_unasked = TAKE_PTR(question.why_not);
+        return is_confirmed;
+}
+
+static void read_asked(struct rebalance_pods *pods) {
+        struct strmap_entry *entry;
+
+        STRMAP_FOREACH (entry, &pods->schedulers) {
+                struct rebalance_scheduler *scheduler = entry->value;
+                scheduler->is_asking = is_asked(pods, &pods->names[scheduler->last_pod]);
+        }
 }
 
 static void read_usage(struct rebalance_pods *pods, const struct rebalance_plan *hot) {
@@ -256,7 +253,7 @@ static void read_usage(struct rebalance_pods *pods, const struct rebalance_plan 
 }
 
 int rebalance_pods_list(struct rebalance_pods *pods, const struct rebalance_plan *hot,
-                        int64_t now_unix_ms, struct error *err) {
+                        struct error *err) {
         const struct cluster_listing listing = {
                 .path = PODS_PATH,
                 .proto = &kube_proto_pod,
@@ -268,7 +265,7 @@ int rebalance_pods_list(struct rebalance_pods *pods, const struct rebalance_plan
         read_usage(pods, hot);
         if (cluster_list(pods->cluster, &listing, err) != KUBE_OK)
                 return err->code;
-        read_asked(pods, now_unix_ms);
+        read_asked(pods);
         return 0;
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/strmap.h"
 #include "cli/cluster/cluster.h"
-#include "cli/rebalance/rebalance_asked.h"
 #include "cli/rebalance/rebalance_usage.h"
 #include "policy/rebalance/rebalance.h"
 
@@ -33,7 +32,7 @@ struct rebalance_pods {
         struct strmap workloads;  /* name -> struct rebalance_workload */
         struct strmap schedulers; /* name -> struct rebalance_scheduler */
         struct strmap usage;      /* as in rebalance_usage_read() */
-        struct rebalance_asked asked;
+        char *why_unasked; /* why an extender did not answer whether it was asked; NULL: all did */
 };
 
 /** rebalance_pods_nodes() - read the rows from the page */
@@ -43,12 +42,11 @@ const char *rebalance_pods_node(const struct rebalance_pods *pods, uint32_t row)
 /** rebalance_pods_row() - the row of a node; REBALANCE_UNKNOWN: there is none */
 uint32_t rebalance_pods_row(const struct rebalance_pods *pods, const char *name);
 
-/** rebalance_pods_list() - list the pods, what they use, and about which of them extenders were
- * asked
+/** rebalance_pods_list() - list the pods, what they use, and which schedulers ask an extender
  * @hot: a plan without pods; has the nodes whose pods are measured
  * Return: 0; negative errno if the pods cannot be listed */
 _must_check_ int rebalance_pods_list(struct rebalance_pods *pods, const struct rebalance_plan *hot,
-                                     int64_t now_unix_ms, struct error *err);
+                                     struct error *err);
 void rebalance_pods_done(struct rebalance_pods *pods);
 /** rebalance_pods_workload() - the name of the workload of a pod that has one; borrowed */
 const char *rebalance_pods_workload(const struct rebalance_pods *pods, size_t pod);

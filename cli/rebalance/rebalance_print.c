@@ -45,8 +45,8 @@ static void put_kept(const struct rebalance_node *node, const struct rebalance_p
                 buf_printf(out, "%s%zu %s", before, node->kept[i], keeps[i]);
                 before = ", ";
         }
-        if (node->kept[REBALANCE_KEEP_UNASKED] > 0 && pods->asked.why_not)
-                buf_printf(out, " (%s)", pods->asked.why_not);
+        if (node->kept[REBALANCE_KEEP_UNASKED] > 0 && pods->why_unasked)
+                buf_printf(out, " (%s)", pods->why_unasked);
         for (size_t i = 0; i < pods->count; i++) {
                 const struct rebalance_name *name = &pods->names[i];
                 if (!name->why || pods->pods[i].row != node->row)

@@ -102,7 +102,7 @@ static enum rebalance_keep pod_keep(const struct planner *planner, size_t i, dou
                 return REBALANCE_KEEP_BUSY;
         if (workload_returns(planner, pod->workload))
                 return REBALANCE_KEEP_RETURNED;
-        if (!rebalance_scheduler_asks(pod->scheduler))
+        if (!pod->scheduler->is_asking)
                 return REBALANCE_KEEP_UNASKED;
         if (pod->used.of[ESTIMATE_CPU] >= planner->too_many_cores)
                 return REBALANCE_KEEP_NO_TARGET;

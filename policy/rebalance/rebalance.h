@@ -19,7 +19,6 @@
 
 #include "policy/estimate/pod_load.h"
 #include "policy/rebalance/rebalance_line.h"
-#include "policy/rebalance/rebalance_scheduler.h"
 
 #define REBALANCE_POD_RATIO 0.05 /* of a node; moving a smaller pod is not worth an eviction */
 #define REBALANCE_NODE_SHARE 0.02
@@ -47,12 +46,19 @@ struct rebalance_workload {
         size_t running_count, pending_count; /* pods that run, and pods that do not run yet */
 };
 
+/* A scheduler asks an extender if one was asked about the last pod that it has bound, however long
+ * ago. Calls prove nothing, since anybody can send them. */
+struct rebalance_scheduler {
+        size_t last_pod;
+        bool is_asking;
+};
+
 /* A pod that is bound. */
 struct rebalance_pod {
         uint32_t row; /* its node; REBALANCE_UNKNOWN: not among the nodes */
-        const struct rebalance_workload *workload; /* NULL: it has no owner that replaces it */
-        struct rebalance_scheduler *scheduler;     /* set if it has a workload */
-        struct pod_load used;                      /* what it uses */
+        const struct rebalance_workload *workload;   /* NULL: it has no owner that replaces it */
+        const struct rebalance_scheduler *scheduler; /* set if it has a workload */
+        struct pod_load used;                        /* what it uses */
         struct pod_load request;
         int64_t bound_unix_ms; /* to the node */
         int64_t runs_unix_ms;  /* since when it runs; INT64_MAX: not yet */

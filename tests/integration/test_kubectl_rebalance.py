@@ -19,16 +19,19 @@ POLICY = policy(limits={CPU: 0.8}, weights={CPU: 1, MEM: 0.5}, scoring="estimate
 ROOT = "/api/v1/namespaces/shop/pods"
 SETS = "/apis/apps/v1/namespaces/shop/replicasets"
 PAGE = f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/nodes"
-DECISIONS = [f"{SYSTEM}/pods/{name}:8010/proxy/decisions" for name in EXTENDERS]
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-rebalance"
 EVICTIONS = "plimsoll.io/evictions"
 WEB = f"{ROOT}/web-0"
 
 
-def asked(*names):
-    """An extender's page: about which pods the scheduler asked."""
-    bound = [{"uid": f"uid-{name}", "confirmedAt": ago(60)} for name in names]
-    return {"decisions": [{"name": "no uid"}, 3, *bound]}
+def decision(name, extender=1):
+    """The page of an extender about a pod."""
+    asked = f"decisions?pod=shop/{name}&uid=uid-{name}"
+    return f"{SYSTEM}/pods/{EXTENDERS[extender]}:8010/proxy/{asked}"
+
+
+def asked(name):
+    return {"uid": f"uid-{name}", "confirmedAt": ago(60)}
 
 
 def lease(*times, annotations=None):
@@ -81,8 +84,8 @@ def shop(cluster, start_standin, start_extender):
 
     def put(*pods):
         cluster.objects["/api/v1/pods"] = list(pods)
-        cluster.objects[DECISIONS[1]] = asked(*(pod["metadata"]["name"] for pod in pods))
         for pod in pods:
+            cluster.objects[decision(pod["metadata"]["name"])] = asked(pod["metadata"]["name"])
             cluster.objects[f"{ROOT}/{pod['metadata']['name']}"] = pod
 
     put(pod_of("web-0"), pod_of("web-1", NODES[1]), pod_of("web-2", NODES[3]))
@@ -370,19 +373,19 @@ def webs():
 UNASKED = "no pod to move: 1 whose scheduler does not ask an extender"
 
 
-def test_a_scheduler_that_does_not_ask(cluster, shop, apply):
-    unconfirmed = {"uid": "uid-web-0", "confirmedAt": None}
-    for page in ({"decisions": []}, {"decisions": [3, unconfirmed]}, {"decisions": 3}):
-        cluster.objects.update(dict.fromkeys(DECISIONS, page))
-        assert UNASKED in apply()[0]
-    cluster.objects[DECISIONS[1]] = 404
-    assert f"{UNASKED} (GET {DECISIONS[1]}" in apply()[0]
-    # It asked, and has bound a pod since that it did not ask about. Another scheduler may do so.
+def test_a_scheduler_that_does_not_ask(cluster, shop, apply, plimsoll):
+    """It asked once, and has bound a pod since that it did not ask about. Another one may do so."""
     unasked = pod_of("unasked", NODES[1], owner="other", bound=60)
     shop(*webs(), unasked)
-    cluster.objects.update({DECISIONS[0]: asked("web-0", "web-1"), DECISIONS[1]: asked("web-2")})
-    assert UNASKED in apply()[0]
-    assert not cluster.evicted
+    unconfirmed = {"uid": "uid-unasked", "confirmedAt": None}
+    for page in (unconfirmed, asked("another"), {}, {"uid": 3}):
+        cluster.objects[decision("unasked")] = page
+        assert UNASKED in apply()[0]
+    cluster.objects[decision("unasked")] = 503
+    assert f"{UNASKED} (GET {SYSTEM}" in apply()[0] and not cluster.evicted
+    cluster.objects[decision("unasked", 0)] = asked("unasked")
+    assert plan(plimsoll)["state"] == "moves", "another replica was asked"
+    del cluster.objects[decision("unasked", 0)]
     unasked["spec"]["schedulerName"] = "volcano"
     assert "evicted shop/web-0 from node-0000" in apply()[0]
 
@@ -396,24 +399,8 @@ def test_pods_that_nobody_would_be_asked_about(cluster, shop, plimsoll, change):
     if "mirror" in change:
         unasked["metadata"]["annotations"]["kubernetes.io/config.mirror"] = change["mirror"]
     shop(*webs(), unasked)
-    cluster.objects[DECISIONS[1]] = asked("web-0", "web-1", "web-2")
+    cluster.objects[decision("unasked")] = 404
     assert plan(plimsoll)["state"] == "moves"
-
-
-def test_a_page_that_is_older_than_a_binding(cluster, shop, plimsoll):
-    """It is read again."""
-    seen = []
-
-    def page(_):
-        seen.append(1)
-        return (200, asked("web-0", "web-1", "web-2", *(["new"] if len(seen) > 1 else [])))
-
-    shop(*webs(), pod_of("new", COOL, bound=1))
-    cluster.objects[DECISIONS[1]] = page
-    assert plan(plimsoll)["state"] == "moves" and len(seen) == 2
-    shop(*webs(), pod_of("unasked", COOL, bound=1))
-    cluster.objects[DECISIONS[1]] = page
-    assert plan(plimsoll)["why"].startswith(UNASKED)
 
 
 def test_a_successor_that_came_back(cluster, shop, apply):

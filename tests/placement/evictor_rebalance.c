@@ -27,7 +27,7 @@ struct view {
         struct rebalance_pod *pods;           /* [present] */
         struct rebalance_row *rows;
         struct judge judge;
-        struct rebalance_scheduler scheduler; /* asks */
+        struct rebalance_scheduler scheduler;
 };
 
 static struct rebalance_pod pod_of(struct view *view, const struct pod *pod) {
@@ -160,7 +160,7 @@ static size_t choose_by(const struct situation *situation, void *self, bool is_m
                             .workloads = workloads,
                             .pods = pods,
                             .rows = rows,
-                            .scheduler = {.asked_unix_ms = 1}};
+                            .scheduler = {.is_asking = true}};
         struct rebalance_plan plan;
         size_t count = 0;
 

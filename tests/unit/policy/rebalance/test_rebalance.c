@@ -63,7 +63,7 @@ static struct world *world_with(const double usage[static NODES]) {
         static const double used_ratio[] = {0.02, 0.08, 0.15};
         struct world *world = xcalloc(1, sizeof(*world));
 
-        rebalance_scheduler_add(&world->scheduler, OLD, true);
+        world->scheduler.is_asking = true;
         for (size_t i = 0; i < NODES; i++)
                 put(world, i, usage[i]);
         for (size_t i = 0; i < PODS; i++) {
