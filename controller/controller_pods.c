@@ -36,14 +36,13 @@ static void on_pods_failure(const struct source_sink *sink, struct node *node,
         n->has_pods_failed = true;
 }
 
-/* A kubelet that serves as a source of its node has read the pods on the way. */
 static bool is_pods_read_needed(const struct source_sink *sink, const struct node *node) {
         const struct controller *c = sink->userdata;
         const struct pod_set *set = c->pods.set;
         const struct pod_node *pods = pod_set_node(set, node->name);
 
         return writer_is_active(c->writer) && pods &&
-               pod_set_is_due(set, pods, controller_now_mono(c));
+               pod_set_is_worth_a_page(set, pods, controller_now_mono(c));
 }
 
 /* A kubelet in the list of sources has the credentials for all of them. */

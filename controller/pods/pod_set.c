@@ -212,6 +212,14 @@ bool pod_set_is_due(const struct pod_set *set, const struct pod_node *node, int6
                 now_mono_ms - node->read_mono_ms >= set->read_ms - set->read_ms / 8);
 }
 
+bool pod_set_is_worth_a_page(const struct pod_set *set, const struct pod_node *node,
+                             int64_t now_mono_ms) {
+        bool is_passed = node->passed_mono_ms > 0 &&
+                         now_mono_ms - node->passed_mono_ms < set->read_ms + set->read_ms / 2;
+
+        return !is_passed && pod_set_is_due(set, node, now_mono_ms);
+}
+
 void pod_set_meter(struct pod_set *set, struct pod_node *node, const struct kubelet_clocks *clocks,
                    const struct kubelet_capacity *capacity) {
         double cpu_max = capacity->cpu_cores > 0 ? capacity->cpu_cores : USAGE_CORES_MAX;

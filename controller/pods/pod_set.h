@@ -49,10 +49,11 @@ struct pod_node {
         char *name;
         uint32_t number;                /* of this node alone */
         LIST_HEAD(, measured_pod) pods; /* not empty; the newest first */
-        int64_t taken_milli;  /* requests for KUBE_IDLE_RESOURCE, in thousandths of a CPU */
-        int64_t read_mono_ms; /* the last page with pods; 0: never */
-        double used_cores;    /* by pods on idle CPU: what was left out of the node's usage */
-        int64_t used_mono_ms; /* 0: never */
+        int64_t taken_milli;    /* requests for KUBE_IDLE_RESOURCE, in thousandths of a CPU */
+        int64_t read_mono_ms;   /* the last page with pods; 0: never */
+        int64_t passed_mono_ms; /* the last page that was asked for the node itself; 0: never */
+        double used_cores;      /* by pods on idle CPU: what was left out of the node's usage */
+        int64_t used_mono_ms;   /* 0: never */
 };
 
 struct pod_set {
@@ -103,6 +104,10 @@ struct pod_page {
 /** pod_set_is_due() - whether the pods of @node should be read now, or an eighth of the time later
  */
 bool pod_set_is_due(const struct pod_set *set, const struct pod_node *node, int64_t now_mono_ms);
+/** pod_set_is_worth_a_page() - whether to ask for a page for the sake of these pods: they are due,
+ * and the kubelet is not asked anyway, perhaps at the same instant */
+bool pod_set_is_worth_a_page(const struct pod_set *set, const struct pod_node *node,
+                             int64_t now_mono_ms);
 /** pod_set_find() - the pod with this id of pod_facts, or NULL */
 struct measured_pod *pod_set_find(const struct pod_set *set, uint64_t id);
 /** pod_set_meter() - the samples of the node's pods are new: kubelet_pods_take() with the same

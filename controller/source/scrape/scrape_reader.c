@@ -152,6 +152,8 @@ static void take_kubelet(struct scrape_reader *reader, struct scrape_state *stat
                 return;
         struct pod_set *set = node->set->options.pods;
         struct pod_node *pods = pod_set_node(set, node->name);
+        if (pods)
+                pods->passed_mono_ms = clocks->now_mono_ms;
         /* Pods on idle CPU are read from every page. */
         if (pods && (pods->taken_milli > 0 || pod_set_is_due(set, pods, clocks->now_mono_ms)))
                 read_pods(node, pods, body, clocks, ret);

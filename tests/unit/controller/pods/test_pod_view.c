@@ -80,6 +80,29 @@ static double all_differ(int pod) {
         return pod / 2.0;
 }
 
+/* The kubelet is asked for the sake of its pods alone, unless it is a source of its node. */
+TEST(pages_for_pods) {
+        static const struct {
+                int64_t passed_ms, after_ms; /* since the pods were read */
+                bool is_worth_a_page;
+        } rows[] = {
+                {-1, 30000, false},    {-1, 60000, true},      {0, 60000, false},
+                {15000, 60000, false}, {15000, 100000, false}, {15000, 105000, true},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct pod_set *set = begin();
+                struct pod_node *node = pod_set_node(set, "a");
+                assert_true(pod_set_is_worth_a_page(set, node, 1000));
+                int64_t now_mono_ms = read_steps(set, 1, same).now_mono_ms;
+                if (rows[i].passed_ms >= 0)
+                        node->passed_mono_ms = now_mono_ms + rows[i].passed_ms;
+                assert_int_equal(pod_set_is_worth_a_page(set, node, now_mono_ms + rows[i].after_ms),
+                                 rows[i].is_worth_a_page);
+                pod_set_free(set);
+        }
+}
+
 TEST(list) {
         static const struct {
                 double (*cores)(int pod);

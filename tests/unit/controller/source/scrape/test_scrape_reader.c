@@ -324,6 +324,7 @@ TEST(idle_pods) {
         begin_kubelet(&s, pods);
         ask_kubelet(&s, &(struct kubelet_page){1000, 100, NULL});
         assert_null(s.result.failure);
+        assert_int_equal(pod_set_node(pods, "own")->passed_mono_ms, s.now_mono_ms);
         assert_true(pod_set_idle_use(pods, "own", s.now_mono_ms).used_cores <
                     0); /* there is no step */
         /* 6.4 of 8 CPUs, 4 of them the job's */
