@@ -80,7 +80,6 @@ placement:
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release
 	@ninja -C $(BUILD) --quiet tests/placement/placement
 	@/usr/bin/python3 tests/placement/page.py $(BUILD)
-	@/usr/bin/python3 tests/placement/idle.py $(BUILD)
 
 arena:
 	@tests/tools/install-packages build integration e2e

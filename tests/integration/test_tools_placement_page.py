@@ -19,7 +19,6 @@ sys.path.insert(0, str(TOP / "tests" / "placement"))
 import experiments  # the folder of the simulator has to be in the path first
 import fingerprint
 import gates
-import idle
 import ratios
 import runs
 import tables
@@ -43,7 +42,7 @@ def left(scenario="loop", family="", **hot):
 
 
 def test_sets_of_seeds_do_not_overlap():
-    sets = [set(seeds) for seeds in (runs.TUNING, runs.PAGE, runs.GATES, runs.IDLE)]
+    sets = [set(seeds) for seeds in (runs.TUNING, runs.PAGE, runs.GATES)]
     assert len(set.union(*sets)) == sum(map(len, sets))
     assert len(runs.PAGE) >= 12 and len(runs.GATES) >= 12
 
@@ -142,41 +141,8 @@ def test_page_has_a_place_for_each_table_and_each_is_written():
     texts = [page.read_text(encoding="utf-8") for page in fingerprint.PAGES]
     places = [re.findall(r"<!-- placement: ([\w-]+) -->", text) for text in texts]
     assert sorted(places[0]) == sorted(tables.PAGE_PLACES)
-    assert sorted(places[1]) == sorted([*tables.APPENDIX_PLACES, idle.PLACE])
+    assert sorted(places[1]) == sorted(tables.APPENDIX_PLACES)
     assert all(block.strip() for text in texts for block in fingerprint.BLOCK.findall(text))
-
-
-def laid(*done, throttled=0.0):
-    """What an offer gives batch, each seed's of 100 core-seconds, and how much services lose of 1,000."""
-    return {
-        "batchCoreSeconds": list(done),
-        "throttledCoreSeconds": [5 + throttled] * len(done),
-        "servicesCoreSeconds": [1000] * len(done),
-        "hotNodeMinutes": [1 + sum(done) / 100] * len(done),
-        "nodeMinutes": [100] * len(done),
-        "meanUtilisation": [0.5] * len(done),
-    }
-
-
-def test_an_offer_is_worth_it_beyond_chance():
-    rows = {
-        "none": laid(0, 0),
-        "most": laid(120, 120),
-        "half": laid(52, 54),
-        "perhaps": laid(40, 80),
-        "harmful": laid(90, 90, throttled=11),
-        "oracle": laid(100, 100),
-    }
-    situation = idle.Situation("x", rows)
-    assert idle.worth_it([situation]) == {"most": 1, "half": 1, "perhaps": 0, "harmful": 0}
-    assert situation.caused("harmful").value == pytest.approx(0.011)
-    text = " ".join(idle.verdict([situation]).split())
-    assert text.startswith(
-        "**The criterion holds** for `most` and `half`: met in all 1 situations."
-    )
-    del rows["most"], rows["half"]
-    assert "does not hold" in idle.verdict([idle.Situation("x", rows)])
-    assert idle.drawing([idle.Situation("x", rows)]).count("<circle") == 3 * len(rows)
 
 
 def test_tables_are_not_mended_by_hand():

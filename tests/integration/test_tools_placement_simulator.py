@@ -39,46 +39,6 @@ def test_example_runs(example):
         assert row["pendingPods"]["mean"] == 0 or row["algorithm"] == "crane"
 
 
-RESTLESS = """
-name: x
-warmUp: 30m
-measured: 1h
-nodes: [{count: 4, cores: 8}]
-pods:
-- {kind: steady, workloads: 4, requests: [0.5], requested: 0.9, life: {mean: 20m}, usage: {share: 0.6},
-   noise: {sigma: 1.2}}
-"""
-
-
-def test_services_beside_idle_work_are_as_without_it(tmp_path):
-    """They are throttled at times; with no batch they have the same figures as in any other run. With batch,
-    what is used is what services and batch get."""
-    path = tmp_path / "x.yaml"
-    path.write_text(RESTLESS, encoding="utf-8")
-    (plain,) = json.loads(simulate("--scenario", path, "-ojson", "--algorithm=estimate").stdout)
-    rows = {
-        row["algorithm"]: row for row in json.loads(simulate("--scenario", path, "-oidle").stdout)
-    }
-    for metric in ("hotNodeMinutes", "throttledCoreSeconds", "meanUtilisation"):
-        seeds = rows["none"][metric]["seeds"]
-        assert seeds == pytest.approx(plain[metric]["seeds"], rel=1e-6) and min(seeds) > 0
-    assert rows["none"]["batchCoreSeconds"]["seeds"] == [0, 0, 0]
-    assert rows["oracle"]["throttledCoreSeconds"] == rows["none"]["throttledCoreSeconds"]
-    for now, none in zip(
-        *(rows[name]["throttledCoreSeconds"]["seeds"] for name in ("now", "none"))
-    ):
-        assert now > none
-    for row in rows.values():
-        assert row["servicesCoreSeconds"] == rows["none"]["servicesCoreSeconds"]
-        assert row["nodeMinutes"]["seeds"] == pytest.approx([4 * 60] * 3)
-        for wanted, throttled, batch, used in zip(
-            *(row[f"{name}CoreSeconds"]["seeds"] for name in ("services", "throttled", "batch")),
-            row["meanUtilisation"]["seeds"],
-            strict=True,
-        ):
-            assert wanted - throttled + batch == pytest.approx(used * 4 * 8 * 3600, rel=1e-6)
-
-
 def test_every_pod_has_an_id():
     """Seed 101 once drew a pod whose id was 0, which is none to the extender."""
     done = simulate(

@@ -49,8 +49,8 @@ struct tlp {
 
 /* The mean usage is that of the default scheduler, on the same arrivals. */
 static double tuned_target(const struct world *world) {
-        const struct outcome seen = simulate(world->scenario, &algorithm_default, NULL, world->seed,
-                                             NULL);
+        const struct outcome seen = simulate(world->scenario, &algorithm_default, NULL,
+                                             world->seed);
 
         return fmin(round(100 * seen.of[MEAN_UTILISATION]) + MARGIN_PERCENT, TARGET_MAX_PERCENT);
 }

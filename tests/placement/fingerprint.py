@@ -25,8 +25,7 @@ QUICK_PARTS = ("loop", "stale", "clumps")
 QUICK_EVICTING = ("steps",)
 STALE = "docs/placement.md is stale: run `make placement`, which writes it again"
 OTHER_LIBM = "this machine's libm rounds otherwise than the one that wrote fingerprint.txt"
-# Without that of idle.py, which is written by itself.
-BLOCK = re.compile(r"<!-- placement: (?!idle )[\w-]+ -->\n(.*?)<!-- end -->", re.DOTALL)
+BLOCK = re.compile(r"<!-- placement: [\w-]+ -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
 def page_digest():

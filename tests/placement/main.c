@@ -52,7 +52,7 @@ struct job {
         struct policy *policies[ALGORITHM_NEEDS_KINDS];
         uint64_t first_seed, seeds;
         double scale, lag_s; /* lag_s < 0: the scenario's */
-        bool is_json, is_idle, is_world, is_list, is_help;
+        bool is_json, is_world, is_list, is_help;
 };
 
 static void print_row(const char *name, const char *about) {
@@ -77,8 +77,6 @@ static void print_help(void) {
                 "                     (default: the scenario's)\n"
                 "  -o table|json      (default table); world: the nodes and pods of the first\n"
                 "                     seed of one scenario, as JSON, and nothing is simulated;\n"
-                "                     idle: what batch work makes of the CPU that the estimate's\n"
-                "                     pods leave idle, as JSON;\n"
                 "                     algorithms: their names and this text, as JSON\n"
                 "  --help\n\nPeers:\n",
                 REPORT_MAX_SEEDS, MAX_LAG_S);
@@ -202,11 +200,9 @@ static bool take_option(struct job *job, int option, const char *text) {
                 return parse_number(text, 0, MAX_LAG_S, &job->lag_s);
         case 'o':
                 job->is_json = strcmp(text, "json") == 0;
-                job->is_idle = strcmp(text, "idle") == 0;
                 job->is_world = strcmp(text, "world") == 0;
                 job->is_list = strcmp(text, "algorithms") == 0;
-                return job->is_json || job->is_idle || job->is_world || job->is_list ||
-                       strcmp(text, "table") == 0;
+                return job->is_json || job->is_world || job->is_list || strcmp(text, "table") == 0;
         default:
                 return false;
         }
@@ -282,7 +278,7 @@ static void run_algorithm(const struct job *job, const struct scenario *scenario
                                       algorithm->name, (unsigned long long)i + 1,
                                       (unsigned long long)job->seeds);
                 result->outcomes[i] = simulate(scenario, algorithm, job->policies[algorithm->needs],
-                                               job->first_seed + i, NULL);
+                                               job->first_seed + i);
         }
         if (is_terminal)
                 (void)fprintf(stderr, "\r\033[K");
@@ -319,40 +315,6 @@ static void run_scenarios(const struct job *job, const struct scenario *scenario
                 (void)printf("]\n");
 }
 
-static void run_idle_scenario(const struct job *job, const struct scenario *scenario) {
-        _cleanup_(freep) struct idle_outcome *outcomes = xcalloc(job->seeds * offer_count,
-                                                                 sizeof(*outcomes));
-
-        for (size_t i = 0; i < job->seeds; i++) {
-                _cleanup_(demand_freep) struct demand *demand = demand_new(scenario);
-                (void)simulate(scenario, &algorithm_estimate,
-                               job->policies[algorithm_estimate.needs], job->first_seed + i,
-                               demand);
-                idle_lay(demand, scenario, job->first_seed + i, &outcomes[i * offer_count]);
-        }
-        report_idle(scenario->name, outcomes, job->seeds);
-}
-
-static void run_idle(const struct job *job, const struct scenario *scenarios) {
-        for (size_t i = 0; i < job->scenario_count; i++) {
-                (void)printf(i == 0 ? "[" : ",\n");
-                run_idle_scenario(job, &scenarios[i]);
-        }
-        (void)printf("]\n");
-}
-
-/* Recorded is what pods use, on nodes that are always there. */
-static int check_idle(const struct scenario *scenario, struct error *err) {
-        bool is_plain = scenario->base_to <= 0;
-
-        for (size_t i = 0; i < scenario->shape_count; i++)
-                is_plain &= scenario->shapes[i].joins_s <= 0 && scenario->shapes[i].leaves_s <= 0;
-        if (!is_plain)
-                return error_set(err, EINVAL, "-o idle: %s has a base, or nodes that join or leave",
-                                 scenario->name);
-        return 0;
-}
-
 int main(int argc, char **argv) {
         static struct scenario scenarios[MAX_SCENARIOS];
         static struct job job = {.first_seed = 1, .seeds = 3, .scale = 1, .lag_s = -1};
@@ -373,13 +335,9 @@ int main(int argc, char **argv) {
                 r = scenario_load(job.scenarios[i], &scenarios[i], &err);
                 if (r == 0)
                         r = scenario_load_traces(&scenarios[i], job.traces, &err);
-                if (r == 0 && job.is_idle)
-                        r = check_idle(&scenarios[i], &err);
         }
         if (r == 0 && job.is_world)
                 report_world(&scenarios[0], job.first_seed);
-        else if (r == 0 && job.is_idle)
-                run_idle(&job, scenarios);
         else if (r == 0)
                 run_scenarios(&job, scenarios);
         for (size_t i = 0; i < ARRAY_LEN(job.policies); i++)

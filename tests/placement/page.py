@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Simulates every scenario, and writes all figures and plots of docs/placement.md and of results.md from what comes
-out (except for those of idle.py), and the README's line.
+out, and the README's line.
 
     page.py BUILD              an hour on two processors; one that was stopped goes on
     page.py BUILD --again      write the page from what the last run measured

@@ -60,14 +60,11 @@ class Plot:
         share = math.log(value / self.low) / math.log(self.high / self.low)
         return LEFT + share * (WIDTH - LEFT - RIGHT)
 
-    def begin_row(self, label, kind=None):
+    def begin_row(self, label):
         """Its middle."""
         y = TOP + ROW * self.count + ROW / 2
         self.count += 1
-        named = f' class="{kind}"' if kind else ""
-        self.out.append(
-            f'<text{named} x="{LEFT - 12}" y="{y + 4:.0f}" text-anchor="end">{label}</text>'
-        )
+        self.out.append(f'<text x="{LEFT - 12}" y="{y + 4:.0f}" text-anchor="end">{label}</text>')
         return y
 
     def bar_of_error(self, kind, measured, y):
@@ -99,15 +96,14 @@ def legend(plot, kinds, names):
 
 
 def dots(title, rows, ours, ideals):
-    """A row of dots with error bars for each of {label: {name: measured}}; no measured: a heading."""
-    names = list(next(values for values in rows.values() if values))
+    """A row of dots with error bars for each of {label: {name: measured}}."""
+    names = list(next(iter(rows.values())))
     kinds = marks(names, ours, ideals)
     plot = Plot(title, len(rows), 0.01, 5, (0.01, 0.03, 0.1, 0.3, 1, 3))
     legend(plot, kinds, names)
     for label, values in rows.items():
-        y = plot.begin_row(label, None if values else "head")
-        if values:
-            plot.out.append(f'<path class="grid" d="M{LEFT} {y:.0f}H{WIDTH - RIGHT}"/>')
+        y = plot.begin_row(label)
+        plot.out.append(f'<path class="grid" d="M{LEFT} {y:.0f}H{WIDTH - RIGHT}"/>')
         # What matters most is drawn last.
         for name in sorted(values, key=lambda name: (name == ours, name in ideals)):
             plot.bar_of_error(kinds[name][0], values[name], y)

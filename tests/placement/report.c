@@ -31,15 +31,6 @@ static const struct {
         [TRIAL_HOT_NODE_MINUTES] = {"trialHotNodeMinutes", "its hot", 1},
 };
 
-static const char *const idle_metrics[] = {
-        [IDLE_SERVICES_CORE_S] = "servicesCoreSeconds",
-        [IDLE_THROTTLED_CORE_S] = "throttledCoreSeconds",
-        [IDLE_BATCH_CORE_S] = "batchCoreSeconds",
-        [IDLE_HOT_NODE_MINUTES] = "hotNodeMinutes",
-        [IDLE_NODE_MINUTES] = "nodeMinutes",
-        [IDLE_MEAN_UTILISATION] = "meanUtilisation",
-};
-
 struct measured report_mean(const struct result *result, enum metric metric) {
         double count = (double)result->count, sum = 0, squares = 0;
 
@@ -115,27 +106,6 @@ void report_json(const struct result *result, const struct result *base) {
                 (void)printf("]}");
         }
         (void)printf("}");
-        (void)fflush(stdout);
-}
-
-static void report_offer(const char *scenario, size_t offer, const struct idle_outcome *outcomes,
-                         size_t seeds) {
-        (void)printf("{\"scenario\": \"%s\", \"algorithm\": \"%s\"", scenario, offers[offer].name);
-        for (size_t m = 0; m < IDLE_METRIC_KINDS; m++) {
-                (void)printf(",\n  \"%s\": {\"seeds\": [", idle_metrics[m]);
-                for (size_t i = 0; i < seeds; i++)
-                        (void)printf("%s%.9g", i > 0 ? ", " : "",
-                                     outcomes[i * offer_count + offer].of[m]);
-                (void)printf("]}");
-        }
-        (void)printf("}");
-}
-
-void report_idle(const char *scenario, const struct idle_outcome *outcomes, size_t seeds) {
-        for (size_t o = 0; o < offer_count; o++) {
-                (void)printf(o == 0 ? "" : ",\n");
-                report_offer(scenario, o, outcomes, seeds);
-        }
         (void)fflush(stdout);
 }
 

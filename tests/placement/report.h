@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "idle.h"
 #include "simulation.h"
 
 enum { REPORT_MAX_SEEDS = 100 };
@@ -30,9 +29,6 @@ void report_table_head(void);
 void report_table_row(const struct result *result, const struct result *base);
 /** report_json() - one object, with every seed's outcome */
 void report_json(const struct result *result, const struct result *base);
-/** report_idle() - an object of JSON for each offer, as report_json() has them, without means
- * @outcomes: [seed x offer_count + offer] */
-void report_idle(const char *scenario, const struct idle_outcome *outcomes, size_t seeds);
 /** report_world() - one object of JSON: the nodes and all pods that arrive, of one seed. Loads are
  * without what varies in time, except for recorded ones. */
 void report_world(const struct scenario *scenario, uint64_t seed);

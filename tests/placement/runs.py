@@ -1,6 +1,6 @@
 """Runs of the simulator, side by side, and which seeds are whose.
 
-The six sets do not overlap: what a parameter was chosen by is not what it is judged by, and the
+The five sets do not overlap: what a parameter was chosen by is not what it is judged by, and the
 page does not repeat what the gates allow.
 """
 
@@ -22,7 +22,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 TUNING = range(1, 1000)  # to try things; `placement` begins with them by itself
 PAGE = range(1001, 1013)
 GATES = range(2001, 2013)  # fewer, since `make check` simulates them each time
-IDLE = range(3001, 3013)  # idle.py's, of the page as well
 ARENA = range(6001, 7001)  # tests/e2e/arena.py's, as many as are asked for
 TRIAL = range(5001, 5002)  # trial.py's; those from 4001 on are for trying things there
 # What counts in a scenario, if not hot node-minutes: nodes are hot at best, or it is about memory.

@@ -28,8 +28,7 @@ struct simulation {
         const struct algorithm *algorithm;
         void *self, *evictor_self;
         const struct situation *situation;
-        struct demand *demand; /* NULL: not recorded */
-        double clock_s;        /* within the second */
+        double clock_s; /* within the second */
         uint32_t *candidates;
         int *scores;
         struct pod **queue;
@@ -89,13 +88,6 @@ static void on_ended(void *userdata, struct pod *pod) {
         kube_scheduler_count(s->scheduler, pod, -1);
         autoscaler_ended(s->autoscaler, pod);
         tell_late(s, &(struct late){.pod = pod, .what = LATE_ENDED});
-}
-
-static void on_load(void *userdata, struct pod *pod) {
-        const struct simulation *s = userdata;
-
-        if (s->demand)
-                demand_record(s->demand, pod, s->world->now_s);
 }
 
 static void on_written(void *userdata, size_t node) {
@@ -316,14 +308,13 @@ static void predict(const struct simulation *s, struct outcome *outcome) {
 }
 
 struct outcome simulate(const struct scenario *scenario, const struct algorithm *algorithm,
-                        const struct policy *policy, uint64_t seed, struct demand *demand) {
+                        const struct policy *policy, uint64_t seed) {
         struct outcome outcome = {0};
-        struct simulation s = {
-                .algorithm = algorithm, .world = world_new(scenario, seed), .demand = demand};
+        struct simulation s = {.algorithm = algorithm, .world = world_new(scenario, seed)};
         const struct evictor *evictor = algorithm->evictor;
         size_t nodes = s.world->node_count;
 
-        s.world->listener = (struct world_listener){on_bound, on_started, on_ended, on_load, &s};
+        s.world->listener = (struct world_listener){on_bound, on_started, on_ended, &s};
         if (algorithm->needs != ALGORITHM_NEEDS_NOTHING)
                 s.published = published_new(s.world, policy, algorithm->is_fed_by_ours);
         struct situation situation = {algorithm, s.world, s.published, policy};

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "algorithm.h"
-#include "demand.h"
 
 enum metric {
         HOT_NODE_MINUTES,      /* above 65% of CPU */
@@ -41,7 +40,6 @@ struct outcome {
         double of[METRIC_KINDS]; /* NAN: the algorithm has none */
 };
 
-/** simulate() - @policy may be NULL where the algorithm needs none
- * @demand: what pods use is recorded there; NULL: nowhere */
+/** simulate() - @policy may be NULL where the algorithm needs none */
 struct outcome simulate(const struct scenario *scenario, const struct algorithm *algorithm,
-                        const struct policy *policy, uint64_t seed, struct demand *demand);
+                        const struct policy *policy, uint64_t seed);

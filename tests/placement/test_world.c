@@ -9,8 +9,7 @@
 enum { HOUR_S = 3600 };
 
 struct heard {
-        size_t bound, started, ended, loads;
-        double cores; /* the last one heard of */
+        size_t bound, started, ended;
 };
 
 static void on_bound(void *userdata, struct pod *pod) {
@@ -34,17 +33,10 @@ static void on_ended(void *userdata, struct pod *pod) {
         heard->ended++;
 }
 
-static void on_load(void *userdata, struct pod *pod) {
-        struct heard *heard = userdata;
-
-        heard->loads++;
-        heard->cores = pod->now_cores;
-}
-
 static struct world *listen_to(const struct scenario *scenario, struct heard *heard) {
         struct world *world = world_new(scenario, 1);
 
-        world->listener = (struct world_listener){on_bound, on_started, on_ended, on_load, heard};
+        world->listener = (struct world_listener){on_bound, on_started, on_ended, heard};
         return world;
 }
 
@@ -73,15 +65,14 @@ TEST(a_pod_uses_nothing_until_it_starts) {
         assert_true(world_mean_ratio(world, 0) > 0); /* it is to come */
         pass(world, pod->starts_s);
         assert_int_equal(heard.started, 1);
-        assert_int_equal(heard.loads, 1);
         assert_true(world->nodes[0].demand_cores > 0);
-        assert_true(heard.cores == world->nodes[0].demand_cores);
+        assert_true(pod->now_cores == world->nodes[0].demand_cores);
         assert_true(world->nodes[0].used_bytes == pod->request_bytes);
         pass(world, pod->starts_s + 60);
         assert_int_equal(heard.ended, 0);
         pass(world, pod->starts_s + 61);
         assert_int_equal(heard.ended, 1);
-        assert_true(heard.loads > 1 && heard.cores == 0);
+        assert_true(pod->now_cores == 0);
         assert_true(fabs(world->nodes[0].demand_cores) < 1e-9);
 }
 

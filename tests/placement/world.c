@@ -128,7 +128,6 @@ static void set_load(struct world *world, struct pod *pod, double cores, double 
         pod->now_cores = cores / node->speed;
         node->used_bytes += bytes - pod->now_bytes;
         pod->now_bytes = bytes;
-        hear(world->listener.on_load, world, pod);
 }
 
 static void add_request(struct pod_request *sum, struct pod_request request, int sign) {

@@ -44,7 +44,6 @@ typedef void world_pod_fn(void *userdata, struct pod *pod);
 struct world_listener {
         world_pod_fn *on_bound, *on_started;
         world_pod_fn *on_ended; /* or evicted */
-        world_pod_fn *on_load;  /* its now_cores or now_bytes have changed */
         void *userdata;
 };
 
