@@ -7,6 +7,7 @@
 #include "world.h"
 
 enum { SCORE_REJECTED = -1, SCORE_BEST = 100 };
+enum { EVICTED_MAX = 256 }; /* pods at once */
 
 enum algorithm_policy {
         ALGORITHM_NEEDS_NOTHING,      /* no annotations are written */
@@ -16,7 +17,6 @@ enum algorithm_policy {
 };
 
 struct algorithm;
-struct evictor;
 
 struct situation {
         const struct algorithm *algorithm;
@@ -65,14 +65,17 @@ struct algorithm {
         double (*estimated_ratio)(const void *self, uint32_t node);
         /** predict() - what the product's trial says at the end; NULL: there is none */
         void (*predict)(const void *self, struct prediction *ret);
-        const struct evictor *evictor; /* evicts pods next to it; NULL: nobody does */
+        /** evict() - each minute, pods that run: their workloads' controllers make others. Return:
+         * how many of @ret; NULL: nobody evicts */
+        size_t (*evict)(const struct situation *situation, void *self,
+                        struct pod *ret[static EVICTED_MAX]);
 };
 
 extern const struct algorithm algorithm_default, algorithm_crane, algorithm_koordinator,
         algorithm_most_allocated, algorithm_koordinator_0, algorithm_koordinator_p95,
         algorithm_koordinator_3, algorithm_koordinator_p95_3, algorithm_tlp, algorithm_tlp_tuned,
         algorithm_tlp_prometheus, algorithm_lvrb, algorithm_estimate, algorithm_workloads,
-        algorithm_admission, algorithm_oracle, algorithm_trial;
-/* The estimate without one of its parts, see algorithm_estimate.c. */
-extern const struct algorithm algorithm_estimate_parts[];
-extern const size_t algorithm_estimate_part_count;
+        algorithm_rebalance, algorithm_rebalance_ms, algorithm_admission, algorithm_oracle,
+        algorithm_trial;
+/* The estimate without one of its parts, up to NULL; see algorithm_estimate.c. */
+extern const struct algorithm *const algorithm_estimate_parts[];

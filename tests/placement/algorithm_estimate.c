@@ -361,10 +361,10 @@ static double estimated_ratio(const void *self, uint32_t node) {
         return extender_estimated_ratio(estimate->answered, node);
 }
 
-#define ESTIMATE(name_, about_, ...)                                                               \
+#define ESTIMATE(name_, about_, evict_, ...)                                                       \
         {                                                                                          \
                 .name = (name_), .about = (about_), .needs = ALGORITHM_NEEDS_MEANS,                \
-                .is_fed_by_ours = true, .weight = 3,                                               \
+                .evict = (evict_), .is_fed_by_ours = true, .weight = 3,                            \
                 .options = &(const struct parts){__VA_ARGS__}, .new = new, .free = free_estimate,  \
                 .on_written = on_written, .on_bound = on_bound, .on_started = on_bound,            \
                 .on_ended = on_ended, .on_second = on_second, .decide = decide,                    \
@@ -372,27 +372,38 @@ static double estimated_ratio(const void *self, uint32_t node) {
         }
 
 const struct algorithm algorithm_estimate = ESTIMATE("estimate", "Plimsoll's recommended policy",
-                                                     .own_load = 0);
+                                                     NULL, .own_load = 0);
 
 const struct algorithm algorithm_workloads = ESTIMATE(
-        "workloads", "the estimate, told the true mean load of each workload to begin with",
+        "workloads", "the estimate, told the true mean load of each workload to begin with", NULL,
         .has_true_means = true);
 
-const struct algorithm algorithm_estimate_parts[] = {
-        ESTIMATE("no-compensation", "readings alone: no pod counts on its node",
-                 .has_no_compensation = true),
-        ESTIMATE("no-own-load", "the pod that is placed counts nothing", .own_load = 1e-9),
-        ESTIMATE("own-load-once", "it counts once and not twice", .own_load = 0.5),
-        ESTIMATE("by-requests", "nothing is measured of pods: each is expected to use its request",
-                 .is_by_requests = true),
-        ESTIMATE("no-own-means", "workloads are measured, but no pod by itself",
-                 .has_no_own = true),
-        ESTIMATE("no-reservations", "the extender's own last answers are not remembered",
-                 .has_no_reservations = true),
-        ESTIMATE("best-alone", "the answer names the best node alone", .has_best_alone = true),
-        ESTIMATE("two-replicas", "two extenders answer in turn, each remembers its own answers",
-                 .has_two_replicas = true),
-        ESTIMATE("from-binding", "pods count in windows from their binding on",
-                 .is_from_binding = true),
+const struct algorithm algorithm_rebalance = ESTIMATE(
+        "estimate+rebalance",
+        "kubectl plimsoll rebalance --apply --watch, without a metrics-server", rebalance,
+        .own_load = 0);
+
+const struct algorithm algorithm_rebalance_ms = ESTIMATE(
+        "estimate+rebalance-ms",
+        "the same with a metrics-server, which measures what each pod uses", rebalance_measured,
+        .own_load = 0);
+
+#define PART(name, about, ...) &(const struct algorithm)ESTIMATE(name, about, NULL, __VA_ARGS__)
+
+const struct algorithm *const algorithm_estimate_parts[] = {
+        PART("no-compensation", "readings alone: no pod counts on its node",
+             .has_no_compensation = true),
+        PART("no-own-load", "the pod that is placed counts nothing", .own_load = 1e-9),
+        PART("own-load-once", "it counts once and not twice", .own_load = 0.5),
+        PART("by-requests", "nothing is measured of pods: each is expected to use its request",
+             .is_by_requests = true),
+        PART("no-own-means", "workloads are measured, but no pod by itself", .has_no_own = true),
+        PART("no-reservations", "the extender's own last answers are not remembered",
+             .has_no_reservations = true),
+        PART("best-alone", "the answer names the best node alone", .has_best_alone = true),
+        PART("two-replicas", "two extenders answer in turn, each remembers its own answers",
+             .has_two_replicas = true),
+        PART("from-binding", "pods count in windows from their binding on",
+             .is_from_binding = true),
+        NULL,
 };
-const size_t algorithm_estimate_part_count = ARRAY_LEN(algorithm_estimate_parts);

@@ -41,13 +41,7 @@ PERIOD_SCENARIOS = (
     *("steadyP", "rollout", "burst-hetero", "bursts", "clumps", "batch", "loop", "noon"),
     *("noreq", "autoscaling", "stale", "hetero", "replay-planetlab", "replay-azure"),
 )
-# An algorithm and who evicts pods next to it.
-EVICTING = (
-    *("default+descheduler-65", "default+descheduler-ms", "default+low-node-load"),
-    *("koordinator-3+low-node-load", "tlp-ms+descheduler-ms", "estimate+descheduler"),
-    *("estimate+descheduler-65", "estimate+descheduler-ms", "estimate+low-node-load"),
-    *("estimate+rebalance", "estimate+rebalance-ms"),
-)
+EVICTING = ("estimate+rebalance", "estimate+rebalance-ms")
 EVICTING_SEEDS, LONG_S = 3, 3600
 # What plays them in clusters.
 CLOSED = (runs.BASELINE, "crane", runs.OURS)

@@ -9,44 +9,55 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "algorithm.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "evictor.h"
 #include "report.h"
 #include "scenario.h"
 
 enum { MAX_SCENARIOS = 64, MAX_ALGORITHMS = 32, MAX_LAG_S = 60 };
 
+/* What there is to choose from: each list ends with NULL. */
 static const struct algorithm *const peers[] = {
-        &algorithm_default,       &algorithm_crane,    &algorithm_koordinator,
-        &algorithm_koordinator_0, &algorithm_tlp,      &algorithm_tlp_tuned,
-        &algorithm_lvrb,          &algorithm_estimate, &algorithm_workloads,
+        &algorithm_default,
+        &algorithm_crane,
+        &algorithm_koordinator,
+        &algorithm_koordinator_0,
+        &algorithm_tlp,
+        &algorithm_tlp_tuned,
+        &algorithm_lvrb,
+        &algorithm_estimate,
+        &algorithm_workloads,
         &algorithm_oracle,
+        NULL,
 };
-/* Other settings of peers. */
 static const struct algorithm *const variants[] = {
-        &algorithm_admission,         &algorithm_koordinator_3,  &algorithm_koordinator_p95,
-        &algorithm_koordinator_p95_3, &algorithm_tlp_prometheus, &algorithm_most_allocated,
+        &algorithm_admission,
+        &algorithm_koordinator_3,
+        &algorithm_koordinator_p95,
+        &algorithm_koordinator_p95_3,
+        &algorithm_tlp_prometheus,
+        &algorithm_most_allocated,
+        NULL,
 };
-/* The default scheduler, with a prediction of the product's next to it. */
-static const struct algorithm *const predictors[] = {&algorithm_trial};
-/* Who evicts pods, next to an algorithm. */
-static const struct evictor *const evictors[] = {
-        &evictor_rebalance,      &evictor_rebalance_ms,   &evictor_descheduler,
-        &evictor_descheduler_65, &evictor_descheduler_ms, &evictor_low_node_load,
-};
-
-/* An algorithm with an evictor next to it. */
-struct combination {
-        char name[64];
-        struct algorithm algorithm;
+static const struct algorithm *const predictors[] = {&algorithm_trial, NULL};
+static const struct algorithm *const evictors[] = {&algorithm_rebalance, &algorithm_rebalance_ms,
+                                                   NULL};
+static const struct {
+        const char *kind, *head;
+        const struct algorithm *const *algorithms;
+} groups[] = {
+        {"peer", "Peers", peers},
+        {"variant", "Peers with other settings", variants},
+        {"predictor", "The default scheduler, with a prediction next to it", predictors},
+        {"evictor", "The estimate, with evictions next to it", evictors},
+        {"part", "The estimate without a part of it", algorithm_estimate_parts},
 };
 
 struct job {
         const char *scenarios[MAX_SCENARIOS];
         size_t scenario_count;
         const struct algorithm *algorithms[MAX_ALGORITHMS];
-        struct combination combinations[MAX_ALGORITHMS]; /* of those, where they have an evictor */
         size_t algorithm_count;
         const char *policy_file, *crane_policy_file, *traces;
         struct policy *policies[ALGORITHM_NEEDS_KINDS];
@@ -55,17 +66,13 @@ struct job {
         bool is_json, is_world, is_list, is_help;
 };
 
-static void print_row(const char *name, const char *about) {
-        (void)printf("  %-18s %s\n", name, about);
-}
-
 static void print_help(void) {
         (void)printf(
                 "Usage: placement --scenario FILE... [OPTION]...\n"
                 "Simulates which nodes get the pods, and how hot that makes them.\n\n"
                 "  --scenario FILE    a cluster and its pods, see tests/placement/README.md;\n"
                 "                     repeatable\n"
-                "  --algorithm NAME   repeatable; or NAME+EVICTOR; default: every peer\n"
+                "  --algorithm NAME   repeatable; default: every peer\n"
                 "  --policy FILE      of the estimate, with scoring: estimate (default: the\n"
                 "                     built-in one)\n"
                 "  --crane-policy FILE  crane's (default: policy/crane.yaml)\n"
@@ -78,85 +85,36 @@ static void print_help(void) {
                 "  -o table|json      (default table); world: the nodes and pods of the first\n"
                 "                     seed of one scenario, as JSON, and nothing is simulated;\n"
                 "                     algorithms: their names and this text, as JSON\n"
-                "  --help\n\nPeers:\n",
+                "  --help\n",
                 REPORT_MAX_SEEDS, MAX_LAG_S);
-        for (size_t i = 0; i < ARRAY_LEN(peers); i++)
-                print_row(peers[i]->name, peers[i]->about);
-        (void)printf("\nPeers with other settings:\n");
-        for (size_t i = 0; i < ARRAY_LEN(variants); i++)
-                print_row(variants[i]->name, variants[i]->about);
-        (void)printf("\nPredictions:\n");
-        for (size_t i = 0; i < ARRAY_LEN(predictors); i++)
-                print_row(predictors[i]->name, predictors[i]->about);
-        (void)printf("\nEvictors, beside one of them, such as estimate+rebalance:\n");
-        for (size_t i = 0; i < ARRAY_LEN(evictors); i++)
-                print_row(evictors[i]->name, evictors[i]->about);
-        (void)printf("\nThe estimate without a part of it:\n");
-        for (size_t i = 0; i < algorithm_estimate_part_count; i++)
-                print_row(algorithm_estimate_parts[i].name, algorithm_estimate_parts[i].about);
-}
-
-static void list_row(const char *name, const char *about, const char *kind) {
-        (void)printf("%s{\"name\": \"%s\", \"about\": \"%s\", \"kind\": \"%s\"}",
-                     name == peers[0]->name ? "[" : ",\n", name, about, kind);
+        for (size_t g = 0; g < ARRAY_LEN(groups); g++) {
+                (void)printf("\n%s:\n", groups[g].head);
+                for (size_t i = 0; groups[g].algorithms[i]; i++)
+                        (void)printf("  %-21s %s\n", groups[g].algorithms[i]->name,
+                                     groups[g].algorithms[i]->about);
+        }
 }
 
 static void list_algorithms(void) {
-        for (size_t i = 0; i < ARRAY_LEN(peers); i++)
-                list_row(peers[i]->name, peers[i]->about, "peer");
-        for (size_t i = 0; i < ARRAY_LEN(variants); i++)
-                list_row(variants[i]->name, variants[i]->about, "variant");
-        for (size_t i = 0; i < ARRAY_LEN(predictors); i++)
-                list_row(predictors[i]->name, predictors[i]->about, "predictor");
-        for (size_t i = 0; i < ARRAY_LEN(evictors); i++)
-                list_row(evictors[i]->name, evictors[i]->about, "evictor");
-        for (size_t i = 0; i < algorithm_estimate_part_count; i++)
-                list_row(algorithm_estimate_parts[i].name, algorithm_estimate_parts[i].about,
-                         "part");
+        const char *before = "[";
+
+        for (size_t g = 0; g < ARRAY_LEN(groups); g++) {
+                for (size_t i = 0; groups[g].algorithms[i]; i++) {
+                        const struct algorithm *algorithm = groups[g].algorithms[i];
+                        (void)printf("%s{\"name\": \"%s\", \"about\": \"%s\", \"kind\": \"%s\"}",
+                                     before, algorithm->name, algorithm->about, groups[g].kind);
+                        before = ",\n";
+                }
+        }
         (void)printf("]\n");
 }
 
 static const struct algorithm *find_algorithm(const char *name) {
-        for (size_t i = 0; i < ARRAY_LEN(peers); i++)
-                if (strcmp(peers[i]->name, name) == 0)
-                        return peers[i];
-        for (size_t i = 0; i < ARRAY_LEN(variants); i++)
-                if (strcmp(variants[i]->name, name) == 0)
-                        return variants[i];
-        for (size_t i = 0; i < ARRAY_LEN(predictors); i++)
-                if (strcmp(predictors[i]->name, name) == 0)
-                        return predictors[i];
-        for (size_t i = 0; i < algorithm_estimate_part_count; i++)
-                if (strcmp(algorithm_estimate_parts[i].name, name) == 0)
-                        return &algorithm_estimate_parts[i];
+        for (size_t g = 0; g < ARRAY_LEN(groups); g++)
+                for (size_t i = 0; groups[g].algorithms[i]; i++)
+                        if (strcmp(groups[g].algorithms[i]->name, name) == 0)
+                                return groups[g].algorithms[i];
         return NULL;
-}
-
-static const struct evictor *find_evictor(const char *name) {
-        for (size_t i = 0; i < ARRAY_LEN(evictors); i++)
-                if (strcmp(evictors[i]->name, name) == 0)
-                        return evictors[i];
-        return NULL;
-}
-
-/* Return: an algorithm, or "ALGORITHM+EVICTOR" in @combination; NULL: there is none such */
-static const struct algorithm *find_combination(struct combination *combination, const char *name) {
-        const char *plus = strchr(name, '+');
-
-        if (!plus)
-                return find_algorithm(name);
-        (void)snprintf(combination->name, sizeof(combination->name), "%.*s", (int)(plus - name),
-                       name);
-        const struct algorithm *algorithm = find_algorithm(combination->name);
-        const struct evictor *evictor = find_evictor(plus + 1);
-        if (!algorithm || !evictor ||
-            (evictor->needs != ALGORITHM_NEEDS_NOTHING && evictor->needs != algorithm->needs))
-                return NULL;
-        (void)snprintf(combination->name, sizeof(combination->name), "%s", name);
-        combination->algorithm = *algorithm;
-        combination->algorithm.name = combination->name;
-        combination->algorithm.evictor = evictor;
-        return &combination->algorithm;
 }
 
 static bool parse_number(const char *text, double min, double max, double *ret) {
@@ -175,7 +133,7 @@ static bool take_option(struct job *job, int option, const char *text) {
         case 'a':
                 if (job->algorithm_count == MAX_ALGORITHMS)
                         return false;
-                algorithm = find_combination(&job->combinations[job->algorithm_count], text);
+                algorithm = find_algorithm(text);
                 if (!algorithm)
                         return false;
                 job->algorithms[job->algorithm_count++] = algorithm;
@@ -238,16 +196,15 @@ static int parse_arguments(int argc, char **argv, struct job *job, struct error 
                 if (!take_option(job, option, optarg))
                         return error_set(err, EINVAL, "%s: not a value of this option", optarg);
         }
+        bool is_chosen = job->algorithm_count > 0;
         if (optind < argc)
                 return error_set(err, EINVAL, "%s: not an option", argv[optind]);
         if (job->scenario_count == 0 && !job->is_list)
                 return error_set(err, EINVAL, "--scenario is missing");
         if (job->is_world && job->scenario_count > 1)
                 return error_set(err, EINVAL, "-o world: one scenario");
-        for (size_t i = 0; job->algorithm_count == 0 && i < ARRAY_LEN(peers); i++)
-                job->algorithms[i] = peers[i];
-        if (job->algorithm_count == 0)
-                job->algorithm_count = ARRAY_LEN(peers);
+        for (size_t i = 0; !is_chosen && peers[i]; i++)
+                job->algorithms[job->algorithm_count++] = peers[i];
         return 0;
 }
 

@@ -37,13 +37,6 @@ void present_done(struct present *present) {
         free(present->workloads);
 }
 
-bool present_may_go(const struct present *present, const struct pod *pod) {
-        size_t others = present->workloads[pod->workload].running;
-
-        others -= pod->starts_s <= present->world->now_s;
-        return !pod->is_bare && pod->gang == 0 && others > 0;
-}
-
 double present_used_cores(const struct present *present, const struct pod *pod, int64_t window_s) {
         const struct world *world = present->world;
         const struct node *node = &world->nodes[pod->node];

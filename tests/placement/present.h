@@ -17,9 +17,6 @@ struct present {
 /** present_list() - released with present_done() */
 struct present present_list(const struct world *world);
 void present_done(struct present *present);
-/** present_may_go() - @pod has an owner that replaces it, and another pod of its workload runs. A
- * pod of a gang stays: world_evict() takes none */
-bool present_may_go(const struct present *present, const struct pod *pod);
 /** present_used_cores() - CPUs of its node that it used, mean of @window_s or of the time that it
  * runs; 0: it does not */
 double present_used_cores(const struct present *present, const struct pod *pod, int64_t window_s);

@@ -6,10 +6,9 @@
 
 #include "autoscaler.h"
 #include "base/mem.h"
-#include "evictor.h"
 #include "kube_scheduler.h"
 
-enum { PODS_PER_S = 50, RETRY_S = 30, REPEATED_S = 7200 };
+enum { PODS_PER_S = 50, RETRY_S = 30, EVICT_EVERY_S = 60, REPEATED_S = 7200 };
 
 static const double HOT_RATIO = 0.65, VERY_HOT_RATIO = 0.8, FULL_RATIO = 0.9;
 
@@ -26,7 +25,7 @@ struct simulation {
         struct kube_scheduler *scheduler;
         struct autoscaler *autoscaler;
         const struct algorithm *algorithm;
-        void *self, *evictor_self;
+        void *self;
         const struct situation *situation;
         double clock_s; /* within the second */
         uint32_t *candidates;
@@ -40,7 +39,7 @@ struct simulation {
         double node_minutes;    /* of the nodes that were there */
         double estimate_errors; /* of so many decisions: ESTIMATE_ERROR_PERCENT */
         size_t estimates;
-        double pod_hours; /* with the evictor's evictions, since the warm-up */
+        double pod_hours; /* with evictions, since the warm-up */
         size_t evictions, repeats;
 };
 
@@ -229,7 +228,7 @@ static void finish_measuring(const struct simulation *s, struct outcome *outcome
                                                       ? s->estimate_errors / (double)s->estimates
                                                       : NAN;
         outcome->of[EVICTIONS_PER_1000_POD_HOURS] =
-                s->algorithm->evictor ? 1000 * (double)s->evictions / s->pod_hours : NAN;
+                s->algorithm->evict ? 1000 * (double)s->evictions / s->pod_hours : NAN;
         outcome->of[REPEATED_EVICTIONS_RATIO] = s->evictions > 0
                                                         ? (double)s->repeats / (double)s->evictions
                                                         : outcome->of[EVICTIONS_PER_1000_POD_HOURS];
@@ -242,16 +241,11 @@ static void kill_exporters(const struct simulation *s) {
 }
 
 static void evict(struct simulation *s) {
-        const struct evictor *evictor = s->algorithm->evictor;
-        struct pod *pods[EVICTOR_MAX];
+        struct pod *pods[EVICTED_MAX];
 
-        if (!evictor)
+        if (!s->algorithm->evict || s->world->now_s % EVICT_EVERY_S != 0)
                 return;
-        if (evictor->on_second)
-                evictor->on_second(s->evictor_self);
-        if (s->world->now_s % evictor->every_s != 0)
-                return;
-        size_t count = evictor->choose(s->situation, s->evictor_self, pods);
+        size_t count = s->algorithm->evict(s->situation, s->self, pods);
         for (size_t i = 0; i < count; i++) {
                 if (!world_evict(s->world, pods[i]))
                         return;
@@ -311,7 +305,6 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
                         const struct policy *policy, uint64_t seed) {
         struct outcome outcome = {0};
         struct simulation s = {.algorithm = algorithm, .world = world_new(scenario, seed)};
-        const struct evictor *evictor = algorithm->evictor;
         size_t nodes = s.world->node_count;
 
         s.world->listener = (struct world_listener){on_bound, on_started, on_ended, &s};
@@ -320,7 +313,6 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
         struct situation situation = {algorithm, s.world, s.published, policy};
         s.situation = &situation;
         s.self = algorithm->new ? algorithm->new (&situation) : &situation;
-        s.evictor_self = evictor && evictor->new ? evictor->new (evictor, s.world) : s.self;
         s.candidates = xcalloc(nodes, sizeof(*s.candidates));
         s.scores = xcalloc(nodes, sizeof(*s.scores));
         s.scheduler = kube_scheduler_new(s.world);
@@ -328,8 +320,6 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
         s.busiest = xcalloc((size_t)scenario->measured_s, sizeof(*s.busiest));
         run(&s, &outcome);
         predict(&s, &outcome);
-        if (evictor && evictor->free)
-                evictor->free(s.evictor_self);
         if (algorithm->free)
                 algorithm->free(s.self);
         published_free(s.published);

@@ -24,7 +24,7 @@ enum metric {
          * what is in use on average), mean over decisions: what is wrong by the same everywhere
          * misleads nobody. Far less noisy than hot minutes. */
         ESTIMATE_ERROR_PERCENT,
-        EVICTIONS_PER_1000_POD_HOURS, /* by an evictor */
+        EVICTIONS_PER_1000_POD_HOURS, /* where the algorithm evicts */
         REPEATED_EVICTIONS_RATIO, /* of them: of pods that replaced one evicted in the last 2 h */
         /* What the product's trial says (algorithm_trial.c): the share of hot time that the
          * estimate would leave, its interval, and the hot time that it counts. */

@@ -4,7 +4,6 @@
 #include "algorithm_estimate.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "evictor.h"
 #include "policy/judge/judge_rows.h"
 #include "policy/judge/usage_split.h"
 #include "policy/rebalance/rebalance.h"
@@ -144,7 +143,7 @@ static size_t most_now(const struct world *world) {
 }
 
 static size_t choose_by(const struct situation *situation, void *self, bool is_measured,
-                        struct pod *ret[static EVICTOR_MAX]) {
+                        struct pod *ret[static EVICTED_MAX]) {
         const struct world *world = situation->world;
         _cleanup_(present_done) struct present present = present_list(world);
         _cleanup_(freep) struct rebalance_workload *workloads = xcalloc(world->workload_count,
@@ -186,28 +185,12 @@ static size_t choose_by(const struct situation *situation, void *self, bool is_m
         return count;
 }
 
-static size_t choose(const struct situation *situation, void *self,
-                     struct pod *ret[static EVICTOR_MAX]) {
+size_t rebalance(const struct situation *situation, void *self,
+                 struct pod *ret[static EVICTED_MAX]) {
         return choose_by(situation, self, false, ret);
 }
 
-static size_t choose_measured(const struct situation *situation, void *self,
-                              struct pod *ret[static EVICTOR_MAX]) {
+size_t rebalance_measured(const struct situation *situation, void *self,
+                          struct pod *ret[static EVICTED_MAX]) {
         return choose_by(situation, self, true, ret);
 }
-
-const struct evictor evictor_rebalance = {
-        .name = "rebalance",
-        .about = "kubectl plimsoll rebalance --apply --watch, without a metrics-server",
-        .needs = ALGORITHM_NEEDS_MEANS,
-        .every_s = 60,
-        .choose = choose,
-};
-
-const struct evictor evictor_rebalance_ms = {
-        .name = "rebalance-ms",
-        .about = "the same with a metrics-server, which measures what each pod uses",
-        .needs = ALGORITHM_NEEDS_MEANS,
-        .every_s = 60,
-        .choose = choose_measured,
-};
