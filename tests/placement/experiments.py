@@ -5,7 +5,6 @@ seeds, so that a variant's rows stand next to those of the scenario's peers.
 """
 
 import dataclasses
-import json
 import pathlib
 import re
 
@@ -26,9 +25,6 @@ PART_SCENARIOS = (
 )
 LAG_SCENARIOS, LAGS_S = ("clumps", "burst100", "loop"), ("0", "0.2", "1")
 LAG_VARIANTS = ("no-reservations", "two-replicas")
-WINDOW_SCENARIOS = ("batch", "loop", "steady")
-# Windows and period of the CPU means, as in a policy.
-WINDOWS = (("5m", "7m"), ("2m", "7m"), ("5m", "1m"))
 # Recorded load scaled to other means of the cluster: what the scenario's own is, as a share of its CPUs.
 # (replay-bitbrains would need more than the 110 pods that a node may have.)
 LOAD_OF = {"replay-planetlab": 0.444, "replay-bitbrains-august": 0.693, "replay-azure": 0.45}
@@ -43,21 +39,6 @@ PERIOD_SCENARIOS = (
 )
 EVICTING = ("estimate+rebalance", "estimate+rebalance-ms")
 EVICTING_SEEDS, LONG_S = 3, 3600
-# What plays them in clusters.
-CLOSED = (runs.BASELINE, "crane", runs.OURS)
-# Crane's arithmetic as tests/e2e/test_closed_loop.py plays it: without maxima.
-PLAIN_CRANE = {
-    "apiVersion": "scheduler.policy.crane.io/v1alpha1",
-    "kind": "DynamicSchedulerPolicy",
-    "spec": {
-        "syncPolicy": [{"name": f"{name}_usage_avg_5m", "period": "3m"} for name in ("cpu", "mem")],
-        "predicate": [
-            {"name": f"{name}_usage_avg_5m", "maxLimitPecent": 0.65} for name in ("cpu", "mem")
-        ],
-        "priority": [{"name": f"{name}_usage_avg_5m", "weight": 1} for name in ("cpu", "mem")],
-        "hotValue": [{"timeRange": "5m", "count": 5}, {"timeRange": "1m", "count": 2}],
-    },
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,39 +111,16 @@ def of_lags(seeds):
             yield Experiment("lags", f"{scenario}, {lag_s} s", run)
 
 
-def policy_with(window, period):
-    """The recommended one with another mean of CPU."""
+def policy_with(period):
+    """The recommended one, whose means are written so often."""
     text = (TOP / "policy" / "policy.yaml").read_text(encoding="utf-8")
-    text = text.replace("cpu_usage_avg_5m", f"cpu_usage_avg_{window}")
     return text.replace("period: 7m", f"period: {period}")
-
-
-def of_windows(seeds, folder):
-    names = (runs.BASELINE, runs.OURS)
-    for scenario in WINDOW_SCENARIOS:
-        for window, period in WINDOWS:
-            policy = folder / f"placement-{window}-{period}.yaml"
-            policy.write_text(policy_with(window, period), encoding="utf-8")
-            run = runs.Run(path_of(scenario), seeds, names, ("--policy", str(policy)))
-            label = f"{scenario}, {window} every {period}"
-            yield Experiment("windows", label, run)
-
-
-def of_closed_loop(build, seeds, folder):
-    policy = folder / "placement-crane.json"
-    policy.write_text(json.dumps(PLAIN_CRANE), encoding="utf-8")
-    names = tuple(runs.of_kind(build, "peer", "variant"))
-    for path in sorted((TOP / "tests" / "e2e" / "scenarios").glob("*.yaml")):
-        run = runs.Run(path, seeds, names, ("--crane-policy", str(policy)))
-        yield Experiment("closed", path.stem, run)
-        played = dataclasses.replace(run, seeds=runs.TUNING[:1], algorithms=CLOSED)
-        yield Experiment("played", path.stem, played)
 
 
 def of_periods(seeds, folder):
     for period in PERIODS:
         policy = folder / f"placement-period-{period}.yaml"
-        policy.write_text(policy_with("5m", period), encoding="utf-8")
+        policy.write_text(policy_with(period), encoding="utf-8")
         for scenario in PERIOD_SCENARIOS:
             run = runs.Run(path_of(scenario), seeds, (runs.OURS,), ("--policy", str(policy)))
             yield Experiment("periods", f"{scenario}, {period}", run)
@@ -196,8 +154,6 @@ def measure(build, seeds):
         *of_loads(seeds[:LOAD_SEEDS], folder),
         *of_periods(seeds[:PERIOD_SEEDS], folder),
         *of_lags(seeds[:PART_SEEDS]),
-        *of_windows(seeds[:PART_SEEDS], folder),
-        *of_closed_loop(build, seeds, folder),
     ]
     groups = {experiment.group: {} for experiment in experiments}
     wanted = [experiment.run for experiment in experiments]

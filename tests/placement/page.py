@@ -30,7 +30,6 @@ PAGE = experiments.TOP / "docs" / "placement.md"
 APPENDIX = runs.HERE / "results.md"
 README = experiments.TOP / "README.md"
 PAGE_PLOTS = ("families", "loads")
-LEFT_OF_DEFAULT = "hot minutes, default: 1"
 QUICK_SEEDS = 2
 PLACE = r"(<!-- placement: {} -->\n).*?(<!-- end -->)"
 
@@ -71,26 +70,11 @@ def write_plots(folder, appendix_folder, results):
             (
                 (30, 40, 50, 60, 70, 80),
                 (0, 0.25, 0.5, 0.75, 1, 1.25),
-                ("mean CPU usage of the cluster", LEFT_OF_DEFAULT),
+                ("mean CPU usage of the cluster", "hot minutes, default: 1"),
                 "{:.0f}%",
             ),
             runs.OURS,
             ideals,
-        ),
-        "periods": plot.curves(
-            title,
-            {"by period": {runs.OURS: tables.period_points(results)}},
-            (
-                (0, 0.2, 0.4, 0.6),
-                (0, 0.1, 0.2, 0.3),
-                ("patches per node and minute", LEFT_OF_DEFAULT),
-                "{:g}",
-            ),
-            runs.OURS,
-            ideals,
-        ),
-        "parts": plot.bars(
-            "hot node-minutes without a part, relative to all of them", tables.part_factors(results)
         ),
     }
     for name, svg in plots.items():

@@ -111,26 +111,6 @@ def dots(title, rows, ours, ideals):
     return plot.text()
 
 
-def bars(title, rows):
-    """A bar from 1 to the value for each of {label: measured}."""
-    values = [measured.value for measured in rows.values()]
-    # The longest bar leaves room for its figure.
-    high, low = max(2.0, *values) * 2, min(0.9, *values) / 1.1
-    ticks = [tick for tick in (0.3, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 30) if low <= tick <= high]
-    plot = Plot(title, len(rows), low, high, ticks)
-    for label, measured in rows.items():
-        y = plot.begin_row(label)
-        begin, end = sorted((plot.at(1), plot.at(measured.value)))
-        plot.out.append(
-            f'<rect class="c4" x="{begin:.1f}" y="{y - ROW / 2 + 4:.0f}" '
-            f'width="{max(end - begin, 1):.1f}" height="{ROW - 8}"/>'
-        )
-        plot.bar_of_error("grid", measured, y)
-        x = max(plot.at(measured.value + measured.error), plot.at(1)) + 6
-        plot.out.append(f'<text x="{x:.1f}" y="{y + 4:.0f}">{measured}</text>')
-    return plot.text()
-
-
 class Panels(Plot):
     """Side by side, two in a row, each with the same linear axes."""
 
@@ -188,23 +168,20 @@ class Panels(Plot):
             )
 
     def curve(self, kind, radius, points):
-        """[(x, measured, label)]"""
-        places = [self.place(x, measured.value) for x, measured, _ in points]
+        """[(x, measured)]"""
+        places = [self.place(x, measured.value) for x, measured in points]
         steps = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
         self.out.append(
             f'<g class="line"><path class="{kind}" style="fill: none" d="M{steps}"/></g>'
         )
-        for number, ((x, y), (at, measured, label)) in enumerate(zip(places, points, strict=True)):
+        for (x, y), (at, measured) in zip(places, points, strict=True):
             ends = [self.place(at, measured.value + sign * measured.error)[1] for sign in (-1, 1)]
             self.out.append(f'<path class="{kind}" d="M{x:.1f} {ends[0]:.1f}V{ends[1]:.1f}"/>')
             self.dot(kind, radius, x, y)
-            if label:
-                above = y + (18 if number % 2 else -10)
-                self.out.append(f'<text x="{x + 6:.1f}" y="{above:.1f}">{label}</text>')
 
 
 def curves(title, panels, axes, ours, ideals):
-    """A panel for each of {label: {name: [(x, measured, label)]}}; @axes: ticks of x and y, their titles, form of x"""
+    """A panel for each of {label: {name: [(x, measured)]}}; @axes: ticks of x and y, their titles, form of x"""
     names = list(dict.fromkeys(name for rows in panels.values() for name in rows))
     kinds = marks(names, ours, ideals)
     plot = Panels(title, len(panels), *axes[:2])

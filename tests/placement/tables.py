@@ -244,13 +244,13 @@ def at_load(results, load):
 
 
 def load_curves(results):
-    """{recording: {algorithm: [(mean CPU in %, what is left, "")]}}"""
+    """{recording: {algorithm: [(mean CPU in %, what is left)]}}"""
     panels = {}
     for load in experiments.LOADS:
         for left in at_load(results, load):
             panel = panels.setdefault(left.scenario.removeprefix(REPLAY), {})
             for name in experiments.LOAD_ALGORITHMS[1:]:
-                panel.setdefault(name, []).append((usage_percent(left), left.measured(name), ""))
+                panel.setdefault(name, []).append((usage_percent(left), left.measured(name)))
     return panels
 
 
@@ -392,7 +392,7 @@ def method(results):
         f"other. Two that differ by less than {ratios.LEVEL_RATIO:.2f}, or by less than "
         f"{ratios.LEVEL_ERRORS} standard errors of their difference, are called level. A figure is "
         "**bold** only where it is better than that of every other scheduler that one could use, by "
-        f"more than both. Runs without a part, of lags and of windows have the first {experiments.PART_SEEDS} draws, "
+        f"more than both. Runs without a part and of lags have the first {experiments.PART_SEEDS} draws, "
         f"runs of other periods {experiments.PERIOD_SEEDS}, of other loads {experiments.LOAD_SEEDS}, and with evictions "
         f"{experiments.EVICTING_SEEDS}."
     )
@@ -552,44 +552,6 @@ def lags(results):
     return plain_table(results, "lags", "situation, lag", (runs.OURS, *experiments.LAG_VARIANTS))
 
 
-def windows(results):
-    rows = [
-        [
-            label,
-            str(left.measured(runs.OURS)),
-            f"{ratios.mean(left.rows[runs.OURS]['patchesPerNodeMinute']):.2f}",
-            str(ratios.estimate_error(left, runs.OURS)),
-        ]
-        for label, left in results.lefts["windows"].items()
-    ]
-    return table(["situation, means of", "estimate", "patches", "estimate's error, %"], rows)
-
-
-def closed(results):
-    rows = []
-    for label, left in results.lefts["closed"].items():
-        played = results.lefts["played"][label]
-        cells = [label]
-        for algorithm in experiments.CLOSED:
-            if algorithm == runs.BASELINE:
-                minutes = (of.rows[algorithm]["hotNodeMinutes"] for of in (left, played))
-                cells += [f"{ratios.mean(seeds):,.0f}" for seeds in minutes]
-            else:
-                cells += [str(left.measured(algorithm)), f"{played.ratio(algorithm):.2f}"]
-        rows.append(cells)
-    heads = ["default, node-minutes", "crane", "estimate"]
-    columns = [word for head in heads for word in (head, "of the played")]
-    return table(["simulated", *columns], rows)
-
-
-def plugins(results):
-    """Those that were run next to the real ones, in the scenarios that were played."""
-    lefts = [results.lefts["closed"][label] for label in ("loop-small", "burst-small", "clumps")]
-    names = [*results.rivals, *results.variants, runs.OURS]
-    rows = [[name, *(str(left.measured(name)) for left in lefts)] for name in names]
-    return table(["simulated", *(left.scenario for left in lefts)], rows)
-
-
 PAGE_PLACES = {
     "conclusions": conclusions,
     "recorded": recorded_table,
@@ -611,9 +573,6 @@ APPENDIX_PLACES = {
     "part-verdicts": part_verdicts,
     "parts": parts,
     "lags": lags,
-    "windows": windows,
     "scaled": scaled,
-    "closed-loop": closed,
-    "plugins": plugins,
 }
 README_PLACES = {"worth": worth}
