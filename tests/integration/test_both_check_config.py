@@ -108,13 +108,6 @@ def test_what_the_extender_serves_with(pair, tmp_path):
         assert (done.returncode, done.stdout) == (2, ""), done.stderr
 
 
-@pytest.mark.parametrize("name", ["plimsoll-controller", "plimsoll-extender"])
-def test_an_unknown_zone(name):
-    done = check_config(name, "--annotation-timezone=Nowhere/Town")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "--annotation-timezone: time zone Nowhere/Town: no zone" in done.stderr
-
-
 def test_without_arguments():
     """All of it from the environment."""
     env = {"PLIMSOLL_CHECK_CONFIG": "true", "PLIMSOLL_BIND_ADDRESS": "127.0.0.9"}

@@ -309,22 +309,3 @@ def test_a_peak_that_outlives_its_node(pretended, start_asking):
     wait_until(lambda: pretended.count() >= rounds + 4, what="two rounds")
     assert reading(standin, node(1), PEAK) is None
     assert {asked.name for asked in pretended.asked} == {CPU, PEAK}, "the mean is asked for, too"
-
-
-def test_restart(pretended, start_asking, start_controller):
-    """A peak survives a restart in the node's annotations."""
-    metrics = policy({CPU: "2s", PEAK: "2s"})
-    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.9)]
-    controller, standin = start_asking(pretended, nodes=1, content=metrics)
-    expect(standin, node(0), PEAK, 0.9)
-    assert controller.process.stop() == 0
-    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.1)]
-    start_controller(
-        standin,
-        1,
-        "--metrics-source=prometheus",
-        f"--prometheus-address={pretended.url}",
-        content=metrics,
-    )
-    expect(standin, node(0), CPU, 0.1)
-    expect(standin, node(0), PEAK, 0.9)

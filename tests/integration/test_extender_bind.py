@@ -117,16 +117,6 @@ def test_off_unless_asked_for(start_standin, start_extender):
     )
 
 
-@pytest.mark.parametrize(("address", "is_open"), [("0.0.0.0", True), ("::1", False)])
-def test_a_port_that_everybody_reaches(start_standin, start_extender, address, is_open):
-    standin = start_standin("--nodes", 1)
-    extender = start_extender(standin, "--bind", f"--bind-address={address}")
-    lines = extender.log_lines(
-        "every client that reaches this port can bind pods; set --client-ca-file"
-    )
-    assert len(lines) == is_open
-
-
 def test_binds(start):
     """On one connection, and counted by the hot value like any binding."""
     cluster = start(hot={"5m": 1})

@@ -100,24 +100,6 @@ def test_whole_nodes_come_back_as_they_were(extender):
         assert (item.encode() in reply.body) == passes, item
 
 
-# -- unreadable requests ----------------------------------------------------------------------
-
-
-def test_a_body_above_the_ceiling(extender):
-    with Connection(extender.port) as connection:
-        # Announced only: nobody has to read 128 MiB to know.
-        connection.send(connection.head("/filter", (128 << 20) + 1))
-        reply = connection.receive()
-        assert (reply.status, reply.body) == (413, b"")
-    for length, status in (("-1", 400), ("abc", 400), ("99999999999999999999999", 413)):
-        with Connection(extender.port) as connection:
-            head = connection.head("/filter", 0).replace(b"Length: 0", f"Length: {length}".encode())
-            connection.send(head)
-            assert connection.receive().status == status, length
-    with extender.scheduler() as scheduler:
-        assert scheduler.filter(NODES)[0] == [IDLE, HALF, BARE]
-
-
 def test_slow_clients_do_not_hold_up_others(extender):
     """More of them than there are workers, stuck in every stage of an exchange.
 

@@ -126,10 +126,13 @@ def test_wrong_configurations(run, binary, kubeconfig, tmp_path, monkeypatch, fl
     assert WRONG[flags] in process.stderr()
 
 
-def test_everybody_may_bind():
-    flags = ("--bind", "--bind-address=0.0.0.0", "--check-config")
-    assert "every client that reaches this port can bind" in complete(AGENT, *flags).stderr
-    assert complete(AGENT, "--bind", "--check-config").stderr == ""
+@pytest.mark.parametrize("address, is_open", [("0.0.0.0", True), ("::1", False), ("", False)])
+def test_everybody_may_bind(address, is_open):
+    flags = ("--bind", *([f"--bind-address={address}"] if address else ()), "--check-config")
+    said = complete(AGENT, *flags).stderr
+    assert (
+        "every client that reaches this port can bind pods; set --client-ca-file" in said
+    ) == is_open
 
 
 def test_port_in_use(run, start_extender, kubeconfig):
