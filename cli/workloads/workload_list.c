@@ -14,6 +14,7 @@ void workload_list_done(struct workload_list *list) {
         for (size_t i = 0; i < list->count; i++)
                 free(list->items[i].name);
         free(list->items);
+        strmap_done(&list->autoscaled);
         *list = (struct workload_list){0};
 }
 
@@ -38,6 +39,7 @@ static void add_line(struct workload_list *list, const char *line, size_t len,
                 return;
         const struct workload_usage *usage = &workload.usage;
         workload.name = xmemdup0(name.text, name.len);
+        workload.is_autoscaled = strmap_get(&list->autoscaled, name.text, name.len) != NULL;
         workload.wanted.of[ESTIMATE_CPU] = usage->p95.of[ESTIMATE_CPU];
         workload.wanted.of[ESTIMATE_MEM] = ceil(MEMORY_RESERVE * usage->max.of[ESTIMATE_MEM]);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
@@ -64,4 +66,39 @@ void workload_list_add(struct workload_list *list, const json_t *config_map,
                 add_line(list, line, len, namespace);
                 line += len + (line[len] == '\n');
         }
+}
+
+/* ---- Autoscalers. */
+
+static bool is_by_utilization(const json_t *autoscaler) {
+        static const char *const kinds[] = {"resource", "containerResource"};
+        const json_t *metric;
+        size_t i;
+
+        json_array_foreach (json_at(autoscaler, "spec", "metrics", NULL), i, metric)
+                for (size_t kind = 0; kind < ARRAY_LEN(kinds); kind++)
+                        if (json_is_at("Utilization", metric, kinds[kind], "target", "type", NULL))
+                                return true;
+        return false;
+}
+
+static void mark(struct workload_list *list, const char *namespace, const char *kind,
+                 const char *name) {
+        _cleanup_(freep) char *workload = xasprintf("%s/%s/%s", namespace, kind, name);
+
+        (void)strmap_put(&list->autoscaled, workload, strlen(workload), list);
+}
+
+void workload_list_autoscale(struct workload_list *list, const json_t *autoscaler) {
+        const char *namespace = json_string_at(autoscaler, "metadata", "namespace", NULL);
+        const json_t *target = json_at(autoscaler, "spec", "scaleTargetRef", NULL);
+        const char *kind = json_string_at(target, "kind", NULL);
+        const char *name = json_string_at(target, "name", NULL);
+
+        if (!namespace || !kind || !name || !is_by_utilization(autoscaler))
+                return;
+        mark(list, namespace, kind, name);
+        /* The pods of a Deployment or a Rollout belong to its ReplicaSets. */
+        if (strcmp(kind, "StatefulSet") != 0)
+                mark(list, namespace, "ReplicaSet", name);
 }

@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "base/strmap.h"
 #include "policy/usage/workload_usage.h"
 
 struct listed_workload {
@@ -17,16 +18,21 @@ struct listed_workload {
         struct workload_usage usage;
         struct pod_load wanted;                 /* what one pod should request */
         double unused[ESTIMATE_RESOURCE_COUNT]; /* what all pods request above that; may be < 0 */
+        bool is_autoscaled; /* a HorizontalPodAutoscaler divides its usage by its requests */
 };
 
 /* Zero-initialised: empty. */
 struct workload_list {
         struct listed_workload *items;
         size_t count, cap;
-        size_t malformed; /* lines */
+        size_t malformed;         /* lines */
+        struct strmap autoscaled; /* names; the values are not NULL */
 };
 
 void workload_list_done(struct workload_list *list);
+/** workload_list_autoscale() - the workload that a HorizontalPodAutoscaler scales by utilization,
+ * which is a share of the request; before workload_list_add() */
+void workload_list_autoscale(struct workload_list *list, const json_t *autoscaler);
 /** workload_list_shards() - how many ConfigMaps there are, as the first one says: 1 to
  * WORKLOADS_SHARDS_MAX */
 size_t workload_list_shards(const json_t *first);

@@ -68,6 +68,20 @@ static int read_usage(struct cluster *cluster, struct workload_list *list, struc
         return 0;
 }
 
+/* @ret_why_not: they cannot be listed; code 0: they can */
+static void read_autoscalers(struct cluster *cluster, struct workload_list *list,
+                             struct error *ret_why_not) {
+        _cleanup_(freep) char *path = kube_path(KUBE_AUTOSCALING, settings.pod_namespace,
+                                                "horizontalpodautoscalers", NULL, "");
+        json_auto_t *autoscalers = NULL;
+        const json_t *autoscaler;
+        size_t i;
+
+        (void)cluster_list_all(cluster, path, NULL, &autoscalers, ret_why_not);
+        json_array_foreach (autoscalers, i, autoscaler)
+                workload_list_autoscale(list, autoscaler);
+}
+
 /* ---- Order. */
 
 static double sort_key(const struct listed_workload *workload) {
@@ -127,22 +141,37 @@ static void put_workload(struct table *to, const struct listed_workload *workloa
         }
         timestamp_format_s(usage->since_unix_ms, since, sizeof(since));
         table_cell(to, "", "%.16sZ", since);
-        bool is_new = now_unix_ms - usage->since_unix_ms < MS_PER_DAY;
-        table_cell(to, "", "%s%s%s", usage->is_guaranteed ? "Guaranteed" : "",
-                   usage->is_guaranteed && is_new ? ", " : "", is_new ? "new" : "");
+        const char *notes[] = {
+                usage->is_guaranteed ? ", Guaranteed" : "",
+                workload->is_autoscaled ? ", HPA" : "",
+                now_unix_ms - usage->since_unix_ms < MS_PER_DAY ? ", new" : "",
+        };
+        char text[32];
+        (void)snprintf(text, sizeof(text), "%s%s%s", notes[0], notes[1], notes[2]);
+        table_cell(to, "", "%s", text[0] ? text + strlen(", ") : "");
 }
 
-static void print_notes(const struct workload_list *list) {
-        bool has_guaranteed = false;
+/* @why_not: HPAs cannot be listed; code 0: they can */
+static void print_notes(const struct workload_list *list, const struct error *why_not) {
+        bool has_guaranteed = false, has_autoscaled = false;
 
-        for (size_t i = 0; i < shown_count(list); i++)
+        for (size_t i = 0; i < shown_count(list); i++) {
                 has_guaranteed |= list->items[i].usage.is_guaranteed;
+                has_autoscaled |= list->items[i].is_autoscaled;
+        }
         if (has_guaranteed)
                 (void)puts("Guaranteed: requests equal limits; change both, or the pods lose their "
                            "QoS class");
+        if (has_autoscaled)
+                (void)puts("HPA: its target is a share of the request; change it, too");
+        if (why_not->code) {
+                (void)fputs("HPAs are not marked: ", stdout);
+                (void)style_text(why_not->msg, SIZE_MAX, stdout);
+                (void)putchar('\n');
+        }
 }
 
-static void print_workloads(const struct workload_list *list) {
+static void print_workloads(const struct workload_list *list, const struct error *why_not) {
         static const char *const titles[ESTIMATE_RESOURCE_COUNT] = {"CPU", "MEMORY"};
         bool is_wide = verb_flags.output == OUTPUT_WIDE;
         size_t count = 2;
@@ -172,7 +201,7 @@ static void print_workloads(const struct workload_list *list) {
                              number_plural(list->malformed));
         (void)printf("; by ConfigMap %s/%s\n", verb_flags.cluster.plimsoll_namespace,
                      WORKLOADS_CONFIG_MAP);
-        print_notes(list);
+        print_notes(list, why_not);
         if (left_out > 0)
                 (void)printf("%zu more column%s with -o wide\n", left_out, number_plural(left_out));
 }
@@ -193,26 +222,31 @@ static json_t *workload_json(const struct listed_workload *workload) {
 
         timestamp_format_s(usage->since_unix_ms, since, sizeof(since));
         timestamp_format_s(usage->seen_unix_ms, seen, sizeof(seen));
-        return json_pack("{s:s, s:I, s:b, s:s, s:s, s:o, s:o}", "workload", workload->name, "pods",
-                         (json_int_t)usage->pods, "guaranteed", usage->is_guaranteed, "since",
-                         since, "seen", seen, "cpuCores", resource_json(workload, ESTIMATE_CPU),
-                         "memoryBytes", resource_json(workload, ESTIMATE_MEM));
+        return json_pack("{s:s, s:I, s:b, s:b, s:s, s:s, s:o, s:o}", "workload", workload->name,
+                         "pods", (json_int_t)usage->pods, "guaranteed", usage->is_guaranteed,
+                         "autoscaled", workload->is_autoscaled, "since", since, "seen", seen,
+                         "cpuCores", resource_json(workload, ESTIMATE_CPU), "memoryBytes",
+                         resource_json(workload, ESTIMATE_MEM));
 }
 
-static json_t *workloads_json(const struct workload_list *list) {
+static json_t *workloads_json(const struct workload_list *list, const struct error *why_not) {
+        const char *why = why_not->code ? why_not->msg : NULL;
         json_t *items = json_array();
 
         for (size_t i = 0; i < shown_count(list); i++)
                 json_array_append_new(items, workload_json(&list->items[i]));
-        return json_pack("{s:{s:I, s:I}, s:o}", "summary", "workloads", (json_int_t)list->count,
-                         "malformed", (json_int_t)list->malformed, "workloads", items);
+        return json_pack("{s:{s:I, s:I}, s:s?, s:o}", "summary", "workloads",
+                         (json_int_t)list->count, "malformed", (json_int_t)list->malformed,
+                         "whyNoAutoscalers", why, "workloads", items);
 }
 
 /* ---- The verb. */
 
 static int run_workloads(struct cluster *cluster, struct error *err) {
         _cleanup_(workload_list_done) struct workload_list list = {0};
+        struct error why_not = ERROR_NULL;
 
+        read_autoscalers(cluster, &list, &why_not);
         int r = read_usage(cluster, &list, err);
         if (r < 0 && r != -ENODATA)
                 return r;
@@ -229,9 +263,9 @@ static int run_workloads(struct cluster *cluster, struct error *err) {
         else
                 qsort(list.items, list.count, sizeof(*list.items), compare_workloads);
         if (verb_is_document())
-                verb_document(workloads_json(&list));
+                verb_document(workloads_json(&list, &why_not));
         else
-                print_workloads(&list);
+                print_workloads(&list, &why_not);
         return 0;
 }
 

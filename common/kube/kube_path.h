@@ -5,6 +5,7 @@
 #define KUBE_CORE "/api/v1"
 #define KUBE_APPS "/apis/apps/v1"
 #define KUBE_COORDINATION "/apis/coordination.k8s.io/v1"
+#define KUBE_AUTOSCALING "/apis/autoscaling/v2"
 #define KUBE_METRICS "/apis/metrics.k8s.io/v1beta1"
 
 /* Lists of the whole cluster. */

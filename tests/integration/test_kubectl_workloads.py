@@ -10,6 +10,7 @@ from paper_cluster import SYSTEM
 from policies import ago
 
 MAPS = f"{SYSTEM}/configmaps/plimsoll-workloads"
+AUTOSCALERS = "/apis/autoscaling/v2/horizontalpodautoscalers"
 MIB = 2**20
 
 
@@ -33,9 +34,20 @@ def maps(*lines, shards="1", number=0):
     return {MAPS + suffix: {"data": {"shards": shards, "workloads": "\n".join(lines) + "\n"}}}
 
 
+def autoscaler(kind, name, metric="resource", target="Utilization", namespace="shop"):
+    return {
+        "metadata": {"namespace": namespace, "name": name},
+        "spec": {
+            "scaleTargetRef": {"kind": kind, "name": name},
+            "metrics": [3, {"type": "x", metric: {"target": {"type": target}}}],
+        },
+    }
+
+
 @pytest.fixture
 def workloads(cluster, plimsoll):
     cluster.objects |= maps(IMPORT, WEB, REPORT, DB)
+    cluster.objects[AUTOSCALERS] = [autoscaler("Deployment", "web")]
 
     def call(*flags):
         return json.loads(plimsoll("workloads", "-ojson", *flags))
@@ -51,6 +63,7 @@ def test_workloads(workloads, plimsoll):
     shown = workloads()
     assert yaml.safe_load(plimsoll("workloads", "-oyaml")) == shown
     assert shown["summary"] == {"workloads": 4, "malformed": 0}
+    assert shown["whyNoAutoscalers"] is None
     first = shown["workloads"][0]
     cpu, mem = first.pop("cpuCores"), first.pop("memoryBytes")
     assert cpu == {"request": 0.5, "mean": 0.11, "p95": 0.17, "max": 0.31, "wanted": 0.17}
@@ -59,6 +72,7 @@ def test_workloads(workloads, plimsoll):
         "workload": "shop/ReplicaSet/web",
         "pods": 12,
         "guaranteed": False,
+        "autoscaled": True,
         "since": "2026-07-20T07:00:00Z",
         "seen": "2026-07-20T07:00:00Z",
     }
@@ -82,22 +96,53 @@ def test_order(workloads, plimsoll):
     assert "'web': expected nothing but flags" in plimsoll("workloads", "web", status=2)
 
 
-def test_a_namespace(workloads, plimsoll):
-    assert names(workloads("-n", "shop")) == ["web", "db"]
+def test_a_namespace(cluster, workloads, plimsoll):
+    """Its autoscalers are enough."""
+    del cluster.objects[AUTOSCALERS]
+    cluster.objects["/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers"] = [
+        autoscaler("Deployment", "web")
+    ]
+    shown = workloads("-n", "shop")
+    assert names(shown) == ["web", "db"] and shown["workloads"][0]["autoscaled"]
     assert workloads("-n", "sho")["workloads"] == []
     none = plimsoll("workloads", "-n", "none", status=None)
     assert "namespace none is measured; leave out -n for all\n" in none.stderr
     assert none.returncode == 0
 
 
+@pytest.mark.parametrize(
+    "found, marked",
+    [
+        (autoscaler("Rollout", "web"), {"web"}),
+        (autoscaler("StatefulSet", "db"), {"db"}),
+        (autoscaler("StatefulSet", "web"), set()),
+        (autoscaler("Deployment", "web", metric="containerResource"), {"web"}),
+        (autoscaler("Deployment", "web", metric="external"), set()),
+        (autoscaler("Deployment", "web", target="AverageValue"), set()),
+        (autoscaler("Deployment", "web", namespace="other"), set()),
+        ({"metadata": 3, "spec": {"metrics": 3}}, set()),
+    ],
+)
+def test_autoscalers(cluster, workloads, found, marked):
+    cluster.objects[AUTOSCALERS] = [found]
+    rows = workloads()["workloads"]
+    assert {row["workload"].split("/")[-1] for row in rows if row["autoscaled"]} == marked
+
+
+def test_autoscalers_that_cannot_be_read(cluster, workloads, plimsoll):
+    cluster.objects[AUTOSCALERS] = 403
+    assert "HPAs are not marked: GET /apis/autoscaling/v2/" in plimsoll("workloads")
+    assert "403" in workloads()["whyNoAutoscalers"]
+
+
 def test_notes(cluster, workloads, plimsoll):
     rows = {row.split()[0]: row for row in plimsoll("workloads").splitlines() if "/" in row}
-    assert rows["shop/ReplicaSet/web"].endswith("2026-07-20T07:00Z")
+    assert rows["shop/ReplicaSet/web"].endswith("2026-07-20T07:00Z  HPA")
     assert rows["shop/StatefulSet/db"].endswith("  Guaranteed")
-    cluster.objects |= maps(line("a/b/new", 1, [1] * 4, [1] * 4, since=ago(3600), guaranteed=1))
+    cluster.objects |= maps(line("a/b/new", 1, [1] * 4, [1] * 4, since=ago(3600)))
     shown = plimsoll("workloads")
-    assert shown.splitlines()[1].endswith("  Guaranteed, new")
-    assert "Guaranteed: " in shown
+    assert shown.splitlines()[1].endswith("  new")
+    assert "Guaranteed: " not in shown and "HPA: " not in shown
 
 
 def test_several_config_maps(cluster, workloads):
