@@ -140,6 +140,15 @@ static int64_t timeout_of(const struct cluster *cluster) {
         return cluster->kubectl && !cluster->has_answer ? LOGIN_MAX_MS : TIMEOUT_MS;
 }
 
+/* kubectl proxy answers with this text if it cannot connect: without a kubeconfig to port 8080 of
+ * this machine. */
+static void name_the_kubeconfig(struct error *err) {
+        const struct error cause = *err;
+
+        if (strncmp(cause.msg, "500 dial ", strlen("500 dial ")) == 0)
+                (void)error_set(err, cause.code, "%s; see KUBECONFIG and --kubeconfig", cause.msg);
+}
+
 void cluster_call(struct cluster *cluster, const struct kube_request *request,
                   struct cluster_answer *ret) {
         struct kube_request whole = *request;
@@ -154,6 +163,7 @@ void cluster_call(struct cluster *cluster, const struct kube_request *request,
         cluster->has_answer = true;
         if (ret->outcome != KUBE_OK)
                 (void)!cluster_check(cluster, &ret->err);
+        name_the_kubeconfig(&ret->err);
 }
 
 void cluster_answer_done(struct cluster_answer *answer) {

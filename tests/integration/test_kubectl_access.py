@@ -39,7 +39,7 @@ def test_errors_are_kubectls(cluster, plimsoll):
     assert said.startswith("kubectl plimsoll top: cannot run kubectl: ")
     said = plimsoll("top", "-s", "http://127.0.0.1:9", status=2)
     refused = "500 dial tcp 127.0.0.1:9: connect: connection refused"
-    assert said.endswith(f"{refused}\n")
+    assert said.endswith(f"{refused}; see KUBECONFIG and --kubeconfig\n")
 
 
 def test_files_that_are_pipes(cluster, plimsoll, binary, tmp_path):
