@@ -156,13 +156,6 @@ static void extender_on_bound(void *userdata, const struct pod_facts *pod, bool 
         }
 }
 
-static void extender_on_gone(void *userdata, const struct pod_facts *pod) {
-        struct extender *extender = userdata;
-
-        if (extender->trial)
-                trial_gone(extender->trial, pod->id, loop_now_unix_ms(extender->daemon.loop));
-}
-
 static void on_released(void *userdata) {
         struct extender *extender = userdata;
 
@@ -357,7 +350,6 @@ static int extender_run(struct extender *extender, struct error *err) {
                 .metrics = daemon->metrics,
                 .health = daemon->health,
                 .on_bound = extender_on_bound,
-                .on_gone = extender_on_gone,
                 .userdata = extender,
                 .awaits_policy = policy_source_is_awaited(extender->policy_source),
         });

@@ -1,12 +1,18 @@
 #include "cli/trial/trial_verb.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/duration.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli/cluster/cluster_programs.h"
 #include "codec/json.h"
+#include "program/table.h"
+
+enum { EARLY_S = 3600 };
 
 /* clang-format off */
 static const struct option_row rows[] = {
@@ -16,9 +22,15 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-static double counted_s(const json_t *page) {
-        return json_number_value(json_at(page, "countedSeconds", NULL));
+static double number(const json_t *page, const char *key, const char *of) {
+        return json_number_value(json_at(page, key, of, NULL));
 }
+
+static bool is_held_back(const json_t *page) {
+        return number(page, "heldBack", NULL) > 0;
+}
+
+/* ---- The page. */
 
 /* Every replica sees all bindings, but a scheduler asks one of them. Timestamps compare as texts.
  */
@@ -39,7 +51,8 @@ static int read_page(struct cluster_question *question, json_t **ret, const char
 
         while (r == 0 && (page = cluster_question_next(question))) {
                 r = cluster_check_version(page, question->from, err);
-                if (!longest || counted_s(page) > counted_s(longest)) {
+                if (!longest || number(page, "countedSeconds", NULL) >
+                                        number(longest, "countedSeconds", NULL)) {
                         json_t *shorter = longest;
                         longest = page;
                         page = shorter;
@@ -54,6 +67,103 @@ static int read_page(struct cluster_question *question, json_t **ret, const char
         if (r == 0)
                 *ret = json_incref(longest);
         return r;
+}
+
+/* ---- For people. */
+
+static void put_head(const json_t *page, FILE *out) {
+        const char *since = json_string_at(page, "since", NULL);
+        double counted_s = fmax(0, fmin(number(page, "countedSeconds", NULL), INT32_MAX));
+        char counted[DURATION_TEXT_MAX];
+
+        duration_format((int64_t)(counted_s / 60) * MS_PER_MIN, counted);
+        (void)fputs("since ", out);
+        (void)style_text(since ? since : "now", SIZE_MAX, out);
+        (void)fprintf(out, ", %s counted; ", counted);
+        if (is_held_back(page))
+                (void)fprintf(out, "%.4g%% of all pods held back\n\n",
+                              100 * number(page, "heldBack", NULL));
+        else
+                (void)fprintf(out, "%lld pods judged, %lld not\n\n",
+                              json_int_at(0, page, "pods", "judged", NULL),
+                              json_int_at(0, page, "pods", "notJudged", NULL));
+}
+
+/* @key: minutes, of those that were counted */
+static void put_row(struct table *table, const char *title, const json_t *page, const char *key) {
+        static const char *const worlds[] = {"real", "virtual"};
+
+        table_row(table);
+        table_cell(table, "", "%s", title);
+        for (size_t w = 0; w < ARRAY_LEN(worlds); w++)
+                table_cell(table, "", "%.3g%%",
+                           100 * number(page, key, worlds[w]) /
+                                   fmax(1, number(page, "countedMinutes", worlds[w])));
+}
+
+static bool has_ratio(const json_t *page) {
+        return json_is_number(json_at(page, "ratio", "middle", NULL));
+}
+
+static void put_table(const json_t *page, const struct style *style, FILE *out) {
+        const struct table_column columns[] = {
+                {"", .is_left = true},
+                {is_held_back(page) ? "HELD BACK" : "AS IT IS"},
+                {"WITH PLIMSOLL"},
+                {"", .is_left = true},
+        };
+        _cleanup_(table_freep) struct table *table = table_new(style, columns, ARRAY_LEN(columns));
+
+        put_row(table, "time above the line", page, "hotMinutes");
+        if (has_ratio(page))
+                table_cell(table, "", "%.0f%% (%.0f to %.0f%%)",
+                           100 * number(page, "ratio", "middle"),
+                           100 * number(page, "ratio", "low"), 100 * number(page, "ratio", "high"));
+        put_row(table, "time above 80% CPU", page, "veryHotMinutes");
+        (void)table_print(table, SIZE_MAX, out);
+}
+
+static const char *verdict_of(const json_t *page) {
+        if (!json_is_at("estimate", page, "scoring", NULL))
+                return "no pod is judged: the policy's scoring must be estimate";
+        if (number(page, "countedSeconds", NULL) < EARLY_S)
+                return "too early: wait until an hour is counted";
+        if (number(page, "hotMinutes", "real") < 1)
+                return "no node is hot: there is nothing to gain";
+        if (!has_ratio(page))
+                return "too early: too little is counted";
+        if (number(page, "ratio", "low") > 1)
+                return "a loss: more time above the line";
+        if (number(page, "ratio", "high") < 1)
+                return "a gain: less time above the line";
+        return "no gain: the difference may be chance";
+}
+
+static void trial_print(const json_t *page, const char *from, const struct style *style,
+                        FILE *out) {
+        const char *asked = json_string_at(page, "askedAt", NULL);
+        json_int_t running = json_int_at(0, page, "pods", "running", NULL),
+                   judged = json_int_at(0, page, "pods", "judged", NULL);
+
+        put_head(page, out);
+        put_table(page, style, out);
+        (void)fprintf(out, "\n%s; by ", verdict_of(page));
+        (void)style_text(from, SIZE_MAX, out);
+        (void)fputc('\n', out);
+        if (is_held_back(page) && !asked)
+                (void)fputs("kube-scheduler has not asked: it places both groups by itself\n", out);
+        if (is_held_back(page))
+                return;
+        if (judged < running)
+                (void)fprintf(out,
+                              "%lld pods run and %lld were judged: the gain is too low while older "
+                              "pods stay where they are\n",
+                              running, judged);
+        if (asked) {
+                (void)fputs("kube-scheduler asked at ", out);
+                (void)style_text(asked, SIZE_MAX, out);
+                (void)fputs(": no pod is judged while it asks\n", out);
+        }
 }
 
 static int run_trial(struct cluster *cluster, struct error *err) {

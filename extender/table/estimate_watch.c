@@ -132,7 +132,6 @@ static void on_gone(void *userdata, const struct pod_facts *facts) {
 
         estimator_end(watch->options.estimator, facts->node.text, facts->node.len, facts->id,
                       gone_at_unix_ms(watch));
-        watch->options.on_gone(watch->options.userdata, facts);
         changed(watch);
 }
 

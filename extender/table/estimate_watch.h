@@ -18,7 +18,6 @@ struct estimate_watch_options {
         void (*on_change)(void *userdata); /* the usage of a node may have changed */
         /* A bound pod, at its binding and at each change; see pod_watch.h. */
         void (*on_pod)(void *userdata, const struct pod_facts *pod, bool is_appeared);
-        void (*on_gone)(void *userdata, const struct pod_facts *pod);
         void *userdata;
 };
 

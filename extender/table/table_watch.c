@@ -120,13 +120,6 @@ static void on_bound_pod(void *userdata, const struct pod_facts *pod, bool is_ap
                 watch->options.on_bound(watch->options.userdata, pod, is_appeared);
 }
 
-static void on_gone_pod(void *userdata, const struct pod_facts *pod) {
-        const struct table_watch *watch = userdata;
-
-        if (watch->options.on_gone)
-                watch->options.on_gone(watch->options.userdata, pod);
-}
-
 /* Starts with the first policy that needs the estimate, and is kept.
  * Pods are watched after the list of nodes, when the policy of the cluster is known: unlike the
  * built-in policy, it may not need pods. */
@@ -141,7 +134,6 @@ static void watch_estimate(struct table_watch *watch) {
                         .estimator = node_table_estimator(watch->options.table),
                         .on_change = on_estimate_change,
                         .on_pod = on_bound_pod,
-                        .on_gone = on_gone_pod,
                         .userdata = watch,
                 });
         if (watch->phase == TABLE_LISTING)

@@ -32,8 +32,6 @@ struct table_watch_options {
         /* May be NULL: a pod is bound, as far as the policy needs to watch pods; also called when a
          * bound pod changes. */
         void (*on_bound)(void *userdata, const struct pod_facts *pod, bool is_appeared);
-        /* May be NULL: a pod has ended, or was deleted; not for what a new list no longer has. */
-        void (*on_gone)(void *userdata, const struct pod_facts *pod);
         void *userdata;
         bool awaits_policy; /* wait for table_watch_set_policy() or table_watch_keep_policy() */
 };

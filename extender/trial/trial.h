@@ -52,8 +52,6 @@ void trial_free(struct trial *trial);
  * @snapshot: does not show it yet; later ones do */
 void trial_bound(struct trial *trial, const struct node_snapshot *snapshot,
                  const struct pod_facts *pod, int64_t now_unix_ms);
-/** trial_gone() - a pod has ended; unknown ones are ignored */
-void trial_gone(struct trial *trial, uint64_t pod_id, int64_t now_unix_ms);
 /** trial_step() - count the readings that are new; called every ESTIMATOR_STEP_MS */
 void trial_step(struct trial *trial, const struct node_snapshot *snapshot, int64_t now_unix_ms);
 /** trial_restart() - forget what was counted, as another policy does; displaced pods stay where
@@ -69,9 +67,8 @@ struct trial_stats {
         struct trial_blocks blocks;
         /* Pods. Those of DaemonSets, mirror pods and those of other schedulers are in none. */
         uint64_t judged, not_judged;
-        uint64_t over_limit[TRIAL_WORLDS]; /* judged ones whose node is above a limit */
         size_t displaced;
-        size_t hot[TRIAL_WORLDS]; /* nodes whose last reading is above the line */
+        double hot[TRIAL_WORLDS]; /* nodes that are hot by their last readings */
 };
 
 void trial_stats(const struct trial *trial, struct trial_stats *ret);

@@ -1,9 +1,11 @@
 #include "extender/trial/trial_blocks.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
-enum { DRAWS = 1000, RUN = 8 };
+/* Consecutive blocks, since a node that is hot stays so for some blocks. */
+enum { RUN = 8 };
+static const double QUANTILE = 1.28; /* of the normal distribution, for four of five cases */
 /* The error that one of five simulated predictions exceeds (tests/placement/trial.py), without
  * chance: a fixed part, and a share of the prediction. */
 static const double ERROR_LEAST = 0.05, ERROR_SHARE = 0.25;
@@ -21,22 +23,19 @@ static void halve(struct trial_blocks *blocks) {
                 blocks->of[i] = blocks->of[2 * i];
                 add_sum(&blocks->of[i], &blocks->of[2 * i + 1]);
         }
-        blocks->count = TRIAL_BLOCKS_MAX / 2;
+        memset(&blocks->of[TRIAL_BLOCKS_MAX / 2], 0, sizeof(blocks->of) / 2);
         blocks->block_ms *= 2;
-        blocks->last_ms = blocks->block_ms;
 }
 
 void trial_blocks_add(struct trial_blocks *blocks, const struct trial_sum *sum, int64_t span_ms) {
         if (blocks->block_ms == 0)
                 blocks->block_ms = TRIAL_BLOCK_MS;
-        if (blocks->count == TRIAL_BLOCKS_MAX && blocks->last_ms >= blocks->block_ms)
+        if (blocks->counted_ms >= TRIAL_BLOCKS_MAX * blocks->block_ms)
                 halve(blocks);
-        if (blocks->count == 0 || blocks->last_ms >= blocks->block_ms) {
-                blocks->of[blocks->count++] = (struct trial_sum){0};
-                blocks->last_ms = 0;
-        }
-        add_sum(&blocks->of[blocks->count - 1], sum);
-        blocks->last_ms += span_ms;
+        size_t last = (size_t)(blocks->counted_ms / blocks->block_ms);
+        add_sum(&blocks->of[last], sum);
+        blocks->count = last + 1;
+        blocks->counted_ms += span_ms;
 }
 
 struct trial_sum trial_blocks_sum(const struct trial_blocks *blocks) {
@@ -47,64 +46,37 @@ struct trial_sum trial_blocks_sum(const struct trial_blocks *blocks) {
         return sum;
 }
 
-int64_t trial_blocks_ms(const struct trial_blocks *blocks) {
-        return blocks->count > 0 ? (int64_t)(blocks->count - 1) * blocks->block_ms + blocks->last_ms
-                                 : 0;
+static double share(double part, double all) {
+        return all > 0 ? part / all : 0;
 }
 
-static uint64_t draw(uint64_t *state) {
-        *state = *state * 6364136223846793005u + 1442695040888963407u;
-        return *state >> 33;
-}
-
-/* NAN: not known */
-static double ratio_of(const struct trial_sum *sum) {
-        double hot[TRIAL_WORLDS];
+/* The part of the ratio by which a block changes it, to the first order. */
+static double pull(const struct trial_sum *block, const struct trial_sum *all) {
+        double by[TRIAL_WORLDS];
 
         for (int w = 0; w < TRIAL_WORLDS; w++)
-                hot[w] = sum->counted_s[w] > 0 ? sum->hot_s[w] / sum->counted_s[w] : NAN;
-        return hot[TRIAL_REAL] > 0 ? hot[TRIAL_VIRTUAL] / hot[TRIAL_REAL] : NAN;
-}
-
-/* Runs of consecutive blocks, since a node that is hot stays so for some blocks. */
-static double resample(const struct trial_blocks *blocks, uint64_t *state) {
-        struct trial_sum sum = {0};
-
-        for (size_t taken = 0; taken < blocks->count; taken += RUN) {
-                size_t first = draw(state) % blocks->count;
-                for (size_t i = 0; i < RUN && taken + i < blocks->count; i++)
-                        add_sum(&sum, &blocks->of[(first + i) % blocks->count]);
-        }
-        return ratio_of(&sum);
-}
-
-static int compare_ratios(const void *a, const void *b) {
-        double left = *(const double *)a, right = *(const double *)b;
-
-        return (left > right) - (left < right);
+                by[w] = share(block->hot_s[w], all->hot_s[w]) -
+                        share(block->counted_s[w], all->counted_s[w]);
+        return by[TRIAL_VIRTUAL] - by[TRIAL_REAL];
 }
 
 bool trial_blocks_ratio(const struct trial_blocks *blocks, bool is_measured,
                         struct trial_ratio *ret) {
-        const struct trial_sum sum = trial_blocks_sum(blocks);
-        double middle = ratio_of(&sum);
-        double ratios[DRAWS];
-        uint64_t state = 1;
-        size_t count = 0;
+        const struct trial_sum all = trial_blocks_sum(blocks);
+        double variance = 0;
 
-        if (blocks->count < RUN || isnan(middle))
+        if (blocks->count < RUN || all.hot_s[TRIAL_REAL] <= 0 || all.counted_s[TRIAL_VIRTUAL] <= 0)
                 return false;
-        for (size_t i = 0; i < DRAWS; i++) {
-                double ratio = resample(blocks, &state);
-                if (!isnan(ratio))
-                        ratios[count++] = ratio;
+        double ratio = all.hot_s[TRIAL_VIRTUAL] / all.counted_s[TRIAL_VIRTUAL] /
+                       (all.hot_s[TRIAL_REAL] / all.counted_s[TRIAL_REAL]);
+        for (size_t first = 0; first < blocks->count; first++) {
+                double run = 0;
+                for (size_t i = 0; i < RUN; i++)
+                        run += pull(&blocks->of[(first + i) % blocks->count], &all);
+                variance += run * run / RUN;
         }
-        qsort(ratios, count, sizeof(*ratios), compare_ratios);
-        double error = is_measured ? 0 : ERROR_LEAST + ERROR_SHARE * middle;
-        *ret = (struct trial_ratio){
-                .ratio = middle,
-                .low = fmax(0, middle - hypot(middle - ratios[count / 10], error)),
-                .high = middle + hypot(ratios[count - 1 - count / 10] - middle, error),
-        };
+        double error = is_measured ? 0 : ERROR_LEAST + ERROR_SHARE * ratio;
+        double width = hypot(QUANTILE * ratio * sqrt(variance), error);
+        *ret = (struct trial_ratio){ratio, fmax(0, ratio - width), ratio + width};
         return true;
 }

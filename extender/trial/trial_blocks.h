@@ -27,8 +27,8 @@ struct trial_sum {
 
 struct trial_blocks {
         struct trial_sum of[TRIAL_BLOCKS_MAX];
-        size_t count;              /* the last one may not be full */
-        int64_t block_ms, last_ms; /* of all blocks, and what the last one has; 0: none yet */
+        size_t count;                 /* the last one may not be full */
+        int64_t block_ms, counted_ms; /* of each block, and of all; 0: none yet */
 };
 
 /** trial_blocks_add() - what was counted in the @span_ms since the last call, at most
@@ -36,12 +36,10 @@ struct trial_blocks {
 void trial_blocks_add(struct trial_blocks *blocks, const struct trial_sum *sum, int64_t span_ms);
 /** trial_blocks_sum() - of all blocks */
 struct trial_sum trial_blocks_sum(const struct trial_blocks *blocks);
-/** trial_blocks_ms() - the time that was counted */
-int64_t trial_blocks_ms(const struct trial_blocks *blocks);
 
 /* The hot share of the virtual time by that of the real one, with the interval that has it in four
- * of five cases. The interval covers chance, by resampling runs of blocks, and the error of
- * simulated trials. */
+ * of five cases. The interval covers chance, as if runs of blocks were drawn again and again (a
+ * circular block bootstrap, to the first order), and the error of simulated trials. */
 struct trial_ratio {
         double ratio, low, high;
 };

@@ -29,29 +29,35 @@ static double by_requests(const struct node_facts *facts, const struct pod_load 
 }
 
 /* The more replicas are there, the worse. */
-static double unevenness(const struct trial_candidate *candidate, size_t count) {
-        return round((double)candidate->replicas * log((double)count + 2) + HOST_MAX_SKEW - 1);
+static double unevenness(int replicas, size_t count) {
+        return round(replicas * log((double)count + 2) + HOST_MAX_SKEW - 1);
 }
 
-size_t trial_scheduler_choose(const struct node_facts *facts,
-                              const struct trial_candidate *candidates, size_t count,
-                              const struct pod_load *request, bool is_spread) {
+uint32_t trial_scheduler_choose(const struct judge *judge, const int *replicas) {
+        const struct judge_question *question = &judge->question;
+        const struct pod_load request = pod_load_counted(&question->pod->request);
         double most = 0, least = INFINITY, best = -INFINITY;
-        size_t chosen = 0;
+        uint32_t chosen = UINT32_MAX;
+        size_t count = 0;
 
-        for (size_t i = 0; i < count; i++) {
-                most = fmax(most, unevenness(&candidates[i], count));
-                least = fmin(least, unevenness(&candidates[i], count));
+        for (size_t i = 0; i < question->count; i++)
+                count += judge->scored.points[i] > 0;
+        for (size_t i = 0; i < question->count; i++) {
+                double uneven = unevenness(replicas[question->rows[i]], count);
+                if (judge->scored.points[i] == 0)
+                        continue;
+                most = fmax(most, uneven);
+                least = fmin(least, uneven);
         }
-        for (size_t i = 0; i < count; i++) {
-                double uneven = unevenness(&candidates[i], count);
-                double score = EXTENDER_WEIGHT * BEST * candidates[i].points / BEST_POINTS +
-                               by_requests(&facts[candidates[i].row], request);
-                if (is_spread)
-                        score += SPREAD_WEIGHT * BEST * (most + least - uneven) / most;
-                if (score > best) {
+        for (size_t i = 0; i < question->count; i++) {
+                uint32_t row = question->rows[i];
+                double uneven = unevenness(replicas[row], count);
+                double score = EXTENDER_WEIGHT * BEST * judge->scored.points[i] / BEST_POINTS +
+                               by_requests(&question->nodes->columns.facts[row], &request) +
+                               SPREAD_WEIGHT * BEST * (most + least - uneven) / most;
+                if (judge->scored.points[i] > 0 && score > best) {
                         best = score;
-                        chosen = i;
+                        chosen = row;
                 }
         }
         return chosen;

@@ -11,26 +11,15 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "policy/judge/node_columns.h"
-
-/* A node that has points. */
-struct trial_candidate {
-        uint32_t row;
-        int points;      /* 1 to 10 */
-        size_t replicas; /* pods of the same set there */
-};
+#include "policy/judge/judge.h"
 
 /**
- * trial_scheduler_choose() - the node with the highest sum; the first among equals
- * @facts:     [row]
- * @request:   as pod_load_counted()
- * @is_spread: replicas count
- * Return: index into @candidates, of which there is at least one
+ * trial_scheduler_choose() - the row with the highest sum, of those that have points; the first
+ * among equals
+ * @judge:    has judged the pod
+ * @replicas: [row]: pods of the same set there; all 0 if the pod has none
+ * Return: UINT32_MAX: no row has points
  */
-size_t trial_scheduler_choose(const struct node_facts *facts,
-                              const struct trial_candidate *candidates, size_t count,
-                              const struct pod_load *request, bool is_spread);
+uint32_t trial_scheduler_choose(const struct judge *judge, const int *replicas);

@@ -13,62 +13,30 @@ struct trial_watch {
         struct trial *trial;
         struct shared_page *page;
         struct loop_timer timer;
-        struct metrics_series *judged, *not_judged, *hot_seconds[TRIAL_WORLDS];
-        struct trial_stats told; /* what they have */
+        struct metrics_series *hot_nodes[TRIAL_WORLDS];
 };
-
-/* ---- Steps. */
-
-static void trial_count(struct trial_watch *watch) {
-        struct trial_stats *told = &watch->told, stats;
-
-        trial_stats(watch->trial, &stats);
-        if (stats.since_unix_ms != told->since_unix_ms)
-                *told = (struct trial_stats){0}; /* by another policy, it began again */
-        const struct trial_sum sum = trial_blocks_sum(&stats.blocks),
-                               before = trial_blocks_sum(&told->blocks);
-        metrics_add(watch->judged, stats.judged - told->judged);
-        metrics_add(watch->not_judged, stats.not_judged - told->not_judged);
-        for (int w = 0; w < TRIAL_WORLDS && stats.held_back_ratio == 0; w++)
-                metrics_add(watch->hot_seconds[w],
-                            (uint64_t)sum.hot_s[w] - (uint64_t)before.hot_s[w]);
-        *told = stats;
-}
 
 static void trial_look(void *userdata) {
         struct trial_watch *watch = userdata;
         struct node_snapshot *snapshot = node_table_acquire(watch->table);
         struct loop *loop = watch->daemon->loop;
+        struct trial_stats stats;
 
         trial_step(watch->trial, snapshot, loop_now_unix_ms(loop));
         node_snapshot_unref(snapshot);
-        trial_count(watch);
+        trial_stats(watch->trial, &stats);
+        for (int w = 0; w < TRIAL_WORLDS; w++)
+                metrics_set(watch->hot_nodes[w], stats.hot[w]);
         loop_timer_arm(loop, &watch->timer, loop_now_mono_ms(loop) + ESTIMATOR_STEP_MS, trial_look,
                        watch);
 }
 
 /* ---- The page. */
 
-static void put_pair(struct buf *out, const char *key, double real, double virtual) {
-        json_write_object(out, key);
-        json_write_number(out, "real", real, DIGITS);
-        json_write_number(out, "virtual", virtual, DIGITS);
-        json_write_object_end(out);
-}
-
 static void put_minutes(struct buf *out, const char *key, const double seconds[TRIAL_WORLDS]) {
-        put_pair(out, key, seconds[TRIAL_REAL] / 60, seconds[TRIAL_VIRTUAL] / 60);
-}
-
-/* null: not known yet */
-static void put_ratio(struct buf *out, const struct trial_stats *stats) {
-        struct trial_ratio ratio = {NAN, NAN, NAN};
-
-        (void)trial_blocks_ratio(&stats->blocks, stats->held_back_ratio > 0, &ratio);
-        json_write_object(out, "ratio");
-        json_write_number(out, "middle", ratio.ratio, DIGITS);
-        json_write_number(out, "low", ratio.low, DIGITS);
-        json_write_number(out, "high", ratio.high, DIGITS);
+        json_write_object(out, key);
+        json_write_number(out, "real", seconds[TRIAL_REAL] / 60, DIGITS);
+        json_write_number(out, "virtual", seconds[TRIAL_VIRTUAL] / 60, DIGITS);
         json_write_object_end(out);
 }
 
@@ -76,7 +44,6 @@ static void put_pods(struct buf *out, const struct trial_watch *watch,
                      const struct trial_stats *stats) {
         struct estimator *estimator = node_table_estimator(watch->table);
         struct estimator_stats estimated = {0};
-        double judged = fmax(1, (double)stats->judged);
 
         if (estimator)
                 estimator_stats(estimator, loop_now_mono_ms(watch->daemon->loop), &estimated);
@@ -86,15 +53,15 @@ static void put_pods(struct buf *out, const struct trial_watch *watch,
         json_write_int(out, "notJudged", (int64_t)stats->not_judged);
         json_write_int(out, "displaced", (int64_t)stats->displaced);
         json_write_object_end(out);
-        put_pair(out, "overLimit", (double)stats->over_limit[TRIAL_REAL] / judged,
-                 (double)stats->over_limit[TRIAL_VIRTUAL] / judged);
 }
 
 static void write_trial(void *userdata, struct buf *out) {
         const struct trial_watch *watch = userdata;
+        struct trial_ratio ratio = {NAN, NAN, NAN}; /* null: not known yet */
         struct trial_stats stats;
 
         trial_stats(watch->trial, &stats);
+        (void)trial_blocks_ratio(&stats.blocks, stats.held_back_ratio > 0, &ratio);
         const struct trial_sum sum = trial_blocks_sum(&stats.blocks);
         json_write_object(out, NULL);
         json_write_int(out, "version", TRIAL_PAGE_VERSION);
@@ -102,15 +69,18 @@ static void write_trial(void *userdata, struct buf *out) {
         json_write_text(out, "scoring",
                         policy_scoring_names[node_table_policy(watch->table)->scoring]);
         json_write_time(out, "since", stats.since_unix_ms);
-        json_write_seconds(out, "countedSeconds", trial_blocks_ms(&stats.blocks));
+        json_write_seconds(out, "countedSeconds", stats.blocks.counted_ms);
         json_write_time(out, "askedAt", stats.asked_unix_ms);
         json_write_number(out, "heldBack", stats.held_back_ratio, DIGITS);
         put_pods(out, watch, &stats);
-        put_pair(out, "hotNodes", (double)stats.hot[TRIAL_REAL], (double)stats.hot[TRIAL_VIRTUAL]);
         put_minutes(out, "countedMinutes", sum.counted_s);
         put_minutes(out, "hotMinutes", sum.hot_s);
         put_minutes(out, "veryHotMinutes", sum.very_hot_s);
-        put_ratio(out, &stats);
+        json_write_object(out, "ratio");
+        json_write_number(out, "middle", ratio.ratio, DIGITS);
+        json_write_number(out, "low", ratio.low, DIGITS);
+        json_write_number(out, "high", ratio.high, DIGITS);
+        json_write_object_end(out);
         json_write_object_end(out);
         buf_putc(out, '\n');
 }
@@ -121,18 +91,10 @@ struct shared_page *trial_watch_page(const struct trial_watch *watch) {
 
 /* ---- */
 
-static struct metrics_series *pods_series(struct metrics *metrics, const char *result) {
-        return metrics_counter(metrics, "plimsoll_extender_trial_pods_total",
-                               "Bound pods about which no scheduler asked, by what the trial made "
-                               "of them.",
-                               LABELS("result", result));
-}
-
-static struct metrics_series *hot_series(struct metrics *metrics, const char *cluster) {
-        return metrics_counter(metrics, "plimsoll_extender_trial_hot_node_seconds_total",
-                               "Time for which nodes were hot, or would have been if the extender "
-                               "had been asked.",
-                               LABELS("cluster", cluster));
+static struct metrics_series *hot_nodes(struct metrics *metrics, const char *cluster) {
+        return metrics_gauge(metrics, "plimsoll_extender_trial_hot_nodes",
+                             "Nodes that are hot, or would be if the extender had been asked.",
+                             LABELS("cluster", cluster));
 }
 
 struct trial_watch *trial_watch_new(const struct daemon *daemon, struct node_table *table,
@@ -151,10 +113,8 @@ struct trial_watch *trial_watch_new(const struct daemon *daemon, struct node_tab
                         .write = write_trial,
                         .userdata = watch,
                 }),
-                .judged = pods_series(daemon->metrics, "judged"),
-                .not_judged = pods_series(daemon->metrics, "not_judged"),
-                .hot_seconds = {hot_series(daemon->metrics, "real"),
-                                hot_series(daemon->metrics, "virtual")},
+                .hot_nodes = {hot_nodes(daemon->metrics, "real"),
+                              hot_nodes(daemon->metrics, "virtual")},
         };
         trial_look(watch);
         return watch;

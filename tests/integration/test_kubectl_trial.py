@@ -53,9 +53,11 @@ def test_verdicts(say):
     assert "\nno pod is judged: " in say(trial_page(scoring="absolute"))
     none = {"real": 0, "virtual": 0}
     assert "\nno node is hot: " in say(trial_page(hotMinutes=none))
-    fresh = say(trial_page(since=None, countedSeconds=0, pods={"judged": 0}, overLimit=none))
-    assert fresh.startswith("since now, 0s counted; 0 pods judged, ")
-    assert "older pods" in fresh and "0.0%" in fresh
+    fresh = trial_page(
+        since=None, countedSeconds=0, pods={"judged": 0}, countedMinutes=none, hotMinutes=none
+    )
+    assert say(fresh).startswith("since now, 0s counted; 0 pods judged, ")
+    assert "older pods" in say(fresh) and " 0% " in say(fresh)
     assert "2h1m counted" in say(trial_page(countedSeconds=7301))
 
 
@@ -71,11 +73,9 @@ HELD = {
 
 def test_held_back(say):
     assert say(trial_page(**HELD)) == block("docs/kubectl/trial.md", "held-picture")
-    none = {"real": 0, "virtual": 0}
-    assert " 0.0% " in say(trial_page(**HELD | {"countedMinutes": none, "hotMinutes": none}))
     worse = {"middle": 1.4, "low": 1.1, "high": 1.7}
     unasked = say(trial_page(**HELD | {"ratio": worse, "askedAt": None}))
-    assert "\na loss: pods are on hot nodes for longer; " in unasked
+    assert "\na loss: " in unasked
     assert "\nkube-scheduler has not asked: " in unasked
 
 
@@ -102,10 +102,8 @@ def test_absurd_numbers(say):
     huge = {"real": 1e300, "virtual": -1e300}
     pods = {"judged": -5, "running": 1e300}
     for counted_s in (-1e9, 1e308):
-        shown = say(
-            trial_page(countedSeconds=counted_s, hotMinutes=huge, overLimit=huge, pods=pods)
-        )
-        assert "node-minutes above 80%" in shown
+        shown = say(trial_page(countedSeconds=counted_s, hotMinutes=huge, pods=pods))
+        assert "time above 80% CPU" in shown
         assert max(map(len, shown.splitlines())) < 200, shown
 
 
@@ -136,7 +134,7 @@ def test_an_extender_that_nobody_asks(start_standin, start_extender, plimsoll, c
     assert " 3 pods judged, 0 not\n" in plimsoll("trial")
     with extender.scheduler() as scheduler:
         scheduler.filter(NODES)
-    assert page()["askedAt"]
+    wait_until(lambda: page()["askedAt"], 30, "the call to be on the page")
     standin.add_pods(1, prefix="later-", nodes=[A])
     wait_until(lambda: page()["pods"]["running"] == 4, 30, "the last pod to be seen")
     assert page()["pods"]["judged"] == 3

@@ -61,10 +61,7 @@ static void on_started(void *self, const struct pod *pod) {
 }
 
 static void on_ended(void *self, const struct pod *pod) {
-        const struct trying *trying = self;
-
-        trial_gone(trying->trial, pod->seed, now_unix_ms(trying));
-        algorithm_estimate.on_ended(trying->estimate, pod);
+        algorithm_estimate.on_ended(((struct trying *)self)->estimate, pod);
 }
 
 static void on_second(void *self) {

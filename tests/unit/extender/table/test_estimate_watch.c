@@ -128,11 +128,6 @@ static void ignore_pod(void *userdata, const struct pod_facts *pod, bool is_appe
         (void)pod;
 }
 
-static void ignore_end(void *userdata, const struct pod_facts *pod) {
-        (void)userdata;
-        (void)pod;
-}
-
 /* Two pods of one core each. */
 static void begin_watching(struct watched *w) {
         start(&w->f);
@@ -145,7 +140,6 @@ static void begin_watching(struct watched *w) {
                 .estimator = w->estimator,
                 .on_change = on_change,
                 .on_pod = ignore_pod,
-                .on_gone = ignore_end,
                 .userdata = &w->changes,
         });
         estimator_set_capacity(w->node, &(struct pod_load){{10, 1e10}});
