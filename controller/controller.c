@@ -66,30 +66,12 @@ static bool on_pod_usage(void *userdata, const struct writer_node *node,
                                      text);
 }
 
-/* The leader also writes the policy object's status, and Events, under the same fence. */
+/* The leader also writes the policy object's status, under the same fence. */
 static void on_active(void *userdata) {
         struct controller *c = userdata;
         const struct kube_fence fence = writer_fence(c->writer);
-        const struct kube_fence *open_fence = writer_is_active(c->writer) ? &fence : NULL;
 
-        policy_source_set_writer(c->parts.policy, open_fence);
-        if (c->policy_events)
-                policy_events_set_writer(c->policy_events, open_fence);
-}
-
-/* Called once for each change of the object, on the replica that writes its status. */
-static void on_policy_status(void *userdata, const json_t *object, const char *problem,
-                             const char *warning) {
-        const struct controller *c = userdata;
-        const char *uid = json_string_at(object, "metadata", "uid", NULL);
-        _cleanup_(freep) char *in_force = xasprintf("the policy is in force%s%s",
-                                                    warning ? ", " : "", warning ? warning : "");
-
-        policy_events_write(c->policy_events,
-                            problem   ? POLICY_EVENT_INVALID
-                            : warning ? POLICY_EVENT_WARNING
-                                      : POLICY_EVENT_IN_FORCE,
-                            uid ? uid : "", problem ? problem : in_force);
+        policy_source_set_writer(c->parts.policy, writer_is_active(c->writer) ? &fence : NULL);
 }
 
 static void on_print(void *userdata) {
@@ -358,10 +340,6 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->options = *options;
         take_sources(c, options->sources);
         c->compiled = compiled_policy_new(policy, &c->options.compiled);
-        if (options->has_events) {
-                c->policy_events = policy_events_new(daemon);
-                policy_source_on_status(parts->policy, on_policy_status, c);
-        }
         if (options->has_node_metrics) {
                 c->series = node_series_new(daemon->metrics);
                 node_series_set_policy(c->series, policy);
@@ -454,7 +432,6 @@ void controller_free(struct controller *c) {
                 controller_node_free(n);
         }
         node_set_free(c->nodes);
-        policy_events_free(c->policy_events);
         writer_free(c->writer);
         node_series_free(c->series);
         bindings_free(c->bindings);

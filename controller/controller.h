@@ -37,7 +37,6 @@ struct controller_options {
         bool is_elected;            /* false with --once */
         struct lease_options lease; /* without identity and events */
         bool is_dry_run;            /* print instead of writing */
-        bool has_events;            /* false in a dry run and with --once */
         bool has_node_metrics;      /* series of each node on the /metrics page */
         bool is_once;               /* read every node twice, write or print, exit */
         int output;                 /* enum printout_format */

@@ -16,7 +16,6 @@
 #include "controller/source/source_set.h"
 #include "controller/writing/usage_store.h"
 #include "controller/writing/writer.h"
-#include "policy/live/policy_events.h"
 #include "program/outage_log.h"
 
 /* Gauges of all nodes together, and the checks of /readyz (controller_health.c). */
@@ -71,9 +70,8 @@ struct controller {
         struct bindings *bindings;
         struct controller_pods pods;
         struct writer *writer;
-        struct policy_events *policy_events; /* NULL: no Events */
-        int64_t interval_ms;                 /* the shortest of all sources */
-        int64_t all_intervals_ms;            /* the sum over all sources */
+        int64_t interval_ms;      /* the shortest of all sources */
+        int64_t all_intervals_ms; /* the sum over all sources */
 
         struct loop_timer tick, print;
         unsigned ticks;

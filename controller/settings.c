@@ -38,8 +38,6 @@ static const struct option_row rows[] = {
          .help = "Label selector of the nodes to follow. Default: all nodes."},
         {.name = "patch-qps", .type = OPTION_NUMBER, .value = &parsed.controller.patches_per_s, .fallback = "50", .metavar = "N", .min = 0.1, .max = 10000,
          .help = "Maximum number of patches per second."},
-        {.name = "events", .type = OPTION_BOOL, .value = &parsed.controller.has_events, .fallback = "true",
-         .help = "Write Kubernetes Events about the policy object."},
 
         {.help = "Leader election"},
         {.name = "leader-elect", .type = OPTION_BOOL, .value = &parsed.controller.is_elected, .fallback = "true",
@@ -258,7 +256,6 @@ static void settle_options(struct controller_options *controller) {
         bool has_targets = controller->targets.count > 0;
 
         parsed.has_server = !controller->is_once && !has_targets;
-        controller->has_events &= !controller->is_dry_run && !controller->is_once;
         controller->is_elected &= !controller->is_once;
         controller->has_node_metrics &= parsed.has_server;
 }

@@ -41,11 +41,9 @@ struct policy_source {
         bool is_writer;
         struct kube_fence fence;
         struct kube_call *status_call;
-        struct loop_timer status_again;     /* after a failure */
-        bool is_status_due;                 /* the status changed during a call */
-        struct error status_err;            /* of the last write; code 0: none */
-        policy_source_status_fn *on_status; /* NULL: none */
-        void *on_status_userdata;
+        struct loop_timer status_again; /* after a failure */
+        bool is_status_due;             /* the status changed during a call */
+        struct error status_err;        /* of the last write; code 0: none */
 
         int64_t generation;
         struct health_check *check;
@@ -168,9 +166,6 @@ static void on_status_written(void *userdata, const struct kube_answer *answer) 
         } else {
                 status_is_there(source);
         }
-        if (answer->outcome == KUBE_OK && source->on_status && source->object)
-                source->on_status(source->on_status_userdata, source->object, source->problem,
-                                  source->warning);
         if (source->is_status_due)
                 write_status(source);
         else if (is_failing)
@@ -228,12 +223,6 @@ void policy_source_set_writer(struct policy_source *source, const struct kube_fe
         loop_timer_disarm(source->options.loop, &source->status_again);
         source->status_err = ERROR_NULL; /* another program writes it from now on */
         show_policy_state(source);
-}
-
-void policy_source_on_status(struct policy_source *source, policy_source_status_fn *fn,
-                             void *userdata) {
-        source->on_status = fn;
-        source->on_status_userdata = userdata;
 }
 
 /* The watch also delivers our own writes of the status, which do not change the spec. If an object

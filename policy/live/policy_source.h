@@ -31,11 +31,6 @@
 /** on_policy: a new policy is in force; @policy is owned by the callee */
 typedef void policy_source_fn(void *userdata, struct policy *policy);
 
-/** on_status: this program has changed the status of @object; @problem, @warning: see struct
- * policy_status */
-typedef void policy_source_status_fn(void *userdata, const json_t *object, const char *problem,
-                                     const char *warning);
-
 /** on_known: policy_source_is_awaited() has become false. It may be called several times */
 typedef void policy_source_known_fn(void *userdata);
 
@@ -86,7 +81,3 @@ void policy_source_reload(struct policy_source *source);
  * Only the leading controller writes it.
  */
 void policy_source_set_writer(struct policy_source *source, const struct kube_fence *fence);
-
-/** policy_source_on_status() - call @fn whenever the writer has changed the object's status */
-void policy_source_on_status(struct policy_source *source, policy_source_status_fn *fn,
-                             void *userdata);

@@ -103,7 +103,7 @@ def apply(api, query="?fieldManager=tester&force=true", **fields):
 
 
 def test_apply_creates_and_changes(api):
-    """As the controller writes Events: one request for both, which may be repeated."""
+    """One request for both, which may be repeated."""
     made = apply(api, message="m", count=1)
     assert made.status == 201
     changed = apply(api, message="n", count=2)

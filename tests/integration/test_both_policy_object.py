@@ -5,7 +5,6 @@ write there."""
 import pytest
 import yaml
 
-from api_kit import EVENTS
 from harness import Pages, fetch, wait_until
 from policies import CPU, policy_object
 
@@ -93,20 +92,12 @@ def test_the_extender_judges_by_it(run, binary, cluster):
 
 
 def test_the_controller_writes_its_status(run, binary, cluster):
-    def events():
-        return {e["reason"]: e for e in cluster.get(EVENTS)["items"]}
-
-    def times_in_force():
-        return events().get("PolicyInForce", {}).get("count")
-
     apply(cluster, policy(0.5))
     Program(run, binary, "plimsoll-controller", cluster)
     wait_until(lambda: condition(cluster)[0].get("status") == "True", what="the condition")
     good, status = condition(cluster)
     assert status["metrics"] == 1
     assert good["reason"] == "Loaded"
-    # Two changes before an answer are one Event.
-    wait_until(lambda: times_in_force() == 1, what="the first Event")
     apply(cluster, policy("half"))
     wait_until(lambda: condition(cluster)[0].get("status") == "False", what="the refusal")
     bad, _ = condition(cluster)
@@ -114,31 +105,12 @@ def test_the_controller_writes_its_status(run, binary, cluster):
     assert "spec.predicate[0].maxLimitPecent: expected" in bad["message"]
     apply(cluster, policy(0.5))
     wait_until(lambda: condition(cluster)[0].get("status") == "True", what="the mending")
-    wait_until(lambda: times_in_force() == 2, what="the Event of the mending")
     apply(cluster, policy(0.6))
     generation = cluster.get(f"{PATH}/default")["metadata"]["generation"]
     wait_until(lambda: condition(cluster)[1]["observedGeneration"] == generation, what="the change")
-    wait_until(lambda: times_in_force() == 3, what="the Event of the change")
-    told = events()
-    assert told["PolicyInvalid"]["message"] == bad["message"]
-    assert told["PolicyInvalid"]["involvedObject"] == {
-        "apiVersion": "scheduler.policy.crane.io/v1alpha1",
-        "kind": "DynamicSchedulerPolicy",
-        "name": "default",
-        "uid": cluster.get(f"{PATH}/default")["metadata"]["uid"],
-    }
-    assert told["PolicyInvalid"]["count"] == 1 and set(told) == {"PolicyInvalid", "PolicyInForce"}
     # Having written, it rests: its own writing is no reason to write again.
     agent = {"user_agent": "plimsoll-controller"}
     assert cluster.count(verb="patch", resource="dynamicschedulerpolicies", **agent) == 4
-
-
-@pytest.mark.parametrize("flag", ["--events=false", "--dry-run"])
-def test_no_events(run, binary, cluster, flag):
-    apply(cluster, policy(0.5))
-    program = Program(run, binary, "plimsoll-controller", cluster, flag)
-    wait_until(lambda: program.metric("plimsoll_policy_generation") == 2, what="the object")
-    assert not program.metrics().of("plimsoll_events_total")
 
 
 def test_a_misspelt_metric_is_told(run, binary, cluster):
@@ -155,10 +127,6 @@ def test_a_misspelt_metric_is_told(run, binary, cluster):
         wait_until(lambda: warning in program.told(), what=f"{name} to tell of it")
     wait_until(lambda: condition(cluster)[0].get("status") == "True", what="the condition")
     assert condition(cluster)[0]["message"] == f"policy is valid, {warning}"
-    wait_until(lambda: cluster.get(EVENTS)["items"], what="the Event")
-    (event,) = cluster.get(EVENTS)["items"]
-    assert (event["type"], event["reason"]) == ("Warning", "PolicyWarning")
-    assert event["message"] == f"the policy is in force, {warning}"
     # Fixed, it is as if it had never been.
     apply(cluster, policy(0.8))
     wait_until(lambda: condition(cluster)[0]["message"] == "policy is valid", what="the mending")

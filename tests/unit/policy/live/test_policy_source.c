@@ -207,11 +207,6 @@ static bool is_gone_and_answered(void *userdata) {
         return f->looks == 10;
 }
 
-static void on_status(void *userdata, const json_t *object, const char *problem,
-                      const char *warning) {
-        assert_non_null(object);
-}
-
 TEST(deleted_while_its_status_is_written) {
         _cleanup_(end) struct fixture f = {.told = "; the object was deleted"};
 
@@ -225,7 +220,6 @@ TEST(deleted_while_its_status_is_written) {
                                              .before = delete_it});
         f.api.rig.server.userdata = &f.api.rig.server;
         begin(&f);
-        policy_source_on_status(f.source, on_status, NULL);
         api_run(&f.api, is_watched, &f);
         policy_source_set_writer(f.source, &no_fence);
         api_run(&f.api, is_gone_and_answered, &f);
