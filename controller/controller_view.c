@@ -63,7 +63,7 @@ void controller_view_publish(const struct controller *c) {
                 return;
         node_series_begin(c->series, node_set_count(c->nodes));
         CONTROLLER_NODE_FOREACH(n, c) {
-                node_series_add(c->series, n->node->name, n->node->closed_by != NULL, n->series);
+                node_series_add(c->series, n->node->name, n->series);
         }
         node_series_publish(c->series);
 }

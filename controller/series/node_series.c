@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "controller/track/value_columns.h"
-#include "policy/estimate/score_weights.h"
 
 enum {
         NAME_MAX_BYTES = 1 << 10,
@@ -20,8 +18,7 @@ enum {
 struct series_row {
         size_t name_at; /* offset in the copy's names */
         uint64_t usable;
-        int64_t hot; /* negative: none; so is the score */
-        int score;
+        int64_t hot; /* negative: none */
         uint8_t pool;
         float usage_ratio[]; /* [metric] */
 };
@@ -39,8 +36,7 @@ struct series_copy {
 
 struct node_series {
         const struct policy *policy;
-        struct score_weights weights[POLICY_MAX_POOLS + 1]; /* per pool */
-        struct series_copy *next;                           /* between begin and publish */
+        struct series_copy *next; /* between begin and publish */
 
         pthread_mutex_t lock;
         struct series_copy *published; /* replaced by the loop's thread, under the lock */
@@ -102,7 +98,7 @@ static const char *pool_label(unsigned pool, char text[static POOL_LABEL_MAX]) {
         return text;
 }
 
-/* "plimsoll_node_score{node="a" */
+/* "plimsoll_node_hot_value{node="a" */
 static void append_node_label(struct buf *out, const char *name, const char *node) {
         buf_puts(out, name);
         buf_puts(out, "{node=\"");
@@ -147,29 +143,24 @@ static void render_limits(const struct policy *policy, struct buf *out) {
                 }
 }
 
-static void render_numbers(const struct series_copy *copy, struct buf *out, const char *name,
-                           bool is_score) {
+static void render_hot_values(const struct series_copy *copy, struct buf *out) {
+        static const char name[] = "plimsoll_node_hot_value";
+
+        begin_family(out, name,
+                     "Points for recent bindings, if the policy has hotValue (--node-series).");
         for (size_t i = 0; i < copy->count; i++) {
                 const struct series_row *row = row_at(copy, i);
-                long long value = is_score ? row->score : row->hot;
-                if (value < 0)
+                if (row->hot < 0)
                         continue;
                 append_node_label(out, name, row_name(copy, row));
-                buf_printf(out, "} %lld\n", value);
+                buf_printf(out, "} %lld\n", (long long)row->hot);
         }
 }
 
 static void render_copy(const struct series_copy *copy, struct buf *out) {
         buf_append(out, copy->limits.data, copy->limits.len);
         render_usage(copy, out);
-        begin_family(out, "plimsoll_node_score",
-                     "Score of the node by its readings only, 0 to 100: the headroom with "
-                     "scoring: estimate, else none with scale: relative. A closed node, which is "
-                     "cordoned or has a taint that keeps pods out, has none (--node-series).");
-        render_numbers(copy, out, "plimsoll_node_score", true);
-        begin_family(out, "plimsoll_node_hot_value",
-                     "Points for recent bindings, if the policy has hotValue (--node-series).");
-        render_numbers(copy, out, "plimsoll_node_hot_value", false);
+        render_hot_values(copy, out);
 }
 
 static void render_series(void *userdata, struct buf *out) {
@@ -214,15 +205,6 @@ void node_series_free(struct node_series *series) {
 
 void node_series_set_policy(struct node_series *series, const struct policy *policy) {
         series->policy = policy;
-        for (size_t pool = 0; pool <= policy->pool_count; pool++)
-                score_weights_init(&series->weights[pool], policy, pool);
-}
-
-static int score_of(const struct node_series *series, const struct plan_values *values) {
-        struct value_columns row;
-
-        value_columns_init(&row, series->policy, values);
-        return value_columns_score(&row, series->policy, series->weights, values);
 }
 
 void node_series_keep(const struct node_series *series, struct series_row **row,
@@ -231,7 +213,6 @@ void node_series_keep(const struct node_series *series, struct series_row **row,
                 *row = xcalloc(1, row_bytes(series->policy));
         (*row)->usable = values->usable;
         (*row)->hot = values->has_hot ? values->hot : -1;
-        (*row)->score = score_of(series, values);
         (*row)->pool = values->pool;
         for (size_t i = 0; i < series->policy->metric_count; i++)
                 if (plan_has(values, i))
@@ -257,8 +238,7 @@ void node_series_begin(struct node_series *series, size_t count) {
         series->next = copy;
 }
 
-void node_series_add(struct node_series *series, const char *name, bool is_closed,
-                     const struct series_row *row) {
+void node_series_add(struct node_series *series, const char *name, const struct series_row *row) {
         struct series_copy *copy = series->next;
 
         if (!row)
@@ -266,8 +246,6 @@ void node_series_add(struct node_series *series, const char *name, bool is_close
         assert(copy->count < copy->max_count);
         struct series_row *to = row_at(copy, copy->count++);
         memcpy(to, row, copy->row_bytes);
-        if (is_closed)
-                to->score = -1;
         to->name_at = copy->names.len;
         (void)buf_append(&copy->names, name, strlen(name) + 1);
 }

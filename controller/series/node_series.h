@@ -1,5 +1,5 @@
 /*
- * The series of each node: usage by metric, score, and hot value, together with the limits of the
+ * The series of each node: usage by metric and hot value, together with the limits of the
  * policy. They are a section of the /metrics page.
  *
  * The loop's thread keeps a row for each node with recent values, and publishes a copy of all rows
@@ -45,11 +45,6 @@ void node_series_keep(const struct node_series *series, struct series_row **row,
 /** node_series_begin() - begin a copy for at most @count nodes: then node_series_add() each of
  * them, and node_series_publish() */
 void node_series_begin(struct node_series *series, size_t count);
-/**
- * node_series_add() - the next node
- * @is_closed: the scheduler asks nobody about it (node_closed_by()), so it has no score
- * @row:       NULL: the node has no series
- */
-void node_series_add(struct node_series *series, const char *name, bool is_closed,
-                     const struct series_row *row);
+/** node_series_add() - the next node; @row: NULL: it has no series */
+void node_series_add(struct node_series *series, const char *name, const struct series_row *row);
 void node_series_publish(struct node_series *series);

@@ -42,7 +42,6 @@ const percent = (ratio, digits = 0) =>
   ratio === undefined || ratio === null ? NONE : `${(100 * ratio).toFixed(digits)}%`;
 const cores = (value) => value.toLocaleString("en", { maximumFractionDigits: 2 });
 /* As the scheduler is answered, and `top` shows it. */
-const score10 = (row) => (row.score100 === undefined ? NONE : Math.floor((row.score100 + 5) / 10));
 const amount = (count, one, many) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 function age(seconds) {
   if (seconds === undefined) return NONE;

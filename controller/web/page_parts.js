@@ -29,7 +29,6 @@ function showDetail() {
   const facts = [
     make("b", row.verdict === "rejected" ? "over" : "", row.verdict === "rejected" ? row.reason : reason(row)),
   ];
-  if (row.score100 !== undefined) facts.push(`score ${score10(row)} of 10`);
   if (row.hot !== undefined) facts.push(`recent bindings ${row.hot}`);
   if (row.pool) facts.push(`pool ${row.pool}`);
   if (row.taintLevel !== undefined) facts.push(`taint level ${row.taintLevel}`);

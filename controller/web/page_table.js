@@ -159,17 +159,6 @@ function columns() {
       fill: (cell, row) => cell.append(row.hot ?? NONE),
       falls: true,
     });
-  if (state.rows.some((row) => row.score100 !== undefined))
-    list.push({
-      key: "score100",
-      title: "Score",
-      width: 56,
-      need: 1.7,
-      value: (row) => row.score100,
-      className: "number",
-      fill: (cell, row) => cell.append(score10(row)),
-      falls: true,
-    });
   list.push({
     key: "ageSeconds",
     title: "Age",

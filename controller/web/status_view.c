@@ -6,10 +6,7 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "base/mem.h"
-#include "controller/track/value_columns.h"
 #include "controller/web/status_text.h"
-#include "policy/estimate/score_weights.h"
-#include "policy/verdict.h"
 
 enum { IDLE_DIGITS = 6 };
 
@@ -34,7 +31,6 @@ struct status_group {
 struct status_view {
         const struct status_head *head;
         struct buf *out;
-        struct score_weights weights[POLICY_MAX_POOLS + 1]; /* per pool */
         unsigned resources[STATUS_VIEW_MAX_RESOURCES];
         size_t resource_count;
 
@@ -56,37 +52,35 @@ struct judgement {
         enum status_verdict verdict;
         int predicate;     /* rejects it or ranks it last; -1: none does */
         double near_share; /* the largest usage as a share of its limit; negative: not known */
-        int score100;      /* value_columns_score() */
 };
 
 static struct judgement judge_node(const struct status_view *view, const struct status_node *node) {
         const struct plan_values *values = &node->values;
         const struct policy *policy = view->head->compiled->policy;
-        struct value_columns row;
-        struct judgement judgement = {.near_share = -1};
-
-        value_columns_init(&row, policy, values);
-        int64_t now_unix_ms = view->head->now_unix_ms;
-        const struct verdict_limits verdict = verdict_filter(policy, &row.columns, 0, now_unix_ms);
-        judgement.predicate = verdict_over(verdict);
-        if (node->closed_by)
-                judgement.verdict = STATUS_CLOSED;
-        else if (values->usable == 0 && policy->metric_count > 0)
-                judgement.verdict = STATUS_UNKNOWN;
-        else if (verdict.rejected_by >= 0 && !view->is_all_over)
-                judgement.verdict = STATUS_REJECTED;
-        judgement.score100 = node->closed_by
-                                     ? -1
-                                     : value_columns_score(&row, policy, view->weights, values);
         struct policy_range limits = policy_pool_predicates(policy, values->pool);
+        struct judgement judgement = {.predicate = -1, .near_share = -1};
+        bool is_rejected = false;
+
         for (size_t i = limits.begin; i < limits.end; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
                 if (predicate->limit_ratio == 0 || !plan_has(values, predicate->metric))
                         continue;
                 double share = values->ratio[predicate->metric] / predicate->limit_ratio;
+                bool rejects = predicate->over_limit == POLICY_OVER_LIMIT_REJECT;
                 if (share > judgement.near_share)
                         judgement.near_share = share;
+                if (values->ratio[predicate->metric] > predicate->limit_ratio &&
+                    (judgement.predicate < 0 || (rejects && !is_rejected))) {
+                        judgement.predicate = (int)i;
+                        is_rejected = rejects;
+                }
         }
+        if (node->closed_by)
+                judgement.verdict = STATUS_CLOSED;
+        else if (values->usable == 0 && policy->metric_count > 0)
+                judgement.verdict = STATUS_UNKNOWN;
+        else if (is_rejected && !view->is_all_over)
+                judgement.verdict = STATUS_REJECTED;
         return judgement;
 }
 
@@ -227,8 +221,6 @@ static void write_verdict(struct status_view *view, const struct status_node *no
                                         : node_track_why(node->track, 0, view->head->now_mono_ms));
         if (judgement->near_share >= 0)
                 write_ratio(out, "limitShare", judgement->near_share);
-        if (judgement->score100 >= 0)
-                json_write_int(out, "score100", judgement->score100);
         if (failure)
                 json_write_text(out, "failure", failure);
 }
@@ -368,13 +360,10 @@ static void write_failure(const struct status_view *view, const struct status_gr
 }
 
 void status_view_write(const struct status_head *head, struct buf *out) {
-        const struct policy *policy = head->compiled->policy;
         size_t shown = size_min(head->node_count, STATUS_VIEW_MAX_NODES);
         struct status_view view = {.head = head, .out = out};
 
         find_resources(&view);
-        for (size_t pool = 0; pool <= policy->pool_count; pool++)
-                score_weights_init(&view.weights[pool], policy, pool);
         _cleanup_(freep) struct rank *ranks = count_nodes(&view);
 
         json_write_object(out, NULL);

@@ -69,7 +69,7 @@ def node(rng, name, index, dead):
         "takenCores": 0.75 * offered,
         "usedCores": 0.5 * offered,
     }
-    return row | {"ageSeconds": rng.uniform(0.2, 15), "score100": int(100 * (1 - max(cpu, mem)))}
+    return row | {"ageSeconds": rng.uniform(0.2, 15)}
 
 
 def sample(count, hostile=False):

@@ -49,7 +49,6 @@ PORT_FLAGS = {
 LABELS = {
     "plimsoll_node_limit_ratio": {"pool"},
     "plimsoll_node_usage_ratio": {"node", "metric", "pool"},
-    "plimsoll_node_score": {"node"},
     "plimsoll_node_hot_value": {"node"},
 }
 # Nobody listens there: the programs start and wait.

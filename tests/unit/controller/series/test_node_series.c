@@ -59,7 +59,7 @@ static void publish_one(struct node_series *nodes, const char *name,
         if (values)
                 node_series_keep(nodes, &row, values);
         node_series_begin(nodes, 1);
-        node_series_add(nodes, name, false, row);
+        node_series_add(nodes, name, row);
         node_series_publish(nodes);
 }
 
@@ -74,38 +74,16 @@ TEST(what_is_shown) {
         publish_one(nodes, "a\"b\\", NULL);
         expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n");
         publish_one(nodes, "a\"b\\", &values);
-        /* (0.75 + 0.5 * 0.66667) / 1.5 of 100 */
         expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n"
                         "usage_ratio{node=\"a\\\"b\\\\\",metric=\"cpu_usage_avg_5m\"} 0.25\n"
-                        "usage_ratio{node=\"a\\\"b\\\\\",metric=\"mem_usage_avg_5m\"} 0.33333\n"
-                        "score{node=\"a\\\"b\\\\\"} 72\n");
-        values.usable = 1; /* no score without all that it is made of */
+                        "usage_ratio{node=\"a\\\"b\\\\\",metric=\"mem_usage_avg_5m\"} 0.33333\n");
+        values.usable = 1;
         values.has_hot = true;
         values.hot = 2;
         publish_one(nodes, "a\"b\\", &values);
         expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n"
                         "usage_ratio{node=\"a\\\"b\\\\\",metric=\"cpu_usage_avg_5m\"} 0.25\n"
                         "hot_value{node=\"a\\\"b\\\\\"} 2\n");
-}
-
-/* The scheduler asks nobody about a closed node, so it has a usage and no score. */
-TEST(closed_node) {
-        _cleanup_(policy_freep) struct policy *policy = parse(limits);
-        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
-        const struct plan_values values = {.usable = 3, .ratio = {0.25, 0.25}};
-        _cleanup_(freep) struct series_row *row = NULL;
-
-        node_series_set_policy(nodes, policy);
-        node_series_keep(nodes, &row, &values);
-        node_series_begin(nodes, 2);
-        node_series_add(nodes, "closed", true, row);
-        node_series_add(nodes, "open", false, row);
-        node_series_publish(nodes);
-        _cleanup_(freep) char *found = series(metrics);
-        assert_non_null(strstr(found, "usage_ratio{node=\"closed\""));
-        assert_non_null(strstr(found, "score{node=\"open\"} 75\n"));
-        assert_null(strstr(found, "score{node=\"closed\""));
 }
 
 /* Limits of a pool, and the nodes in it, have its number. */
@@ -138,54 +116,6 @@ TEST(pools) {
         snprintf(text, sizeof(text), "%s%s", all_limits,
                  "usage_ratio{node=\"a\",metric=\"cpu_usage_avg_5m\"} 0.25\n");
         expect(metrics, text);
-}
-
-TEST(scores) {
-        static const struct {
-                const char *spec;
-                const char *shown;
-        } rows[] = {
-                /* 100 * (1 - 0.5 * 0.9), the largest weighted one being memory's */
-                {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 2}\n"
-                 "  - {name: mem_usage_avg_5m, weight: 1}\n  extender: {scoring: estimate}\n",
-                 "score{node=\"a\"} 55\n"},
-                /* disk, which is not estimated, counts as it reads */
-                {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 1}\n"
-                 "  - {name: disk_usage_avg_5m, weight: 1}\n  extender: {scoring: estimate}\n",
-                 "score{node=\"a\"} 30\n"},
-                /* another node's reading would be needed */
-                {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 1, scale: relative}\n", ""},
-                /* which is of a pool that the node is not in */
-                {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 1}\n"
-                 "  pools:\n  - nodeSelector: {a: b}\n    priority:\n"
-                 "    - {name: cpu_usage_avg_5m, weight: 1, scale: relative}\n",
-                 "score{node=\"a\"} 80\n"},
-                /* an estimate takes it as it is */
-                {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 1, scale: relative}\n"
-                 "  extender: {scoring: estimate}\n",
-                 "score{node=\"a\"} 80\n"},
-                {"  predicate:\n  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.5}\n", ""},
-                /* not needed: net has no value, and no other node's reading counts */
-                {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 1}\n"
-                 "  - {name: net_usage_avg_5m, weight: 0}\n"
-                 "  - {name: mem_usage_avg_5m, weight: 0, scale: relative}\n",
-                 "score{node=\"a\"} 80\n"},
-                {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 1}\n"
-                 "  - {name: net_usage_avg_5m, weight: 0.1}\n",
-                 ""},
-        };
-        const struct plan_values values = {.usable = 7, .ratio = {0.2, 0.9, 0.7}};
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(policy_freep) struct policy *policy = parse(rows[i].spec);
-                _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-                _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
-                node_series_set_policy(nodes, policy);
-                publish_one(nodes, "a", &values);
-                _cleanup_(freep) char *found = series(metrics);
-                const char *score = strstr(found, "score");
-                assert_string_equal(score ? score : "", rows[i].shown);
-        }
 }
 
 TEST(nodes_and_policies_change) {
@@ -223,8 +153,7 @@ TEST(a_hundred_thousand_nodes) {
         node_series_keep(nodes, &row, &values);
         node_series_begin(nodes, SAMPLE);
         for (size_t i = 0; i < SAMPLE; i++)
-                node_series_add(nodes, "ip-10-100-100-100.ap-southeast-2.compute.internal", false,
-                                row);
+                node_series_add(nodes, "ip-10-100-100-100.ap-southeast-2.compute.internal", row);
         node_series_publish(nodes);
         metrics_render(metrics, &page);
         assert_non_null(strstr(page.data, "0.012345"));
@@ -249,7 +178,7 @@ TEST(a_page_that_is_full) {
         for (size_t i = 0; i < MANY; i++) {
                 char name[16];
                 snprintf(name, sizeof(name), "node-%zu", i);
-                node_series_add(nodes, name, false, row);
+                node_series_add(nodes, name, row);
         }
         node_series_publish(nodes);
         metrics_render(metrics, &out);

@@ -173,13 +173,12 @@ TEST(views) {
                 struct row rows[5]; /* up to one without a name */
                 const char *shown;
         } views[] = {
-                /* as plimsoll_node_score, see test_node_series.c */
                 {"  extender: {scoring: estimate}\n"
                  "  taints: {}\n" MEANS "  priority:\n"
                  "  - {name: cpu_usage_avg_5m, weight: 2}\n"
                  "  - {name: mem_usage_avg_5m, weight: 1}\n",
                  {{"a", NULL, NULL, {0.2, 0.9}, -1, 2}, {"half", NULL, NULL, {0.2, -1}, -1}},
-                 "{nodes: [{score100: 55, taintLevel: 2}, {score100: absent, taintLevel: 0}]}"},
+                 "{nodes: [{taintLevel: 2}, {taintLevel: 0}]}"},
                 {"  syncPolicy:\n"
                  "  - {name: cpu_usage_avg_5m, period: 3m}\n"
                  "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
@@ -209,8 +208,7 @@ TEST(views) {
                  {{"over", NULL, NULL, {0.6}, -1}, {"below", NULL, NULL, {0.4}, -1}},
                  "{nodes: [{verdict: passes, " OVER "}, {verdict: passes, reason: absent}], "
                  "verdicts: {passes: 2}}"},
-                /* The scheduler does not ask about it, so it has no score, and is not one of all
-                 * nodes. */
+                /* The scheduler does not ask about it, so it is not one of all nodes. */
                 {CPU_MEAN LIMIT "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
                                 "  extender: {whenAllOver: pass}\n",
                  {{"over", NULL, NULL, {0.9}, -1},
@@ -218,10 +216,8 @@ TEST(views) {
                   {"over too", NULL, NULL, {0.95}, -1, .closed_by = "taint a/b"},
                   {"unread", NULL, "timeout", {-1}, -1, .closed_by = "taint a/b"}},
                  "{isAllOver: true, verdicts: {passes: 1, closed: 3}, nodes: [{}, {verdict: "
-                 "closed, reason: cordoned, score100: absent}, {verdict: closed, reason: taint "
-                 "a/b, "
-                 "score100: absent}, {verdict: closed, reason: taint a/b, score100: absent, "
-                 "failure: timeout}]}"},
+                 "closed, reason: cordoned}, {verdict: closed, reason: taint a/b}, {verdict: "
+                 "closed, reason: taint a/b, failure: timeout}]}"},
                 /* Where every node is above a limit, the extender lets every node pass; not where
                  * one is not read. */
                 {CPU_MEAN LIMIT "  extender: {whenAllOver: pass}\n",
@@ -249,9 +245,8 @@ TEST(views) {
                   {"busy", NULL, NULL, {0.9, 0.95, 0.1}, 0},
                   {"gpu", NULL, NULL, {0.8, 0.8, 0.75}, -1}, /* at a limit is not above it */
                   {"gone", NULL, "timeout", {-1, -1, -1}, 0}},
-                 /* 60 free, less 10 per hot value */
                  "{at: '2026-07-23T11:25:54.000Z', nodes: [{verdict: passes, reason: absent, "
-                 "limitShare: 0.5, score100: 40, hot: 2, labels: {zone: a, x: '\"?', "
+                 "limitShare: 0.5, hot: 2, labels: {zone: a, x: '\"?', "
                  "kubernetes.io/hostname: absent, beta.kubernetes.io/os: absent}, usage: [0.4, "
                  "0.6, "
                  "null], missing: {gpu_busy: the exporter has no such gauge}}, {verdict: rejected, "
@@ -265,10 +260,10 @@ TEST(views) {
                  "{role: standby, checks: ['[+] a: \"b\"', '[-] c'], policy: {name: limits, pools: "
                  "[], metrics: [{limit: 0.8, weight: 1}, {limit: absent}, {resource: absent}]}, "
                  "historyResources: [cpu], nodes: []}"},
-                /* A policy that asks for nothing: nobody is without data, and there is no score. */
+                /* A policy that asks for nothing: nobody is without data. */
                 {bare_text,
                  {{"a", NULL, NULL, {0.5}, 0}},
-                 "{nodes: [{verdict: passes, score100: absent}], policy: {warningCount: 3}}"},
+                 "{nodes: [{verdict: passes}], policy: {warningCount: 3}}"},
                 /* hostile names */
                 {limits_text,
                  {{"</script><img src=x onerror=alert(1)>",
