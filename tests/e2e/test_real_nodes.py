@@ -6,6 +6,7 @@ slows down the others, and each says that it has them both.
 
 import collections
 import glob
+import json
 import statistics
 import time
 from pathlib import Path
@@ -15,7 +16,7 @@ from cluster.plimsoll import kubelet_source, metrics, refused, wait_judged
 from cluster.real_node import IMAGE, PLANE_ADDRESS, RealNode
 from cluster.real_node import add_plane_address, build_image, lacking
 from cluster.workloads import Background, placed, pod_object
-from harness import wait_until
+from harness import fetch, wait_until
 from policies import IDLE, policy_object
 
 WINDOW_S = 60
@@ -29,6 +30,8 @@ ADMITTED_S = 15  # what a kubelet ended after its start, it ended within a secon
 SERVICE_CPU = "500m"  # it uses 300
 SLOWER_SHARE = 0.05  # at most, what services do next to batch
 ACCOUNTS_APART = 0.10
+MEASURED_APART = 0.10
+MEASURED = {"small": (3, 8, 64), "large": (2, 25, 200)}  # pods; percent of a CPU and MiB of each
 
 
 class Recorder:
@@ -197,6 +200,112 @@ def test_hot_node(plane, nodes, recorder, namespace, plimsoll, figure):
     figure(f"after the kubelet's restart: {'; '.join(said)}; peak of an hour {peak} and {after}")
     assert after >= peak > 0
     assert not refused(plane, "plimsoll-controller")
+
+
+class Measured:
+    """What the pods of MEASURED use by their cgroups, and by us."""
+
+    def __init__(self, nodes, namespace):
+        self.nodes = nodes
+        self.keys = {f"{namespace.name}/ReplicaSet/{name}": name for name in MEASURED}
+        self.began_unix, self.began = time.time(), self.look()
+
+    def look(self):
+        """{workload: (CPU time of its pods, their bytes)}"""
+        found = {}
+        for key, name in self.keys.items():
+            count, *arguments = MEASURED[name]
+            rows = [row for node in self.nodes for row in node.containers(*arguments)]
+            assert len(rows) == count, f"{len(rows)} containers of {name}"
+            found[key] = [sum(column) for column in zip(*rows, strict=True)]
+        return found
+
+    def truth(self):
+        """{workload: (CPU, bytes) of a pod}, a mean since the beginning"""
+        found, took_s = {}, time.time() - self.began_unix
+        for key, (cpu_s, memory) in self.look().items():
+            count = MEASURED[self.keys[key]][0]
+            found[key] = (cpu_s - self.began[key][0]) / took_s / count, memory / count
+        return found
+
+    def workload_means(self, verb):
+        """By `kubectl plimsoll workloads`."""
+        rows = {
+            row["workload"]: row for row in json.loads(verb("workloads", "-ojson"))["workloads"]
+        }
+        return {
+            key: (rows[key]["cpuCores"]["mean"], rows[key]["memoryBytes"]["mean"])
+            for key in self.keys
+        }
+
+    def pod_means(self, controller, of):
+        """By the leader's page; {workload: [(CPU, bytes) of each pod]}; `of`: the key of these means"""
+        found = collections.defaultdict(list)
+        for node in self.nodes:
+            for pod in fetch(f"{controller.url}/pods?node={node.name}").json()["pods"]:
+                if pod.get("workload") in self.keys:
+                    assert of in pod, f"{pod['name']} has no {of} yet"
+                    found[pod["workload"]].append((pod[of]["cpuCores"], pod[of]["memoryBytes"]))
+        return found
+
+    def expected(self, extender):
+        """By the extender, of the next pod."""
+        found = {}
+        for key in self.keys:
+            said = fetch(f"{extender.url}/explain", "POST", {"workload": key}).json()["expected"]
+            found[key] = said["loadCores"], said["loadBytes"]
+        return found
+
+    def wait_agreed(self, verb, controller, extender, of, timeout_s):
+        """[(CPU, MiB) by us and by the cgroups] of each workload."""
+
+        def look():
+            truth, pods = self.truth(), self.pod_means(controller, of)
+            said = self.workload_means(verb)
+            for key, name in self.keys.items():
+                assert len(pods[key]) == MEASURED[name][0]
+                for ours in (said[key], self.expected(extender)[key], *pods[key]):
+                    assert ours == pytest.approx(truth[key], rel=MEASURED_APART), key
+            return "; ".join(
+                f"{name} {said[key][0]:.3f} and {truth[key][0]:.3f} CPUs, "
+                f"{said[key][1] / 2**20:.1f} and {truth[key][1] / 2**20:.1f} MiB"
+                for key, name in self.keys.items()
+            )
+
+        return wait_until(
+            look, timeout_s, "what we say of pods and what their cgroups say", poll_s=2
+        )
+
+
+@pytest.mark.nightly
+@pytest.mark.alone
+@pytest.mark.timeout(1200)
+def test_measured_pods(plane, nodes, namespace, plimsoll, verb, figure):
+    """What pods use is known of each workload with two or more, and again after a restart of everything."""
+    rules = policy_object({CPU: "5s"}, {}, {CPU: 1}, name="default")
+    rules["spec"]["extender"] = {"scoring": "estimate"}
+    policy = plimsoll.write_policy(rules)
+    plane.start_scheduler()
+    for name, (count, *arguments) in MEASURED.items():
+        namespace.create_deployment(name, count, burning(f"{name}-0", *arguments))
+    wait_until(
+        lambda: all(
+            namespace.deployment(name)["status"].get("availableReplicas") == count
+            for name, (count, _, _) in MEASURED.items()
+        ),
+        120,
+        "the pods to run",
+        poll_s=0.5,
+    )
+    measured = Measured(nodes, namespace)
+    # A pod has a mean of its own from the fourth sample on.
+    for of, timeout_s in (("mean", 600), ("workloadMean", 60)):
+        began = time.monotonic()
+        programs = start_controller(plane, plimsoll, policy), plimsoll.extender(policy)
+        said = measured.wait_agreed(verb, *programs, of, timeout_s)
+        figure(f"after {time.monotonic() - began:.0f} s, by us and by the cgroups: {said}")
+        for program in programs:
+            program.kill()
 
 
 def slowness(node, name, since_unix):

@@ -130,6 +130,17 @@ def kubelet_argv(plane, name, directory, socket, addresses, **more):
     ]
 
 
+def cpu_s(folder):
+    return int((folder / "cpuacct.usage").read_text("ascii")) / 1e9
+
+
+def working_set(folder):
+    """Of a cgroup, as a kubelet computes it."""
+    stat = dict(line.split() for line in (folder / "memory.stat").read_text("ascii").splitlines())
+    used = int((folder / "memory.usage_in_bytes").read_text("ascii"))
+    return used - int(stat["total_inactive_file"])
+
+
 class RealNode:
     """One of them; `plane` listens on PLANE_ADDRESS, which add_plane_address() gave to this network.
 
@@ -207,17 +218,25 @@ class RealNode:
 
     def busy_s(self):
         """CPU time of all that ever ran on this node, by its cgroup."""
-        (folder,) = (f for f in self.folders if (f / "cpuacct.usage").exists())
-        return int((folder / "cpuacct.usage").read_text("ascii")) / 1e9
+        return cpu_s(self._folder("cpuacct.usage"))
 
     def memory_ratio(self):
-        """The working set of its cgroup, as a kubelet computes it."""
-        (folder,) = (f for f in self.folders if (f / "memory.usage_in_bytes").exists())
-        stat = dict(
-            line.split() for line in (folder / "memory.stat").read_text("ascii").splitlines()
-        )
-        used = int((folder / "memory.usage_in_bytes").read_text("ascii"))
-        return (used - int(stat["total_inactive_file"])) / (MEMORY_KIB << 10)
+        """The working set of its cgroup."""
+        return working_set(self._folder("memory.usage_in_bytes")) / (MEMORY_KIB << 10)
+
+    def containers(self, *arguments):
+        """(CPU time, bytes of the working set) of each container whose process has these, by its cgroup."""
+        cpu, memory = self._folder("cpuacct.usage"), self._folder("memory.usage_in_bytes")
+        for inner, _, _ in os.walk(cpu):
+            pids = pathlib.Path(inner, "cgroup.procs").read_text("ascii").split()
+            argv = [pathlib.Path("/proc", pid, "cmdline").read_text("ascii") for pid in pids]
+            if ["/burn", *map(str, arguments)] in [text.split("\0")[:-1] for text in argv]:
+                path = pathlib.Path(inner).relative_to(cpu)
+                yield cpu_s(cpu / path), working_set(memory / path)
+
+    def _folder(self, file):
+        (folder,) = (folder for folder in self.folders if (folder / file).exists())
+        return folder
 
     def remove(self):
         """Whatever runs in its cgroup ends, and the cgroup goes."""
