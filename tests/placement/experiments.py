@@ -30,13 +30,6 @@ LAG_VARIANTS = ("no-reservations", "two-replicas")
 LOAD_OF = {"replay-planetlab": 0.444, "replay-bitbrains-august": 0.693, "replay-azure": 0.45}
 LOADS, LOAD_SEEDS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75), 3
 LOAD_ALGORITHMS = (runs.BASELINE, "tlp-ms", runs.OURS, "oracle")
-# How often annotations are written, by the period of all means.
-OTHER_PERIOD = "other-period"
-PERIODS, PERIOD_SEEDS = ("1m", "2m", "3m", "5m", "7m", "10m"), 3
-PERIOD_SCENARIOS = (
-    *("steadyP", "rollout", "burst-hetero", "bursts", "clumps", "batch", "loop", "noon"),
-    *("noreq", "autoscaling", "stale", "hetero", "replay-planetlab", "replay-azure"),
-)
 EVICTING = ("estimate+rebalance", "estimate+rebalance-ms")
 EVICTING_SEEDS, LONG_S = 3, 3600
 
@@ -111,21 +104,6 @@ def of_lags(seeds):
             yield Experiment("lags", f"{scenario}, {lag_s} s", run)
 
 
-def policy_with(period):
-    """The recommended one, whose means are written so often."""
-    text = (TOP / "policy" / "policy.yaml").read_text(encoding="utf-8")
-    return text.replace("period: 7m", f"period: {period}")
-
-
-def of_periods(seeds, folder):
-    for period in PERIODS:
-        policy = folder / f"placement-period-{period}.yaml"
-        policy.write_text(policy_with(period), encoding="utf-8")
-        for scenario in PERIOD_SCENARIOS:
-            run = runs.Run(path_of(scenario), seeds, (runs.OURS,), ("--policy", str(policy)))
-            yield Experiment("periods", f"{scenario}, {period}", run)
-
-
 def first_seeds(rows, count):
     return {
         name: {metric: seeds[:count] for metric, seeds in row.items()} for name, row in rows.items()
@@ -134,12 +112,10 @@ def first_seeds(rows, count):
 
 def beside_situations(groups):
     """Variants, with what they are variants of and the default scheduler: of the same seeds."""
-    for rows in groups["periods"].values():
-        rows[OTHER_PERIOD] = rows.pop(runs.OURS)
-    counts = {"parts": PART_SEEDS, "periods": PERIOD_SEEDS, "evictions": EVICTING_SEEDS}
+    counts = {"parts": PART_SEEDS, "evictions": EVICTING_SEEDS}
     for group, count in counts.items():
         for label, rows in groups[group].items():
-            beside = first_seeds(groups["situations"][label.partition(",")[0]], count)
+            beside = first_seeds(groups["situations"][label], count)
             groups[group][label] = {**beside, **rows}
     return groups
 
@@ -152,7 +128,6 @@ def measure(build, seeds):
         *of_parts(seeds[:PART_SEEDS]),
         *of_evictions(seeds[:EVICTING_SEEDS]),
         *of_loads(seeds[:LOAD_SEEDS], folder),
-        *of_periods(seeds[:PERIOD_SEEDS], folder),
         *of_lags(seeds[:PART_SEEDS]),
     ]
     groups = {experiment.group: {} for experiment in experiments}

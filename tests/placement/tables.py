@@ -13,7 +13,6 @@ import runs
 NAMED_MAX = 6
 HELPS_RATIO, MOST_ERROR = 0.75, 0.3
 REPLAY = "replay-"
-OTHER = experiments.OTHER_PERIOD
 FAMILIES = {
     "blind": "missing data",
     "bursts": "bursts of unknown pods",
@@ -339,35 +338,6 @@ def eviction_note(results):
     return paragraph(text) + "\n" + table(["evictions by", "what it is"], about)
 
 
-def at_period(results, period):
-    return [results.lefts["periods"][f"{name}, {period}"] for name in experiments.PERIOD_SCENARIOS]
-
-
-def period_points(results):
-    """[(patches, what is left, period)]"""
-    points = []
-    for period in experiments.PERIODS:
-        lefts = at_period(results, period)
-        patches = [ratios.mean(left.rows[OTHER]["patchesPerNodeMinute"]) for left in lefts]
-        points.append((ratios.arithmetic_of(patches), ratios.geometric(lefts, OTHER), period))
-    return points
-
-
-def period_table(results):
-    rows = [
-        [
-            period,
-            f"{patches:.2f}",
-            f"{5000 * patches / 60:.0f}",
-            str(left),
-            str(ratios.estimate_error_over(at_period(results, period), OTHER)),
-        ]
-        for patches, left, period in period_points(results)
-    ]
-    heads = ["period", "patches per node and minute", "patches a second, 5,000 nodes"]
-    return table([*heads, "hot minutes", "estimate's error, %"], rows)
-
-
 def worth(results):
     """The README's line."""
     lefts = results.of("situations")
@@ -393,7 +363,7 @@ def method(results):
         f"{ratios.LEVEL_ERRORS} standard errors of their difference, are called level. A figure is "
         "**bold** only where it is better than that of every other scheduler that one could use, by "
         f"more than both. Runs without a part and of lags have the first {experiments.PART_SEEDS} draws, "
-        f"runs of other periods {experiments.PERIOD_SEEDS}, of other loads {experiments.LOAD_SEEDS}, and with evictions "
+        f"runs of other loads {experiments.LOAD_SEEDS}, and with evictions "
         f"{experiments.EVICTING_SEEDS}."
     )
 
@@ -568,7 +538,6 @@ APPENDIX_PLACES = {
     "standings": standing_table,
     "evictions": eviction_table,
     "evictions-of": eviction_note,
-    "periods": period_table,
     "figures": figures,
     "part-verdicts": part_verdicts,
     "parts": parts,
