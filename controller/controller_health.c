@@ -39,6 +39,9 @@ void controller_health_init(struct controller *c) {
                         "CPUs that batch pods use on nodes whose kubelet shows it. They are left "
                         "out of the usage of these nodes.",
                         NULL),
+                .idle_mixed = metrics_gauge(
+                        metrics, "plimsoll_idle_mixed_pods",
+                        "Bound pods that request both CPU and idle CPU. They count twice.", NULL),
                 .node_watch = health_add(health, "nodes", "not listed yet"),
                 .binding_watch = health_add(health, "bindings", "not listed yet"),
                 .pod_watch = health_add(health, "pods", "not listed yet"),
@@ -297,6 +300,7 @@ void controller_health_count(struct controller *c) {
         metrics_set(c->health.idle_offered, tally.idle.offered_cores);
         metrics_set(c->health.idle_taken, tally.idle.taken_cores);
         metrics_set(c->health.idle_used, tally.idle.used_cores);
+        metrics_set(c->health.idle_mixed, (double)c->pods.set->mixed_count);
         metrics_set(c->health.oldest, (double)tally.oldest_ms / (double)MS_PER_S);
         check_watches(c);
         check_workloads(c);

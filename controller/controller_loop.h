@@ -22,7 +22,7 @@
 struct controller_health {
         struct metrics_series *nodes, *stale, *windows, *oldest;
         struct metrics_series *served[SOURCE_MAX], *failing[SOURCE_MAX];
-        struct metrics_series *idle_offered, *idle_taken, *idle_used;
+        struct metrics_series *idle_offered, *idle_taken, *idle_used, *idle_mixed;
         struct health_check *node_watch, *binding_watch, *pod_watch, *workloads, *scrapes, *writes,
                 *sources, *clock;
         bool is_clock_wrong; /* as was logged last */

@@ -61,8 +61,9 @@ struct pod_set {
         /* Its owner may read these. */
         struct strmap nodes; /* name -> struct pod_node */
         struct workload_meter meter;
-        size_t idle_count; /* pods on idle CPU */
-        bool is_metering;  /* the policy needs what pods use */
+        size_t idle_count;  /* pods on idle CPU */
+        size_t mixed_count; /* of these, pods that also request CPU */
+        bool is_metering;   /* the policy needs what pods use */
 
         struct strmap by_id; /* id of pod_facts -> struct measured_pod, owned */
         unsigned list;       /* how many lists have begun */

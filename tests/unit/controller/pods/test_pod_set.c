@@ -43,6 +43,23 @@ static struct kubelet_pod *find(const struct pod_set *pods, const char *node, co
         return NULL;
 }
 
+/* A resize, and the end of the pod, change the count. */
+TEST(mixed) {
+        _cleanup_(pod_set_freep) struct pod_set *pods = pod_set_new();
+        struct pod_facts facts = {.id = 1, .node = text_of("a"), .idle_cores = 1};
+
+        put(pods, 2, "a", "x", 1);
+        pod_set_events.pod(pods, &facts, false);
+        assert_int_equal(pods->mixed_count, 0);
+        facts.request.of[ESTIMATE_CPU] = 0.5;
+        for (int again = 0; again < 2; again++) {
+                pod_set_events.pod(pods, &facts, false);
+                assert_int_equal(pods->mixed_count, 1);
+        }
+        pod_set_events.gone(pods, &facts);
+        assert_int_equal(pods->mixed_count, 0);
+}
+
 TEST(by_node) {
         _cleanup_(pod_set_freep) struct pod_set *pods = pod_set_new();
 
