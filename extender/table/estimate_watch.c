@@ -1,5 +1,6 @@
 #include "extender/table/estimate_watch.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 enum {
@@ -17,7 +18,8 @@ struct estimate_watch {
         int64_t live_mono_ms; /* the last time at which the watch was open; 0: never */
         int64_t gap_began_mono_ms, replays_until_mono_ms;
         int64_t wall_ahead_ms; /* wall clock minus monotonic clock, at the last look */
-        struct metrics_series *pods_held, *workloads, *reservations,
+        int64_t last_bound_unix_ms;
+        struct metrics_series *pods_held, *last_binding, *workloads, *reservations,
                 *factor[ESTIMATE_RESOURCE_COUNT];
 };
 
@@ -119,9 +121,11 @@ static struct estimator_pod as_estimator_pod(const struct estimate_watch *watch,
 }
 
 static void estimate_on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
-        const struct estimate_watch *watch = userdata;
+        struct estimate_watch *watch = userdata;
         const struct estimator_pod pod = as_estimator_pod(watch, facts);
 
+        if (pod.is_placed && facts->bound_unix_ms > watch->last_bound_unix_ms)
+                watch->last_bound_unix_ms = facts->bound_unix_ms;
         estimator_bind(watch->options.estimator, &pod);
         watch->options.on_pod(watch->options.userdata, facts, is_appeared);
         changed(watch);
@@ -152,6 +156,7 @@ static void estimate_watch_look(void *userdata) {
         look_for_step(watch);
         estimator_stats(watch->options.estimator, estimate_now_mono_ms(watch), &stats);
         metrics_set(watch->pods_held, (double)stats.pods);
+        metrics_set(watch->last_binding, (double)watch->last_bound_unix_ms / MS_PER_S);
         metrics_set(watch->workloads, (double)stats.workloads);
         metrics_set(watch->reservations, (double)stats.reservations);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
@@ -176,6 +181,10 @@ static void estimate_register_metrics(struct estimate_watch *watch) {
 
         watch->pods_held = metrics_gauge(metrics, "plimsoll_extender_pods",
                                          "Bound pods in the estimate.", NULL);
+        watch->last_binding = metrics_gauge(
+                metrics, "plimsoll_extender_last_binding_timestamp_seconds",
+                "Time of the last binding of a pod that kube-scheduler places; 0: none is known.",
+                NULL);
         watch->workloads = metrics_gauge(metrics, "plimsoll_extender_workloads",
                                          "Workloads whose pods a controller has measured.", NULL);
         watch->reservations = metrics_gauge(metrics, "plimsoll_extender_reservations",

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import time
 import uuid
 
 import pytest
@@ -67,6 +68,8 @@ def test_a_binding_counts_at_once_and_so_does_a_deletion(cluster, start):
         cluster.add_pods(10, prefix="burst-", nodes=[A])
         wait_scores(scheduler, {A: 6, B: 10, C: 0})
         wait_metric(extender, "plimsoll_extender_pods", 10)
+        bound = extender.metric("plimsoll_extender_last_binding_timestamp_seconds")
+        assert time.time() - 60 < bound <= time.time()
         cluster.admin("delete", {"resource": "pods", "prefix": "burst-"})
         wait_scores(scheduler, {A: 10, B: 8, C: 0})
         wait_metric(extender, "plimsoll_extender_pods", 0)
