@@ -237,22 +237,6 @@ double doctor_node_count(const struct doctor_facts *facts) {
         return doctor_page_sum(facts, DOCTOR_CONTROLLER, "plimsoll_nodes", NULL, NULL).largest;
 }
 
-/* What a page says is not to be believed. */
-static int64_t time_of(const struct doctor_facts *facts, const char *metric) {
-        const struct doctor_sum times = doctor_page_sum(facts, DOCTOR_EXTENDER, metric, NULL, NULL);
-        bool is_time = times.count > 0 && times.largest >= 0 && times.largest < 1e12;
-
-        return is_time ? (int64_t)(times.largest * MS_PER_S) : -1;
-}
-
-int64_t doctor_last_call_unix_ms(const struct doctor_facts *facts) {
-        return time_of(facts, "plimsoll_extender_last_call_timestamp_seconds");
-}
-
-int64_t doctor_last_start_unix_ms(const struct doctor_facts *facts) {
-        return time_of(facts, "process_start_time_seconds");
-}
-
 /* ---- All facts. */
 
 int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *options,
@@ -273,7 +257,6 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
         }
         read_pages(cluster, ret);
         ret->policy = read_policy(ret);
-        doctor_pods_ask(cluster, ret);
         return 0;
 }
 
@@ -286,7 +269,6 @@ void doctor_facts_done(struct doctor_facts *facts) {
         }
         doctor_flags_done(&facts->controller);
         doctor_flags_done(&facts->extender);
-        doctor_pods_done(&facts->pods);
         policy_free(facts->policy);
         *facts = (struct doctor_facts){0};
 }

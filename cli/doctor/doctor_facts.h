@@ -15,7 +15,6 @@
 #include "cli/cluster/cluster.h"
 #include "cli/cluster/cluster_page.h"
 #include "cli/doctor/doctor_flags.h"
-#include "cli/doctor/doctor_pods.h"
 #include "codec/tree.h"
 #include "policy/policy.h"
 
@@ -35,7 +34,6 @@ enum doctor_object {
         DOCTOR_ADMISSION_BINDING,
         DOCTOR_ADMISSION_LIST,
         DOCTOR_ADMISSION_NAMESPACES,
-        DOCTOR_ALL_PODS, /* without JSON: see doctor_facts.pods */
         DOCTOR_OBJECT_COUNT,
 };
 
@@ -65,7 +63,6 @@ struct doctor_facts {
         struct doctor_flags controller, extender; /* of the first replica that answers */
         struct policy *policy;                    /* in force, as far as is known; owned */
         struct error policy_err; /* code 0: the object is valid, or there is none */
-        struct doctor_pods pods;
         size_t page_count;
         struct doctor_page pages[DOCTOR_MAX_PAGES];
         /* Of kube-scheduler; all borrowed. */
@@ -123,9 +120,3 @@ double doctor_node_count(const struct doctor_facts *facts);
 /** doctor_refused() - append which requests of a program the API server refuses, such as "PATCH
  * nodes, GET pods" */
 void doctor_refused(const struct doctor_facts *facts, enum doctor_object program, struct buf *out);
-
-/** doctor_last_call_unix_ms() - when a scheduler last called an extender. Return: 0: never since
- * the extenders started; -1: they do not say */
-int64_t doctor_last_call_unix_ms(const struct doctor_facts *facts);
-/** doctor_last_start_unix_ms() - when the youngest extender started. Return: -1: they do not say */
-int64_t doctor_last_start_unix_ms(const struct doctor_facts *facts);

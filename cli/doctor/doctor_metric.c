@@ -1,4 +1,5 @@
 /* What the running programs report: their metrics and status pages. */
+#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -8,7 +9,12 @@
 #include "cli/doctor/doctor_report.h"
 #include "codec/json.h"
 
-enum { EXPIRES_SOON_DAYS = 21 };
+enum {
+        EXPIRES_SOON_DAYS = 21,
+        BINDING_MAX_S = 300, /* from a call to the binding; volumes take time */
+};
+
+static const double TIME_MAX_S = 1e10; /* what a page says is not to be believed */
 
 static struct doctor_sum sum_of(const struct doctor_report *report, enum doctor_object program,
                                 const char *metric) {
@@ -193,10 +199,10 @@ static void check_metrics(struct doctor_report *report) {
 
 static void check_idle(struct doctor_report *report) {
         const struct doctor_facts *facts = report->facts;
-        const struct doctor_set *mixed = &facts->pods.mixed;
         const char *sources = doctor_flag(&facts->controller, "metrics-source");
         bool is_kubelet = sources && strncmp(sources, "kubelet", strlen("kubelet")) == 0;
         double offered = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_idle_offered_cores").largest;
+        double mixed = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_idle_mixed_pods").largest;
 
         doctor_fix(doctor_check(report, "idle-offers", doctor_if(offered <= 0, DOCTOR_WARNING),
                                 "no batch pod is placed by idle CPU",
@@ -213,10 +219,9 @@ static void check_idle(struct doctor_report *report) {
                              "begin with kubelet",
                              sources ? sources : "node-exporter"),
                 "run the controller with --metrics-source=kubelet,node-exporter");
-        doctor_fix(doctor_check(report, "idle-pods", doctor_if(mixed->count > 0, DOCTOR_WARNING),
+        doctor_fix(doctor_check(report, "idle-pods", doctor_if(mixed > 0, DOCTOR_WARNING),
                                 "these pods count twice, and get CPU before other batch pods do",
-                                "%zu pods request both CPU and idle CPU, such as %s", mixed->count,
-                                mixed->example ? mixed->example : ""),
+                                "%.0f pods request both CPU and idle CPU", mixed),
                    "remove cpu from the pods' requests; if their template has none, remove it from "
                    "default and defaultRequest of the namespace's LimitRange");
 }
@@ -250,25 +255,32 @@ static void check_controllers(struct doctor_report *report) {
 
 /* ---- The extenders. */
 
-/* An idle cluster needs no calls, so an old one matters only if pods were bound after it. Where
- * admission steers pods, no scheduler need ever call. */
+/* An idle cluster needs no calls, so an old one matters only if a pod was bound long after it, and
+ * after the start of the youngest extender: earlier calls may have been for the one that it
+ * replaced. Where admission steers pods, no scheduler need ever call; next to a second scheduler,
+ * kube-scheduler does not. */
 static void check_called(struct doctor_report *report) {
         const struct doctor_facts *facts = report->facts;
-        const struct doctor_set *bound = &facts->pods.bound;
-        int64_t last_unix_ms = doctor_last_call_unix_ms(facts);
-        bool is_never = last_unix_ms == 0 && !doctor_has(facts, DOCTOR_ADMISSION_KIND);
-        _cleanup_(freep) char *since = xasprintf("; pods were bound since: %zu, such as %s",
-                                                 bound->count,
-                                                 bound->count > 0 ? bound->example : "");
+        const struct doctor_sum calls = sum_of(report, DOCTOR_EXTENDER,
+                                               "plimsoll_extender_last_call_timestamp_seconds");
+        double called_s = fmin(calls.largest, TIME_MAX_S);
+        double bound_s = sum_of(report, DOCTOR_EXTENDER,
+                                "plimsoll_extender_last_binding_timestamp_seconds")
+                                 .largest;
+        double began_s = sum_of(report, DOCTOR_EXTENDER, "process_start_time_seconds").largest;
+        bool is_never = calls.count > 0 && called_s == 0 &&
+                        !doctor_has(facts, DOCTOR_ADMISSION_KIND);
+        bool is_missed = called_s > 0 && bound_s > fmax(called_s, began_s) + BINDING_MAX_S &&
+                         doctor_has(facts, DOCTOR_EXTENDER);
         char last[TIMESTAMP_MAX];
 
-        timestamp_format_s(last_unix_ms, last, sizeof(last));
+        timestamp_format_s((int64_t)called_s * MS_PER_S, last, sizeof(last));
         doctor_fix(doctor_check(report, "extender-called",
-                                doctor_if(is_never || (last_unix_ms > 0 && bound->count > 0),
-                                          DOCTOR_WARNING),
+                                doctor_if(is_never || is_missed, DOCTOR_WARNING),
                                 "pods are placed as if the extender were not installed",
                                 "no scheduler has called the extender since %s%s",
-                                is_never ? "it started" : last, bound->count > 0 ? since : ""),
+                                is_never ? "it started" : last,
+                                is_missed ? "; pods were bound since" : ""),
                    "add the extender to the scheduler's --config, see docs/install.md; the log of "
                    "kube-scheduler says why it skips one. urlPrefix: http://ADDRESS:8010/v1, with "
                    "the address from kubectl -n %s get service plimsoll-extender -o "

@@ -84,6 +84,7 @@ def nodes_page():
 CONTROLLER_PAGE = """\
 plimsoll_api_refused{verb="PATCH",resource="nodes"} 0
 plimsoll_build_info{program="plimsoll-controller",version="VERSION"} 1
+plimsoll_idle_mixed_pods 0
 plimsoll_idle_offered_cores 0
 plimsoll_leader LEADER
 plimsoll_nodes 4

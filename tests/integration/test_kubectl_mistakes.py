@@ -61,7 +61,7 @@ class Installation:
         self.cluster = PaperCluster()
         objects = self.cluster.objects
         objects[f"{SYSTEM}/pods"] = objects[f"{SYSTEM}/pods"][::2]
-        for path in ("/api/v1/nodes", "/api/v1/pods", POLICY_PATH):
+        for path in ("/api/v1/nodes", POLICY_PATH):
             objects[path] = lambda path: relay(standin.url + path)
         for name in ("controller", "extender"):
             path = f"{DEPLOYMENTS}/plimsoll-{name}"
@@ -311,6 +311,7 @@ def requests_both(installation):
         "kind": "Pod",
         "metadata": {"name": "batch-0", "namespace": "shop"},
         "spec": {
+            "nodeName": NODES[0],
             "containers": [{"name": "a", "image": "a", "resources": {"requests": requests}}],
         },
     }

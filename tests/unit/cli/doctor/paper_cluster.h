@@ -53,6 +53,7 @@ enum { PAPER_CHANGES = 5, PAPER_MAX_BYTES = 1 << 20 };
 #define PAPER_CONTROLLER_PAGE(leads)                                                               \
         "plimsoll_api_refused{resource='nodes',verb='GET'} 0\n"                                    \
         "plimsoll_build_info{version='" PLIMSOLL_VERSION "'} 1\n"                                  \
+        "plimsoll_idle_mixed_pods 0\n"                                                             \
         "plimsoll_idle_offered_cores 0\n"                                                          \
         "plimsoll_leader " leads "\n"                                                              \
         "plimsoll_nodes 4\n"                                                                       \
@@ -68,6 +69,7 @@ enum { PAPER_CHANGES = 5, PAPER_MAX_BYTES = 1 << 20 };
 #define PAPER_EXTENDER_PAGE          /* its certificate ends in 30 days */                         \
         "plimsoll_api_refused{resource='nodes',verb='GET'} 0\n"                                    \
         "plimsoll_build_info{version='" PLIMSOLL_VERSION "'} 1\n"                                  \
+        "plimsoll_extender_last_binding_timestamp_seconds 1772366000\n"                            \
         "plimsoll_extender_last_call_timestamp_seconds " PAPER_LAST_CALL "\n"                      \
         "plimsoll_extender_readings{state='usable'} 8\n"                                           \
         "plimsoll_extender_readings{state='missing'} 4\n"                                          \

@@ -6,14 +6,6 @@
 #include "base/mem.h"
 #include "cli/doctor/doctor_report.h"
 
-/* A change: the pods of all namespaces, one for each item. */
-#define PODS_ARE(items)                                                                            \
-        {                                                                                          \
-                "/api/v1/pods", NULL,                                                              \
-                        "{'kind': 'PodList', 'metadata': {'resourceVersion': '1'}, 'items': "      \
-                        "[" items "]}"                                                             \
-        }
-
 struct paper_fault {
         const char *check; /* NULL: nothing is found */
         enum doctor_state state;
