@@ -36,55 +36,51 @@ static const char *preferred_node(const json_t *term) {
                        : NULL;
 }
 
-/* What the pod got by admission; owned by the caller. NULL: nothing */
-static json_t *read_preferred(const struct explain_place *place) {
+/* What the pod got by admission, and the place of its node in it. */
+static void print_preferred(const struct explain_place *place, FILE *out) {
         const char *note = json_string_at(place->pod, "metadata", "annotations", PREFERRED_NODES,
                                           NULL);
-        const json_t *terms = json_at(place->pod, "spec", "affinity", "nodeAffinity",
-                                      "preferredDuringSchedulingIgnoredDuringExecution", NULL);
-        const json_t *term;
-        size_t i;
+        const char *node = explain_place_node(place);
+        const json_t *term, *best = NULL, *its = NULL;
+        size_t i, count = 0, rank = 0;
 
         if (!note)
-                return NULL;
+                return;
+        json_array_foreach (json_at(place->pod, "spec", "affinity", "nodeAffinity",
+                                    "preferredDuringSchedulingIgnoredDuringExecution", NULL),
+                            i, term) {
+                const char *name = preferred_node(term);
+                if (!name)
+                        continue;
+                best = count++ == 0 ? term : best;
+                if (node && strcmp(name, node) == 0) {
+                        its = term;
+                        rank = count;
+                }
+        }
         size_t len = strcspn(note, ",");
-        json_t *nodes = json_array();
-        json_array_foreach (terms, i, term)
-                if (preferred_node(term))
-                        json_array_append_new(nodes,
-                                              json_pack("{s:s, s:O?}", "node", preferred_node(term),
-                                                        "weight", json_at(term, "weight", NULL)));
-        return json_pack("{s:s%, s:s, s:o}", "class", note, len, "writtenAt",
-                         note + len + (note[len] == ','), "nodes", nodes);
-}
-
-static void print_preferred(const struct explain_place *place, FILE *out) {
-        json_auto_t *preferred = read_preferred(place);
-        const json_t *nodes = json_at(preferred, "nodes", NULL), *best = json_array_get(nodes, 0);
-        const char *node = explain_place_node(place);
-        const json_t *its = node ? json_find_at(node, nodes, "node", NULL) : NULL;
-        size_t rank = 0, count = json_array_size(nodes);
-
-        if (!preferred)
+        (void)fprintf(out, "prefers %zu node%s, by the list of ", count, number_plural(count));
+        (void)style_text(note + len + (note[len] == ','), NAME_MAX_COLUMNS, out);
+        if (strncmp(note, "largest", len) == 0) {
+                (void)fputs(" for the largest pods\n", out);
+        } else {
+                _cleanup_(freep) char *class = xmemdup0(note, len);
+                (void)fputs(" for pods of up to ", out);
+                (void)style_text(class, NAME_MAX_COLUMNS, out);
+                (void)fputs(" CPUs\n", out);
+        }
+        if (!node || !best)
                 return;
-        (void)fprintf(out, "prefers %zu node%s, by the list of %s for ", count,
-                      number_plural(count), terms_text(preferred, "writtenAt").text);
-        if (json_is_at("largest", preferred, "class", NULL))
-                (void)fputs("the largest pods\n", out);
-        else
-                (void)fprintf(out, "pods of up to %s CPUs\n", terms_text(preferred, "class").text);
-        if (!node || count == 0)
-                return;
-        while (rank < count && json_array_get(nodes, rank) != its)
-                rank++;
         if (its)
-                (void)fprintf(out, "its node is number %zu of them, with weight %s", rank + 1,
+                (void)fprintf(out, "its node is number %zu of them, with weight %s", rank,
                               terms_number(its, "weight").text);
         else
                 (void)fputs("its node is none of them", out);
-        if (its != best)
-                (void)fprintf(out, "; the best, %s, has %s", terms_text(best, "node").text,
-                              terms_number(best, "weight").text);
+        if (its != best) {
+                (void)fputs("; the best, ", out);
+                (void)style_text(preferred_node(best), NAME_MAX_COLUMNS, out);
+                (void)fprintf(out, ", has %s", terms_number(best, "weight").text);
+        }
         (void)fputc('\n', out);
 }
 
@@ -139,8 +135,7 @@ char *explain_place_unasked(const struct explain_place *place) {
 }
 
 json_t *explain_place_json(const struct explain_place *place) {
-        return json_pack("{s:s, s:s?, s:s?, s:O?, s:o?}", "pod", place->full_name, "phase",
+        return json_pack("{s:s, s:s?, s:s?, s:O?}", "pod", place->full_name, "phase",
                          json_string_at(place->pod, "status", "phase", NULL), "node",
-                         explain_place_node(place), "condition", scheduled_condition(place),
-                         "preferred", read_preferred(place));
+                         explain_place_node(place), "condition", scheduled_condition(place));
 }

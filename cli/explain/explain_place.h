@@ -21,6 +21,5 @@ void explain_place_print(const struct explain_place *place, const struct style *
 /** explain_place_unasked() - why no extender was called for the pod, as far as the pod shows it;
  * owned by the caller */
 char *explain_place_unasked(const struct explain_place *place);
-/** explain_place_json() - pod, phase, node, condition (PodScheduled) and preferred; owned by the
- * caller */
+/** explain_place_json() - pod, phase, node and condition (PodScheduled); owned by the caller */
 json_t *explain_place_json(const struct explain_place *place);

@@ -98,7 +98,6 @@ def test_what_extenders_answered(cluster, explain, start_standin, start_extender
         "decision": answer,
         "whyNot": None,
         "explanation": None,
-        "preferred": None,
     }
     assert yaml.safe_load(explain("shop/web-0", "-oyaml")) == shown
 
@@ -204,6 +203,3 @@ def test_preferred_nodes(cluster, explain):
     shown = explain("shop/web-0")
     assert shown.startswith(block("docs/kubectl/explain.md", "explain-preferred"))
     assert "\nno decision: no extender was called for it: where admission steers pods" in shown
-    preferred = json.loads(explain("shop/web-0", "-o", "json"))["preferred"]
-    nodes = [{"node": node, "weight": weight} for node, weight in weights.items()]
-    assert preferred == {"class": "0.5", "writtenAt": "2026-07-23T11:33:09Z", "nodes": nodes}

@@ -11,6 +11,7 @@
 
 #define PODS PAPER_SYSTEM "/pods"
 #define STATUS "*/plimsoll-controller-0:8090/proxy/status.json"
+
 /* What may not be seen is not known, and no fault. It is told once, wherever else one may look. */
 TEST(one_is_hidden) {
         static const char *const pages[] = {"*/plimsoll-controller-?:*", "*/plimsoll-extender-?:*",
