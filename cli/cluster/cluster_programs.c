@@ -106,14 +106,6 @@ int cluster_check_version(const json_t *answer, const char *from, struct error *
                                    from, (long long)version, PAGE_VERSION);
 }
 
-static int check_members(const json_t *answer, const char *from, struct error *err) {
-        return json_is_array(json_at(answer, "nodes", NULL)) &&
-                               json_is_object(json_at(answer, "policy", NULL))
-                       ? 0
-                       : error_set(err, ENODATA, "%.253s: the answer has no nodes or no policy",
-                                   from);
-}
-
 int cluster_ask(struct cluster *cluster, const char *page, const json_t *body, json_t **ret,
                 char **ret_from, struct error *err) {
         _cleanup_(cluster_question_done) struct cluster_question question = {
@@ -123,8 +115,6 @@ int cluster_ask(struct cluster *cluster, const char *page, const json_t *body, j
         if (!answer)
                 return error_set(err, ENODATA, "no extender answers: %s", question.why_not);
         int r = cluster_check_version(answer, question.from, err);
-        if (r == 0)
-                r = check_members(answer, question.from, err);
         if (r < 0)
                 return r;
         const char *at = json_string_at(answer, "at", NULL);

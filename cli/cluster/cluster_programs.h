@@ -43,7 +43,7 @@ _must_check_ int cluster_check_version(const json_t *answer, const char *from, s
  * cluster_ask() - what the first extender that answers says on /nodes or /explain
  * @page: without a leading slash
  * @body: of a POST; NULL: GET
- * @ret: has members `nodes` and `policy` of the version that this plugin knows; owned by the caller
+ * @ret: of the version that this plugin knows; owned by the caller
  * @ret_from: for people: the extender and the time; owned by the caller
  * Return: 0; -ENODATA: none answers, or it is of another version
  */

@@ -11,6 +11,7 @@
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"
 #include "policy/pods/pod_facts.h"
+#include "policy/usage/workload_usage.h"
 
 #define PODS_PATH                                                                                  \
         KUBE_PODS "?fieldSelector=spec.nodeName!%3D%2Cstatus.phase!%3DSucceeded%2C"                \
@@ -44,7 +45,7 @@ static void forget_pods(void *userdata) {
 
 void rebalance_pods_done(struct rebalance_pods *pods) {
         forget_pods(pods);
-        rebalance_usage_done(&pods->usage);
+        json_decref(pods->usage);
         free(pods->why_unasked);
         strmap_done(&pods->row_of);
         free(pods->rows);
@@ -178,12 +179,15 @@ static struct pod_load usage_of(const struct rebalance_pods *pods, const struct 
                                 const struct rebalance_name *name) {
         const json_t *expected = json_at(pods->page, "expected", NULL);
         _cleanup_(freep) char *key = xasprintf("%s/%s", name->namespace, name->name);
-        const struct pod_load *measured = strmap_get(&pods->usage, key, strlen(key));
+        const json_t *mean = json_object_get(pods->usage, key);
+        double cores = number_at(mean, "cpuCores", -1), bytes = number_at(mean, "memoryBytes", -1);
         struct pod_load load = pod_load_counted(&facts->request);
 
+        if (cores >= 0 && cores <= USAGE_CORES_MAX && bytes >= 0 && bytes <= USAGE_BYTES_MAX)
+                return (struct pod_load){{cores, bytes}};
         load.of[ESTIMATE_CPU] *= number_at(expected, "clusterFactorCpu", 1);
         load.of[ESTIMATE_MEM] *= number_at(expected, "clusterFactorMem", 1);
-        return measured ? *measured : load;
+        return load;
 }
 
 static void add_pod(struct rebalance_pods *pods, const struct pod_facts *facts) {
@@ -249,7 +253,7 @@ static void read_usage(struct rebalance_pods *pods, const struct rebalance_plan 
 
         for (size_t i = 0; i < hot->node_count; i++)
                 nodes[i] = rebalance_pods_node(pods, hot->nodes[i].row);
-        rebalance_usage_read(pods->cluster, nodes, hot->node_count, &pods->usage);
+        pods->usage = rebalance_usage_read(pods->cluster, nodes, hot->node_count);
 }
 
 int rebalance_pods_list(struct rebalance_pods *pods, const struct rebalance_plan *hot,

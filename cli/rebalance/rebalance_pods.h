@@ -31,7 +31,7 @@ struct rebalance_pods {
         struct strmap row_of;     /* name of a node -> its row plus 1 */
         struct strmap workloads;  /* name -> struct rebalance_workload */
         struct strmap schedulers; /* name -> struct rebalance_scheduler */
-        struct strmap usage;      /* as in rebalance_usage_read() */
+        json_t *usage;            /* as in rebalance_usage_read() */
         char *why_unasked; /* why an extender did not answer whether it was asked; NULL: all did */
 };
 

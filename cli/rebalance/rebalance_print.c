@@ -28,10 +28,6 @@ static const char *const keeps[REBALANCE_KEEP_COUNT] = {
         [REBALANCE_KEEP_NO_TARGET] = "that no other node can take without getting hot",
 };
 
-static const char *node_name(const struct rebalance_pods *pods, uint32_t row) {
-        return rebalance_pods_node(pods, row);
-}
-
 /* "no pod to move: 3 younger than an hour, 2 protected (shop/web-0: it has storage)"; the reasons
  * in brackets are the first pod's and the first extender's */
 static void put_kept(const struct rebalance_node *node, const struct rebalance_pods *pods,
@@ -84,7 +80,7 @@ static void put_move(struct table *table, const struct rebalance_node *node,
         table_cell(table, "", "%.0f%%", 100 * node->after_ratio);
         table_cell(table, "", "%s/%s", name->namespace, name->name);
         table_cell(table, "", "%.2f", pods->pods[node->pod].used.of[ESTIMATE_CPU]);
-        table_cell(table, "", "%s", node_name(pods, node->target_row));
+        table_cell(table, "", "%s", rebalance_pods_node(pods, node->target_row));
         table_cell(table, "", "%.0f%%", 100 * node->target_ratio);
         table_cell(table, "", "%.0f%%", 100 * node->target_after_ratio);
 }
@@ -116,7 +112,7 @@ void rebalance_print(const struct rebalance_plan *plan, const struct rebalance_p
                 const struct rebalance_node *node = &plan->nodes[i];
                 _cleanup_(freep) char *why = stay_text(node, pods);
                 table_row(table);
-                table_cell(table, "", "%s", node_name(pods, node->row));
+                table_cell(table, "", "%s", rebalance_pods_node(pods, node->row));
                 table_cell(table, "", "%.0f%%", 100 * node->usage_ratio);
                 table_cell(table, "", "%.0f%%", 100 * node->line_ratio);
                 if (!why) {
@@ -138,8 +134,8 @@ static json_t *move_json(const struct rebalance_node *node, const struct rebalan
         return json_pack("{s:s, s:s, s:f, s:f, s:s, s:f, s:f}", "namespace", name->namespace, "pod",
                          name->name, "cores", pods->pods[node->pod].used.of[ESTIMATE_CPU],
                          "usageAfter", node->after_ratio, "target",
-                         node_name(pods, node->target_row), "targetUsage", node->target_ratio,
-                         "targetUsageAfter", node->target_after_ratio);
+                         rebalance_pods_node(pods, node->target_row), "targetUsage",
+                         node->target_ratio, "targetUsageAfter", node->target_after_ratio);
 }
 
 json_t *rebalance_json(const struct rebalance_plan *plan, const struct rebalance_pods *pods) {
@@ -148,11 +144,12 @@ json_t *rebalance_json(const struct rebalance_plan *plan, const struct rebalance
         for (size_t i = 0; i < plan->node_count; i++) {
                 const struct rebalance_node *node = &plan->nodes[i];
                 _cleanup_(freep) char *why = stay_text(node, pods);
-                json_array_append_new(nodes, json_pack("{s:s, s:f, s:f, s:s, s:s?, s:o?}", "node",
-                                                       node_name(pods, node->row), "usage",
-                                                       node->usage_ratio, "line", node->line_ratio,
-                                                       "state", stays[node->stay], "why", why,
-                                                       "move", why ? NULL : move_json(node, pods)));
+                json_array_append_new(nodes,
+                                      json_pack("{s:s, s:f, s:f, s:s, s:s?, s:o?}", "node",
+                                                rebalance_pods_node(pods, node->row), "usage",
+                                                node->usage_ratio, "line", node->line_ratio,
+                                                "state", stays[node->stay], "why", why, "move",
+                                                why ? NULL : move_json(node, pods)));
         }
         return json_pack("{s:o}", "nodes", nodes);
 }

@@ -176,7 +176,6 @@ def every_page(content):
         (every_page("[1]"), "the answer is not a JSON object"),
         (every_page({}), "answers in version 0, and this plugin knows version 1: install "),
         (every_page({"version": 2}), "answers in version 2, "),
-        (every_page({"version": 1}), "the answer has no nodes or no policy"),
         (lambda cluster: cluster.objects.update({PODS: []}), "no pod of plimsoll-extender runs"),
         (lambda cluster: cluster.objects.update({PODS: 403}), f"GET {PODS}"),
     ],
