@@ -124,14 +124,6 @@ static bool clean_offer(const struct cleanup *cleanup, const struct dirty_node *
                                     KUBE_IDLE_RESOURCE));
 }
 
-static void on_begin(void *userdata) {
-        struct cleanup *cleanup = userdata;
-
-        cleanup->nodes = 0;
-        if (!settings.is_applied)
-                cleanup->dirty = 0;
-}
-
 static void on_node(void *userdata, const char *text, size_t len) {
         struct cleanup *cleanup = userdata;
         json_auto_t *object = NULL;
@@ -239,7 +231,7 @@ static int clean_nodes(struct cleanup *cleanup, struct error *err) {
         _cleanup_(freep) char *path = labels ? xasprintf(KUBE_NODES "?labelSelector=%s", labels)
                                              : xstrdup(KUBE_NODES);
         const struct cluster_listing listing = {
-                .path = path, .on_begin = on_begin, .on_item = on_node, .userdata = cleanup};
+                .path = path, .on_item = on_node, .userdata = cleanup};
 
         if (cluster_list(cleanup->cluster, &listing, err) != KUBE_OK)
                 return err->code;

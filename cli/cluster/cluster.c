@@ -16,7 +16,6 @@
 
 enum {
         PAGE_OBJECTS = 500,
-        PAGE_OBJECTS_MAX = 4000,
         PAGE_MAX_BYTES = 64 << 20,    /* 500 whole nodes are about 10 MB, as many pods 5 MB */
         OBJECT_MAX_BYTES = 128 << 20, /* NODES_PAGE_MAX_BYTES of the extender */
         RETRIES = 2,
@@ -200,12 +199,12 @@ enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t 
 /* List one page.
  * @token: where it begins; set to where the next page begins, or NULL after the last one */
 static enum kube_outcome list_one(struct cluster *cluster, const struct cluster_listing *listing,
-                                  unsigned limit, char **token, struct error *err) {
+                                  char **token, struct error *err) {
         const char *path = listing->path;
         _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
         _cleanup_(freep) char *escaped = *token ? kube_escape(*token) : NULL;
-        _cleanup_(freep) char *url = xasprintf("%s%climit=%u%s%s", path,
-                                               strchr(path, '?') ? '&' : '?', limit,
+        _cleanup_(freep) char *url = xasprintf("%s%climit=%d%s%s", path,
+                                               strchr(path, '?') ? '&' : '?', PAGE_OBJECTS,
                                                escaped ? "&continue=" : "", escaped ? escaped : "");
         _cleanup_(list_page_done) struct list_page page = {0};
 
@@ -230,29 +229,17 @@ static enum kube_outcome list_one(struct cluster *cluster, const struct cluster_
 enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_listing *listing,
                                struct error *err) {
         _cleanup_(freep) char *token = NULL;
-        unsigned limit = PAGE_OBJECTS;
         size_t pages = 0;
 
-        listing->on_begin(listing->userdata);
         for (;;) {
-                bool is_first = token == NULL;
-                enum kube_outcome outcome = list_one(cluster, listing, limit, &token, err);
-                if (outcome == KUBE_GONE && !is_first && limit < PAGE_OBJECTS_MAX) {
-                        /* The token has expired. Larger pages take less time. */
-                        limit *= 2;
-                        pages = 0;
-                        listing->on_begin(listing->userdata);
-                } else if (outcome != KUBE_OK || !token) {
+                enum kube_outcome outcome = list_one(cluster, listing, &token, err);
+                if (outcome != KUBE_OK || !token)
                         return outcome;
-                } else if (list_page_check_end(++pages, limit, err) < 0) {
+                if (list_page_check_end(++pages, PAGE_OBJECTS, err) < 0) {
                         (void)error_wrap(err, -E2BIG, "GET %s", listing->path);
                         return KUBE_BAD_ANSWER;
                 }
         }
-}
-
-static void forget_items(void *userdata) {
-        json_array_clear(userdata);
 }
 
 static void keep_item(void *userdata, const char *text, size_t len) {
@@ -266,7 +253,7 @@ enum kube_outcome cluster_list_all(struct cluster *cluster, const char *path,
                                    const struct proto_message *proto, json_t **ret,
                                    struct error *err) {
         json_auto_t *items = json_array();
-        const struct cluster_listing listing = {path, proto, forget_items, keep_item, items};
+        const struct cluster_listing listing = {path, proto, keep_item, items};
 
         enum kube_outcome outcome = cluster_list(cluster, &listing, err);
         if (outcome == KUBE_OK)

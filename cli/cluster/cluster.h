@@ -93,14 +93,12 @@ enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t 
 struct cluster_listing {
         const char *path;                  /* may have a query */
         const struct proto_message *proto; /* the fields to read in protobuf; NULL: JSON */
-        /* The list begins, or begins again because it expired between two pages. Forget earlier
-         * items. */
-        void (*on_begin)(void *userdata);
-        list_item_fn *on_item; /* also called for objects before a failure */
+        list_item_fn *on_item;             /* also called for objects before a failure */
         void *userdata;
 };
 
-/** cluster_list() - get all objects of a list, page by page. Return: as cluster_get() */
+/** cluster_list() - get all objects of a list, page by page. A list that takes longer than the API
+ * server remembers it, some minutes, fails with KUBE_GONE. Return: as cluster_get() */
 enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_listing *listing,
                                struct error *err);
 

@@ -23,8 +23,7 @@ static char *copy(const struct skim_string *text) {
 
 /* ---- The list. */
 
-static void forget_pods(void *userdata) {
-        struct rebalance_pods *pods = userdata;
+void rebalance_pods_done(struct rebalance_pods *pods) {
         struct strmap_entry *entry;
 
         for (size_t i = 0; i < pods->count; i++) {
@@ -34,17 +33,12 @@ static void forget_pods(void *userdata) {
                 json_decref(pods->names[i].object);
                 free(pods->names[i].why);
         }
-        pods->count = 0;
         STRMAP_FOREACH (entry, &pods->workloads)
                 free(entry->value);
         strmap_done(&pods->workloads);
         STRMAP_FOREACH (entry, &pods->schedulers)
                 free(entry->value);
         strmap_done(&pods->schedulers);
-}
-
-void rebalance_pods_done(struct rebalance_pods *pods) {
-        forget_pods(pods);
         json_decref(pods->usage);
         free(pods->why_unasked);
         strmap_done(&pods->row_of);
@@ -261,7 +255,6 @@ int rebalance_pods_list(struct rebalance_pods *pods, const struct rebalance_plan
         const struct cluster_listing listing = {
                 .path = PODS_PATH,
                 .proto = &kube_proto_pod,
-                .on_begin = forget_pods,
                 .on_item = on_pod,
                 .userdata = pods,
         };

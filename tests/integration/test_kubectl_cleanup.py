@@ -133,14 +133,6 @@ def test_only_of_a_pool(cluster, plimsoll):
     assert "expected nothing but flags" in plimsoll("cleanup", "now", status=2)
 
 
-def test_a_list_that_begins_again(cluster, plimsoll):
-    """Its nodes are counted once."""
-    annotate(cluster, 0, node_hot_value="0")
-    cluster.add_nodes(500, prefix="other")
-    cluster.fault("status", verb="list", resource="nodes", path="continue=", status=410)
-    assert plimsoll("cleanup").splitlines()[-1].startswith("1 of 503 nodes to clean.")
-
-
 def test_refusals(cluster, plimsoll):
     cluster.fault("status", verb="get", resource="leases", status=403)
     assert "leases/plimsoll-controller" in plimsoll("cleanup", "--apply", status=2)
