@@ -70,8 +70,7 @@ static int apply(struct session *session, const struct rebalance_plan *plan,
                 if (node->stay != REBALANCE_MOVES)
                         continue;
                 const char *from = rebalance_pods_node(pods, node->row);
-                int r = rebalance_ledger_add(&session->ledger,
-                                             rebalance_pods_workload(pods, node->pod), from, err);
+                int r = rebalance_ledger_add(&session->ledger, pod->workload, from, err);
                 if (r < 0)
                         return r;
                 bool is_evicted = rebalance_pods_evict(pods, node->pod, false, give_up_mono_ms,

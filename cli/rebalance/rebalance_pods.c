@@ -30,6 +30,7 @@ void rebalance_pods_done(struct rebalance_pods *pods) {
                 free(pods->names[i].namespace);
                 free(pods->names[i].name);
                 free(pods->names[i].uid);
+                free(pods->names[i].workload);
                 json_decref(pods->names[i].object);
                 free(pods->names[i].why);
         }
@@ -190,7 +191,11 @@ static void add_pod(struct rebalance_pods *pods, const struct pod_facts *facts) 
         mem_grow(&pods->pods, pods->count, &pods->cap);
         mem_grow(&pods->names, pods->count, &pods->name_cap);
         pods->names[pods->count] = (struct rebalance_name){
-                copy(&facts->namespace), copy(&facts->name), copy(&facts->uid), NULL, NULL};
+                .namespace = copy(&facts->namespace),
+                .name = copy(&facts->name),
+                .uid = copy(&facts->uid),
+                .workload = xmemdup0(facts->workload, facts->workload_len),
+        };
         pods->pods[pods->count] = (struct rebalance_pod){
                 .row = rebalance_pods_row(pods, node),
                 .workload = is_replicated(facts) ? workload_of(pods, facts) : NULL,
@@ -264,15 +269,6 @@ int rebalance_pods_list(struct rebalance_pods *pods, const struct rebalance_plan
                 return err->code;
         read_asked(pods);
         return 0;
-}
-
-const char *rebalance_pods_workload(const struct rebalance_pods *pods, size_t pod) {
-        const struct strmap_entry *entry;
-
-        STRMAP_FOREACH (entry, &pods->workloads)
-                if (entry->value == pods->pods[pod].workload)
-                        return entry->key;
-        return "";
 }
 
 /* ---- One pod. */

@@ -11,7 +11,7 @@
 
 /* Who a pod is. */
 struct rebalance_name {
-        char *namespace, *name, *uid;
+        char *namespace, *name, *uid, *workload;
         json_t *object; /* the Pod, once it was read; NULL: not yet */
         char *why;      /* it must not be moved; NULL: it may */
 };
@@ -48,8 +48,6 @@ uint32_t rebalance_pods_row(const struct rebalance_pods *pods, const char *name)
 _must_check_ int rebalance_pods_list(struct rebalance_pods *pods, const struct rebalance_plan *hot,
                                      struct error *err);
 void rebalance_pods_done(struct rebalance_pods *pods);
-/** rebalance_pods_workload() - the name of the workload of a pod that has one; borrowed */
-const char *rebalance_pods_workload(const struct rebalance_pods *pods, size_t pod);
 
 /** rebalance_pods_read() - read_pod() of struct rebalance_input: get the Pod and the controller
  * that owns it, ask the API server whether it would evict the pod now, and say in `why` what speaks
