@@ -138,31 +138,6 @@ static struct table *top_table_new(const struct top_view *view, const struct sty
         return table_new(style, columns, count);
 }
 
-/* The mean and the maximum of a metric over the nodes that have it. */
-static void top_put_sum(const struct top_view *view, const struct top_column *column, FILE *out) {
-        const char *fullest = NULL;
-        double sum = 0, largest = 0, ratio;
-        size_t count = 0;
-
-        for (size_t i = 0; i < view->node_count; i++) {
-                if (!usable_value(&view->nodes[i], column->metric, &ratio))
-                        continue;
-                count++;
-                sum += ratio;
-                if (!fullest || ratio > largest) {
-                        largest = ratio;
-                        fullest = view->nodes[i].name;
-                }
-        }
-        if (!fullest)
-                return;
-        (void)style_text(column->metric, SIZE_MAX, out);
-        (void)fprintf(out, ": mean %.3g%%, largest %.3g%% (", sum / (double)count * 100,
-                      largest * 100);
-        (void)style_text(fullest, NAME_MAX_TERMINAL, out);
-        (void)fputs(")\n", out);
-}
-
 void top_view_print(const struct top_view *view, const struct style *style, bool is_wide,
                     bool no_headers, FILE *out) {
         size_t width = is_wide ? SIZE_MAX : style->width;
@@ -188,8 +163,6 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
         if (view->node_count > 0 && view->blind == view->node_count)
                 (void)fputs("no node has a usable value: `kubectl plimsoll doctor` says why\n",
                             out);
-        for (size_t i = 0; i < view->column_count; i++)
-                top_put_sum(view, &view->columns[i], out);
         if (left_out > 0)
                 (void)fprintf(out, "%zu more column%s with -o wide\n", left_out,
                               number_plural(left_out));

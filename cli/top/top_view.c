@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "codec/json.h"
 
@@ -189,20 +188,6 @@ static const char *find_metric(const struct top_view *view, const char *key) {
         return first;
 }
 
-static int refuse_key(const struct top_view *view, const char *key, struct error *err) {
-        _cleanup_(buf_done) struct buf names = BUF_INIT(8192);
-        const json_t *metric;
-        size_t i;
-
-        json_array_foreach (json_at(view->page, "policy", "metrics", NULL), i, metric)
-                buf_printf(&names, ", %.128s", json_string_at(metric, "metric", NULL));
-        return error_set(err, EINVAL,
-                         "--sort-by: '%.64s': expected name, score, recent, pods, requested, "
-                         "expected, age, or a metric of the policy%s%s",
-                         key, names.len > 0 ? ": " : "",
-                         names.len > 0 ? names.data + strlen(", ") : "");
-}
-
 int top_view_sort(struct top_view *view, const char *key, struct error *err) {
         static const char *const own[] = {"name",      "score",    "recent", "pods",
                                           "requested", "expected", "age"};
@@ -214,7 +199,10 @@ int top_view_sort(struct top_view *view, const char *key, struct error *err) {
         if (kind == ARRAY_LEN(own))
                 metric = find_metric(view, key);
         if (kind == ARRAY_LEN(own) && !metric)
-                return refuse_key(view, key, err);
+                return error_set(err, EINVAL,
+                                 "--sort-by: '%.64s': expected name, score, recent, pods, "
+                                 "requested, expected, age, or a metric of the policy",
+                                 key);
         for (size_t i = 0; i < view->node_count; i++) {
                 struct top_node *node = &view->nodes[i];
                 const double keys[] = {0,          node->score,           node->hot,
