@@ -68,6 +68,14 @@ unsigned doctor_minor(const struct doctor_facts *facts) {
 
 /* ---- Pages of the programs. */
 
+const char *doctor_flag(const struct doctor_flags *flags, const char *name) {
+        _cleanup_(freep) char *line = xasprintf("\n%s=", name);
+        const char *found = flags->text ? strstr(flags->text, line) : NULL;
+        const char *value = found ? found + strlen(line) : "";
+
+        return *value && *value != '\n' ? value : NULL;
+}
+
 /* Return: the text, owned by the caller; NULL: @err says why */
 static char *read_page(struct cluster *cluster, const struct doctor_facts *facts, const json_t *pod,
                        const char *program, const char *page, enum kube_outcome *ret,
@@ -87,16 +95,6 @@ static char *read_page(struct cluster *cluster, const struct doctor_facts *facts
         return answer.body;
 }
 
-static void read_flags(struct cluster *cluster, const struct doctor_facts *facts, const json_t *pod,
-                       const char *program, struct doctor_flags *ret) {
-        enum kube_outcome outcome;
-        _cleanup_(freep) char *text = read_page(cluster, facts, pod, program, "flagz", &outcome,
-                                                &ret->err);
-
-        if (text)
-                doctor_flags_parse(text, ret);
-}
-
 static void read_pages_of(struct cluster *cluster, struct doctor_facts *facts, const json_t *pod,
                           enum doctor_object program, const char *name,
                           struct doctor_flags *flags) {
@@ -112,8 +110,9 @@ static void read_pages_of(struct cluster *cluster, struct doctor_facts *facts, c
         page->text_bytes = page->text ? strlen(page->text) : 0;
         if (page->outcome == KUBE_UNAVAILABLE) /* the other pages take as long */
                 flags->err = page->err;
-        else if (!flags->values)
-                read_flags(cluster, facts, pod, name, flags);
+        else if (!flags->text)
+                flags->text = read_page(cluster, facts, pod, name, "flagz", &(enum kube_outcome){0},
+                                        &flags->err);
         _cleanup_(freep) char *path = cluster_page_path(facts->namespace, pod, name, "status.json");
         if (page->text && program == DOCTOR_CONTROLLER)
                 (void)cluster_get(cluster, path, &page->status, &page->err);
@@ -267,8 +266,8 @@ void doctor_facts_done(struct doctor_facts *facts) {
                 free(facts->pages[i].text);
                 json_decref(facts->pages[i].status);
         }
-        doctor_flags_done(&facts->controller);
-        doctor_flags_done(&facts->extender);
+        free(facts->controller.text);
+        free(facts->extender.text);
         policy_free(facts->policy);
         *facts = (struct doctor_facts){0};
 }

@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "cli/cluster/cluster.h"
 #include "cli/cluster/cluster_page.h"
-#include "cli/doctor/doctor_flags.h"
 #include "codec/tree.h"
 #include "policy/policy.h"
 
@@ -56,6 +55,12 @@ struct doctor_page {
 
 enum { DOCTOR_MAX_PAGES = 16 };
 
+/* The flags of a running program. */
+struct doctor_flags {
+        char *text;       /* its page /flagz; owned, NULL: it could not be read */
+        struct error err; /* why */
+};
+
 struct doctor_facts {
         int64_t now_unix_ms;
         const char *namespace; /* borrowed */
@@ -92,6 +97,10 @@ static inline bool doctor_has(const struct doctor_facts *facts, enum doctor_obje
 static inline bool doctor_lacks(const struct doctor_facts *facts, enum doctor_object object) {
         return facts->objects[object].outcome == KUBE_NOT_FOUND;
 }
+
+/** doctor_flag() - the value of a flag, which ends with its line; NULL: it is not set, or the page
+ * could not be read */
+const char *doctor_flag(const struct doctor_flags *flags, const char *name);
 
 /** doctor_items() - of a list; NULL: it could not be read */
 const json_t *doctor_items(const struct doctor_facts *facts, enum doctor_object list);

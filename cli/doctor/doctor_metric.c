@@ -215,9 +215,9 @@ static void check_idle(struct doctor_report *report) {
                              doctor_if(!is_kubelet && !doctor_flag(&facts->controller, "sources"),
                                        DOCTOR_WARNING),
                              "what batch pods use counts like that of services",
-                             "the policy has spec.idle, but --metrics-source=%.60s does not "
+                             "the policy has spec.idle, but --metrics-source=%.*s does not "
                              "begin with kubelet",
-                             sources ? sources : "node-exporter"),
+                             sources ? (int)strcspn(sources, "\n") : 0, sources ? sources : ""),
                 "run the controller with --metrics-source=kubelet,node-exporter");
         doctor_fix(doctor_check(report, "idle-pods", doctor_if(mixed > 0, DOCTOR_WARNING),
                                 "these pods count twice, and get CPU before other batch pods do",
@@ -249,7 +249,7 @@ static void check_controllers(struct doctor_report *report) {
                    facts->namespace);
         check_metrics(report);
         if (facts->policy->idle_line_ratio > 0 && facts->policy_err.code == 0 &&
-            facts->controller.values)
+            facts->controller.text)
                 check_idle(report);
 }
 

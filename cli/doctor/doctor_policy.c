@@ -66,7 +66,7 @@ static void check_sources(struct doctor_report *report) {
         bool controller = has_file(&facts->controller), extender = has_file(&facts->extender);
         bool has_object = doctor_has(facts, DOCTOR_POLICY);
 
-        if (facts->controller.values && facts->extender.values)
+        if (facts->controller.text && facts->extender.text)
                 doctor_fix(doctor_check(report, "policy-file",
                                         controller != extender ? DOCTOR_FAULT
                                                                : doctor_if(controller && has_object,
@@ -78,7 +78,7 @@ static void check_sources(struct doctor_report *report) {
                                         controller && extender ? "; the object has no effect" : ""),
                            "run both programs without --policy-config-path, or with the same file, "
                            "and delete the object");
-        if (!facts->controller.values || controller)
+        if (!facts->controller.text || controller)
                 return;
         if (has_object || doctor_lacks(facts, DOCTOR_POLICY))
                 check_object(report);

@@ -83,6 +83,8 @@ static void check_verbs(struct doctor_report *report) {
         const struct tree_node *managed = tree_get(facts->entry, "managedResources");
         bool is_ignored = doctor_minor(facts) >= BIND_IGNORED_SINCE_MINOR &&
                           is_true(report, "ignorable");
+        const char *bind = doctor_flag(&facts->extender, "bind");
+        bool is_binding = bind && strncmp(bind, "true", strlen("true")) == 0;
         bool is_for_some = managed && managed->kind == TREE_LIST && managed->count > 0;
 
         doctor_fix(doctor_check(report, "scheduler-verbs", doctor_if(wrong, DOCTOR_FAULT),
@@ -98,11 +100,9 @@ static void check_verbs(struct doctor_report *report) {
                                 "request %.100s",
                                 is_for_some ? doctor_config_text(&managed->items[0], "name") : ""),
                    "remove managedResources: the load of a node concerns every pod");
-        if (!*entry_text(report, "bindVerb") || facts->extender.values)
+        if (!*entry_text(report, "bindVerb") || facts->extender.text)
                 doctor_fix(doctor_check(report, "scheduler-bind",
-                                        !*entry_text(report, "bindVerb") ||
-                                                        doctor_flag_is_on(&facts->extender, "bind")
-                                                ? DOCTOR_OK
+                                        !*entry_text(report, "bindVerb") || is_binding ? DOCTOR_OK
                                         : is_ignored ? DOCTOR_WARNING
                                                      : DOCTOR_FAULT,
                                         "before Kubernetes 1.30, or with ignorable: false, no pod "

@@ -37,14 +37,10 @@ enum { PAPER_CHANGES = 5, PAPER_MAX_BYTES = 1 << 20 };
 #define PAPER_DEPLOYMENT(program, port)                                                            \
         "{'spec': {'replicas': 2, 'template': {" PAPER_LABELS(program) ", " PAPER_SPEC(            \
                 program, port) "}}, 'status': {'readyReplicas': 2}}"
-/* A change of a flag replaces the last line. */
+/* A change of a flag replaces the last line. What is not set is not shown. */
 #define PAPER_CONTROLLER_FLAGZ                                                                     \
-        "\nplimsoll-controller flagz\n\n"                                                          \
-        "annotation-prefix=\nmetrics-source=node-exporter,kubelet\npolicy-config-path=\nstrict="   \
-        "false\n"
-#define PAPER_EXTENDER_FLAGZ                                                                       \
-        "\nplimsoll-extender flagz\n\n"                                                            \
-        "annotation-prefix=\nbind=false\npolicy-config-path=\nstrict=false\n"
+        "\nplimsoll-controller flagz\n\nmetrics-source=node-exporter,kubelet\nstrict=false\n"
+#define PAPER_EXTENDER_FLAGZ "\nplimsoll-extender flagz\n\nannotation-prefix=\nstrict=false\n"
 #define PAPER_CONTROLLER_FLAGS "*/plimsoll-controller-?:*/proxy/flagz"
 #define PAPER_EXTENDER_FLAGS "*/plimsoll-extender-?:*/proxy/flagz"
 /* A change of a flag replaces the last line. */
