@@ -205,14 +205,14 @@ static void follow_pods(struct controller *c, const struct policy *policy) {
         controller_pods_follow(c, policy);
 }
 
-/* @was: see node_track_replan(). @policy may be the one that is in force. */
-static void put_in_force(struct controller *c, struct policy *policy, const int *was) {
+void controller_set_policy(struct controller *c, struct policy *policy) {
         struct compiled_policy *old = c->compiled;
         struct controller_node *n;
 
+        node_set_set_policy(c->nodes, policy);
         c->compiled = compiled_policy_new(policy, &c->options.compiled);
         CONTROLLER_NODE_FOREACH(n, c) {
-                node_track_replan(&n->track, c->compiled, was, controller_now_mono(c),
+                node_track_replan(&n->track, c->compiled, controller_now_mono(c),
                                   controller_now_unix(c));
                 free(TAKE_PTR(n->series));
         }
@@ -220,15 +220,8 @@ static void put_in_force(struct controller *c, struct policy *policy, const int 
         source_set_policy(c->sources, policy);
         if (c->series)
                 node_series_set_policy(c->series, policy);
-        if (old->policy == policy)
-                old->policy = NULL;
         compiled_policy_free(old);
         follow_pods(c, policy);
-}
-
-void controller_set_policy(struct controller *c, struct policy *policy) {
-        node_set_set_policy(c->nodes, policy);
-        put_in_force(c, policy, NULL);
 }
 
 /* The sources */
@@ -271,33 +264,6 @@ static void start_sources(struct controller *c) {
 static void stop_sources(struct controller *c) {
         source_set_stop(c->sources);
         controller_pods_stop(c);
-}
-
-void controller_set_sources(struct controller *c, const struct source_list *list) {
-        const struct source_list *old = c->options.sources;
-        struct controller_node *n;
-        int was[SOURCE_MAX];
-
-        for (size_t i = 0; i < list->count; i++) {
-                was[i] = -1;
-                for (size_t o = 0; o < old->count; o++)
-                        if (strcmp(list->specs[i].name, old->specs[o].name) == 0)
-                                was[i] = (int)o;
-        }
-        controller_pods_stop(c);
-        source_set_free(c->sources);
-        take_sources(c, list);
-        start_sources(c);
-        put_in_force(c, c->compiled->policy, was);
-        controller_switches_init(c);
-        controller_health_sources(c);
-        expect_requests(c);
-        CONTROLLER_NODE_FOREACH(n, c) {
-                n->failing = 0;
-                on_node_moved(c, n->node);
-        }
-        if (c->phase >= CONTROLLER_STOPPING)
-                stop_sources(c);
 }
 
 /* Every second, and more often in the first one */

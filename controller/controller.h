@@ -26,7 +26,7 @@
 /* Strings are borrowed for the life of the controller. */
 struct controller_options {
         struct compiled_policy_options compiled; /* its sources are set from those below */
-        const struct source_list *sources;       /* borrowed until controller_set_sources() */
+        const struct source_list *sources;       /* borrowed */
         const struct source_list
                 *kubelets; /* how to read pods if no source is a kubelet; or NULL */
         struct node_network_options network;
@@ -66,9 +66,6 @@ DEFINE_FREEP(struct controller, controller_free);
 /** controller_set_policy() - put another policy in force. Metrics that both policies have keep
  * their windows. Consumes @policy */
 void controller_set_policy(struct controller *controller, struct policy *policy);
-/** controller_set_sources() - replace the sources; those that stay keep what they have measured.
- * @list is borrowed until the next call */
-void controller_set_sources(struct controller *controller, const struct source_list *list);
 /** controller_write_pods() - write the page /pods of a node, on the loop's thread; @controller is a
  * struct controller */
 void controller_write_pods(void *controller, const char *node, struct buf *out);

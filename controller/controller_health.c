@@ -13,6 +13,20 @@ enum {
         CLOCK_MAX_APART_MS = MS_PER_MIN,
 };
 
+static void register_sources(struct controller *c) {
+        struct metrics *metrics = c->parts.daemon->metrics;
+
+        for (size_t i = 0; i < c->options.sources->count; i++) {
+                const char *const *labels = LABELS("source", c->options.sources->specs[i].name);
+                if (i < c->compiled->ordered_count)
+                        c->health.served[i] = metrics_gauge(metrics, "plimsoll_nodes_served",
+                                                            "Nodes that the source serves.",
+                                                            labels);
+                c->health.failing[i] = metrics_gauge(metrics, "plimsoll_targets_failing",
+                                                     "Targets whose last scrape failed.", labels);
+        }
+}
+
 void controller_health_init(struct controller *c) {
         struct metrics *metrics = c->parts.daemon->metrics;
         struct health *health = c->parts.daemon->health;
@@ -51,27 +65,7 @@ void controller_health_init(struct controller *c) {
                 .sources = health_add(health, "sources", "not checked yet"),
                 .clock = health_add(health, "clock", "not checked yet"),
         };
-        controller_health_sources(c);
-}
-
-void controller_health_sources(struct controller *c) {
-        struct metrics *metrics = c->parts.daemon->metrics;
-
-        for (size_t i = 0; i < SOURCE_MAX; i++) {
-                if (c->health.served[i])
-                        metrics_set(c->health.served[i], 0);
-                if (c->health.failing[i])
-                        metrics_set(c->health.failing[i], 0);
-        }
-        for (size_t i = 0; i < c->options.sources->count; i++) {
-                const char *const *labels = LABELS("source", c->options.sources->specs[i].name);
-                if (i < c->compiled->ordered_count)
-                        c->health.served[i] = metrics_gauge(metrics, "plimsoll_nodes_served",
-                                                            "Nodes that the source serves.",
-                                                            labels);
-                c->health.failing[i] = metrics_gauge(metrics, "plimsoll_targets_failing",
-                                                     "Targets whose last scrape failed.", labels);
-        }
+        register_sources(c);
 }
 
 /* Counting */

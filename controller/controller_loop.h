@@ -132,7 +132,7 @@ void controller_once_begin(struct controller *c);
 
 enum { CONTROLLER_SWITCH_LINES_PER_MIN = 10 };
 
-/** controller_switches_init() - register the counters of the sources, and forget what was logged */
+/** controller_switches_init() - register the counters of the sources */
 void controller_switches_init(struct controller *c);
 /** controller_node_switch() - switch the node to another source if necessary */
 void controller_node_switch(struct controller_node *n);
@@ -151,8 +151,6 @@ void controller_switches_tick(struct controller *c);
 struct idle_use controller_node_idle(const struct controller_node *n);
 /** controller_health_init() - register gauges and checks */
 void controller_health_init(struct controller *c);
-/** controller_health_sources() - register the gauges of the sources */
-void controller_health_sources(struct controller *c);
 /** controller_health_count() - call every second or so: count all nodes, switch them to another
  * source if necessary, and report those that have become silent */
 void controller_health_count(struct controller *c);

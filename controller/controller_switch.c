@@ -6,7 +6,6 @@ static const char *name_of(const struct controller *c, size_t source) {
 }
 
 void controller_switches_init(struct controller *c) {
-        c->switches = (struct controller_switches){0};
         for (size_t i = 0; i < c->options.sources->count; i++)
                 c->switches.outages[i].what = name_of(c, i);
         for (size_t from = 0; from < c->compiled->ordered_count; from++)

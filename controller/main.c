@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "controller/controller.h"
 #include "controller/settings.h"
-#include "controller/source/source_file.h"
 #include "controller/web/pods_page.h"
 #include "controller/web/status_page.h"
 #include "daemon/daemon.h"
@@ -33,7 +32,6 @@ struct program {
         struct daemon *daemon;
         struct policy_source *policy_source;
         const struct source_list *sources;
-        struct source_file *source_file; /* NULL: without --sources */
         struct controller *controller;
         struct shared_page *page; /* NULL: --status-page=false */
         struct pods_page *pods;   /* the same */
@@ -44,7 +42,6 @@ static void on_controller_signal(void *userdata, int signal_number) {
 
         if (signal_number == SIGHUP) {
                 policy_source_reload(state->policy_source);
-                source_file_reload(state->source_file);
                 return;
         }
         log_info(MSG("shutting down"), INT("signal", signal_number));
@@ -100,12 +97,6 @@ static void on_controller_policy(void *userdata, struct policy *policy) {
         controller_set_policy(state->controller, policy);
 }
 
-static void on_source_list(void *userdata, const struct source_list *list) {
-        struct program *state = userdata;
-
-        controller_set_sources(state->controller, list);
-}
-
 /* Runs until the loop ends. Consumes @policy. */
 static int connect_and_run(const struct settings *settings, struct program *state,
                            struct policy *policy, struct error *err) {
@@ -156,24 +147,18 @@ static int connect_and_run(const struct settings *settings, struct program *stat
 
 static int run_controller(const struct settings *settings, struct error *err) {
         _cleanup_(daemon_done) struct daemon daemon = {0};
-        _cleanup_(source_file_freep) struct source_file *file = NULL;
+        _cleanup_(source_list_freep) struct source_list *file = NULL;
         _cleanup_(policy_source_freep) struct policy_source *source = NULL;
         struct program state = {.daemon = &daemon, .sources = settings->sources};
         struct policy *policy = NULL;
 
         daemon_init(&daemon, PROGRAM, settings_flagz());
-        const struct source_file_options file_options = {
-                .loop = daemon.loop,
-                .metrics = daemon.metrics,
-                .health = daemon.health,
-                .path = settings->sources_path,
-                .rules = settings->source_rules,
-                .on_list = on_source_list,
-                .userdata = &state,
-        };
-        if (file_options.path && source_file_new(&file_options, &file, &state.sources, err) < 0)
-                return program_exit_code(err);
-        state.source_file = file;
+        if (settings->sources_path) {
+                if (source_list_load(settings->sources_path, &settings->source_rules, &file, err) <
+                    0)
+                        return program_exit_code(err);
+                state.sources = file;
+        }
         const struct policy_source_options source_options = {
                 .loop = daemon.loop,
                 .metrics = daemon.metrics,

@@ -65,7 +65,7 @@ static const struct option_row rows[] = {
         {.name = "kubelet-insecure-skip-verify", .type = OPTION_BOOL, .value = &raw.is_kubelet_insecure,
          .help = "Do not verify kubelets' certificates. Anyone who can answer at a node's address then gets the controller's token."},
         {.name = "sources", .type = OPTION_STRING, .value = &parsed.sources_path, .metavar = "FILE",
-         .help = "Take the sources from this YAML file instead of the five flags above. The file is followed."},
+         .help = "Take the sources from this YAML file instead of the five flags above."},
         {.name = "node-address-types", .type = OPTION_STRING, .value = &raw.node_address_types, .fallback = "InternalIP,ExternalIP,Hostname", .metavar = "LIST",
          .help = "Types of the address at which a node is scraped, in order of preference."},
         {.name = "network-device-pattern", .type = OPTION_STRING, .value = &raw.network_devices,
@@ -94,7 +94,7 @@ static const struct option_row rows[] = {
         PROGRAM_STATUS_PAGE_ROW(parsed.shared,
          "Serve the status page, with the name, labels and usage of every node."),
         {.name = "node-series", .type = OPTION_BOOL, .value = &parsed.controller.has_node_metrics, .fallback = "true",
-         .help = "Show the usage and score of each node on the metrics page."},
+         .help = "Show the usage of each node on the metrics page."},
         PROGRAM_LOG_ROWS(parsed.shared),
 };
 /* clang-format on */

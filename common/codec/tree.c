@@ -141,19 +141,6 @@ const struct tree_node *tree_get(const struct tree_node *map, const char *key) {
         return NULL;
 }
 
-bool tree_is_same(const struct tree_node *a, const struct tree_node *b) {
-        if (a->kind != b->kind || a->count != b->count || a->is_quoted != b->is_quoted)
-                return false;
-        if (a->kind == TREE_SCALAR)
-                return strcmp(a->text, b->text) == 0;
-        for (size_t i = 0; i < a->count; i++) {
-                const struct tree_node *x = &a->items[i], *y = &b->items[i];
-                if ((a->kind == TREE_MAP && strcmp(x->key, y->key) != 0) || !tree_is_same(x, y))
-                        return false;
-        }
-        return true;
-}
-
 /* @words: NULL-terminated */
 static bool is_plain_word(const struct tree_node *node, const char *const *words) {
         if (!node || node->kind != TREE_SCALAR || node->is_quoted)

@@ -66,8 +66,6 @@ DEFINE_FREEP(struct tree, tree_free);
 const struct tree_node *tree_root(const struct tree *tree);
 /** tree_get() - the value of @key; NULL if it is absent, or if @map is NULL or not a map */
 const struct tree_node *tree_get(const struct tree_node *map, const char *key);
-/** tree_is_same() - the same values in the same order; lines and comments may differ */
-bool tree_is_same(const struct tree_node *a, const struct tree_node *b);
 /** tree_read_bool() - read an unquoted word that sigs.k8s.io/yaml reads as a bool, such as yes, on
  * or n. Return: false if it is anything else */
 bool tree_read_bool(const struct tree_node *node, bool *ret);

@@ -86,47 +86,11 @@ void node_track_annotations(struct node_track *track, const json_t *annotations,
         node_track_learn(track, false, now_mono_ms, now_unix_ms);
 }
 
-/* The windows of removed exporters are lost. New sources get as much time to answer as those of a
- * new node. */
-static void reorder_sources(struct node_track *track, const struct compiled_policy *compiled,
-                            const int *was, int64_t now_mono_ms) {
-        _cleanup_(freep) struct feed *feeds = track->feeds;
-        struct measurements *stores = track->stores;
-        size_t old_count = track->compiled->options.source_count, serving = track->serving;
-        size_t last = stores[0].source;
-
-        track->feeds = xcalloc(compiled->options.source_count, sizeof(*feeds));
-        track->stores = xcalloc(compiled->options.source_count, sizeof(*stores));
-        track->stores[0] = stores[0];
-        track->stores[0].source = SIZE_MAX;
-        stores[0] = (struct measurements){0};
-        track->serving = 0;
-        track->begun_mono_ms = now_mono_ms;
-        for (size_t i = 0; i < compiled->options.source_count; i++) {
-                if (was[i] < 0)
-                        continue;
-                size_t from = (size_t)was[i];
-                track->feeds[i] = feeds[from];
-                if (from == serving)
-                        track->serving = i;
-                if (from == last)
-                        track->stores[0].source = i;
-                if (i >= compiled->ordered_count && stores[from].windows) {
-                        track->stores[i] = stores[from];
-                        stores[from] = (struct measurements){0};
-                }
-        }
-        free_stores(stores, old_count);
-}
-
 void node_track_replan(struct node_track *track, const struct compiled_policy *compiled,
-                       const int *was, int64_t now_mono_ms, int64_t now_unix_ms) {
+                       int64_t now_mono_ms, int64_t now_unix_ms) {
         const struct compiled_policy *old = track->compiled;
         const struct window_renumbering renumbering = renumber(old->policy, compiled->policy);
 
-        assert(was || old->options.source_count == compiled->options.source_count);
-        if (was)
-                reorder_sources(track, compiled, was, now_mono_ms);
         plan_stores(track, compiled, &renumbering);
         for (size_t i = 0; i < compiled->options.source_count; i++)
                 track->feeds[i].outcomes = 0;

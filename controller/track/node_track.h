@@ -54,14 +54,10 @@ struct node_track {
 void node_track_init(struct node_track *track, const struct compiled_policy *compiled,
                      int64_t now_mono_ms);
 void node_track_done(struct node_track *track);
-/**
- * node_track_replan() - move to another policy or other sources; the old ones must still be alive
- * @was: [source]: its old number; -1: it is new. NULL: the sources are the same
- *
- * Annotations of new metrics are read as those of a new node.
- */
+/** node_track_replan() - move to another policy; the old one must still be alive. Annotations of
+ * new metrics are read as those of a new node */
 void node_track_replan(struct node_track *track, const struct compiled_policy *compiled,
-                       const int *was, int64_t now_mono_ms, int64_t now_unix_ms);
+                       int64_t now_mono_ms, int64_t now_unix_ms);
 
 /** node_track_reading() - take in a reading from source number @source */
 void node_track_reading(struct node_track *track, size_t source,

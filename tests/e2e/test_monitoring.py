@@ -17,7 +17,7 @@ from tools import build
 
 KINDS = ("podmonitors", "servicemonitors", "prometheusrules")
 # The extender of this test serves HTTP, and its controller has no file of sources.
-WITHOUT_DATA = {"plimsoll_tls_certificate_expiry_timestamp_seconds", "plimsoll_sources_failed"}
+WITHOUT_DATA = {"plimsoll_tls_certificate_expiry_timestamp_seconds"}
 METRIC = "cpu_usage_avg_5s"
 
 

@@ -147,10 +147,6 @@ CASES = {
         controller("plimsoll_policy_failed", stands(1)),
         controller("plimsoll_policy_failed", stands(0)),
     ),
-    "PlimsollSourcesRefused": (
-        controller("plimsoll_sources_failed", stands(1)),
-        controller("plimsoll_sources_failed", stands(0)),
-    ),
     "PlimsollRestarts": (
         controller(START, grows(60)) | controller(INFO, stands(1), program="plimsoll-extender"),
         # Of another program.

@@ -4,14 +4,11 @@ The sources are synthetic exporters with different loads, so that a value shows 
 """
 
 import os
-import pathlib
-import signal
 
 import pytest
 
-from controller_kit import all_readings, exporter_url, log_lines, patched, policy, write_sources
+from controller_kit import all_readings, exporter_url, log_lines, patched, policy
 from harness import wait_until
-from policies import write_policy
 from tls_kit import Authority
 
 SHORT = "cpu_usage_avg_10s"
@@ -85,59 +82,6 @@ def test_the_next_takes_over_and_gives_back(start_standin, start_exporters, star
     assert len(log_lines(controller.process, back)) == 4
     assert controller.metric("plimsoll_source_switches_total") == 8
     print(f"{assert_nothing_twice(standin)} annotations written")
-
-
-def test_the_file_is_read_again(start_standin, start_exporters, start_controller):
-    """A source that goes is asked no more, one that stays keeps its windows; of a file that is wrong nothing
-    is taken."""
-    standin = start_standin("--nodes", 2)
-    exporters, agents = start_exporters(*FAST), start_exporters("--agent", *FAST)
-    exporters.set("all", load={"cpu": 0.3})
-    agents.trouble("all", "extra", text=f"node_{SHORT} 60\n")
-    content = policy({SHORT: "2s"})
-    controller = start_controller(standin, exporters, sources=both(agents), content=content)
-    wait_until(lambda: every_node_near(standin, SHORT, 0.3, 2), 60, "the exporters' values")
-    argv = pathlib.Path(f"/proc/{controller.process.pid}/cmdline").read_text("utf-8").split("\0")
-    path = argv[argv.index("--sources") + 1]
-
-    whole = pathlib.Path(path).read_bytes()
-    write_policy(path, b"sources:\n- {kind: node-exporter, intervall: 1s}\n")
-    wait_until(lambda: controller.metric("plimsoll_sources_failed") == 1, what="the complaint")
-    where = f"{path}: line 2: sources[0].intervall: unknown field (did you mean interval?)"
-    (line,) = log_lines(controller.process, "cannot load sources, keeping the previous ones")
-    assert where in line
-    ready, text = controller.ready()
-    assert (
-        ready and f"sources file: {path}, 2 sources; cannot load the latest file: {where}" in text
-    )
-    assert served(controller) == {"node-exporter": 2, "node-metrics": 0}
-
-    # What is in force is not begun again.
-    write_policy(path, b"# The same.\n" + whole)
-    controller.process.popen.send_signal(signal.SIGHUP)
-    controller.process.wait_log("sources have not changed")
-    assert controller.metric("plimsoll_sources_failed") == 0
-    assert not log_lines(controller.process, "sources are in force")
-
-    write_sources(path, agent_at(agents))
-    controller.process.popen.send_signal(signal.SIGHUP)
-    wait_until(lambda: every_node_near(standin, SHORT, 0.6, 2), 60, "the agents' values")
-    assert controller.metric("plimsoll_sources_failed") == 0
-    wait_until(
-        lambda: served(controller) == {"node-exporter": 0, "node-metrics": 2}, what="the count"
-    )
-    scrapes = len(exporters.scrapes("127.1.0.1"))
-    turns = len(agents.scrapes("127.1.0.1"))
-    wait_until(lambda: len(agents.scrapes("127.1.0.1")) > turns + 2, what="turns of the agents")
-    assert len(exporters.scrapes("127.1.0.1")) <= scrapes + 1
-
-    # They stand the other way round, and the windows of the exporters begin again.
-    write_sources(path, agent_at(agents), {"kind": "node-exporter"}, port=exporters.port)
-    wait_until(lambda: len(log_lines(controller.process, "sources are in force")) == 2, what="it")
-    assert controller.metric("plimsoll_nodes_stale") == 0
-    agents.admin("listen", {"on": False})
-    wait_until(lambda: served(controller)["node-exporter"] == 2, 60, "the exporters to serve")
-    wait_until(lambda: every_node_near(standin, SHORT, 0.3, 2), 60, "their values again")
 
 
 @pytest.mark.parametrize("kind, what", [("node-exporter", "key"), ("prometheus", "ca")])

@@ -78,7 +78,7 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- $_ := set $pod "securityContext" . -}}
 {{- end -}}
 {{- range $container := $pod.containers -}}
-{{- include "plimsoll.container" (dict "root" $root "pod" $pod "container" $container "values" $values) -}}
+{{- include "plimsoll.container" (dict "root" $root "meta" $meta "pod" $pod "container" $container "values" $values) -}}
 {{- end -}}
 {{- if eq $part "extender" -}}
 {{- include "plimsoll.extender" . -}}
@@ -121,6 +121,7 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- $_ := set $c "args" (concat ($c.args | default list) $values.extraArgs) -}}
 {{- if $values.sources -}}
 {{- $_ := set $c "args" (append $c.args "--sources=/etc/plimsoll/sources.yaml") -}}
+{{- $_ := set $.meta "annotations" (merge (dict "checksum/sources" (toJson $values.sources | sha256sum)) ($.meta.annotations | default dict)) -}}
 {{- $_ := set $c "volumeMounts" (append ($c.volumeMounts | default list) (dict "name" "sources" "mountPath" "/etc/plimsoll")) -}}
 {{- $_ := set $.pod "volumes" (append ($.pod.volumes | default list) (dict "name" "sources" "configMap" (dict "name" "plimsoll-sources"))) -}}
 {{- end -}}

@@ -396,31 +396,6 @@ TEST(a_new_kind_of_source) {
         assert_int_equal(controller_exit_code(f.controller), 0);
 }
 
-static bool is_served_by_constant(void *userdata) {
-        return has_status(userdata, "\"source\":\"constant\"");
-}
-
-/* Sources that go, and others that come; of what has been shut down, nothing begins again. */
-TEST(other_sources) {
-        static const struct source_kind *const kinds[] = {&constant_kind, NULL};
-        _cleanup_(source_list_freep) struct source_list *sources = NULL;
-        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
-        struct error err = ERROR_NULL;
-
-        assert_int_equal(source_list_order("constant", kinds, &sources, &err), 0);
-        answer_nodes(&f, "a b");
-        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
-        api_answer_usually(&f.api, 200, "{\"metadata\":{}}", PATCH);
-        begin(&f, policy_of(MEMORY), NULL, false);
-        assert_true(has_status(&f, "\"name\":\"node-exporter\",\"isUsed\":true"));
-        controller_set_sources(f.controller, sources);
-        assert_false(has_status(&f, "\"name\":\"node-exporter\""));
-        api_run(&f.api, is_served_by_constant, &f);
-        controller_shut_down(f.controller);
-        controller_set_sources(f.controller, &f.list);
-        assert_true(has_status(&f, "\"name\":\"node-exporter\",\"isUsed\":true"));
-}
-
 /* A dry run of targets, with nothing of a cluster, and with no page of its own. */
 TEST(dry_run) {
         _cleanup_(end) struct fixture f = {0};

@@ -220,38 +220,6 @@ TEST(accessors) {
         tree_free(NULL);
 }
 
-TEST(is_same) {
-        static const struct {
-                const char *text;
-                bool is_same; /* as the first row */
-        } rows[] = {
-                {"a: 1\nb: [c, {d: e}]\n", true},
-                {"# x\n{a: 1, b: [c, {d: e}]}", true},
-                {"a: 2\nb: [c, {d: e}]\n", false},
-                {"a: '1'\nb: [c, {d: e}]\n", false},
-                {"a: 1\nb: [c, {f: e}]\n", false},
-                {"a: 1\nb: [c, {d: f}]\n", false},
-                {"a: 1\nb: [c]\n", false},
-                {"a: 1\nb: [c, [e]]\n", false},
-                {"b: [c, {d: e}]\na: 1\n", false},
-                {"a: 1\n", false},
-                {"[]", false},
-        };
-        struct tree *first = NULL;
-        struct error err = ERROR_NULL;
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct tree *tree = NULL;
-                assert_int_equal(tree_parse(rows[i].text, strlen(rows[i].text), &tree, &err), 0);
-                first = first ? first : tree;
-                if (tree_is_same(tree_root(first), tree_root(tree)) != rows[i].is_same)
-                        fail_msg("row %zu", i);
-                if (tree != first)
-                        tree_free(tree);
-        }
-        tree_free(first);
-}
-
 TEST(bools) {
         static const struct {
                 const char *text;

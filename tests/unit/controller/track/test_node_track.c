@@ -216,41 +216,11 @@ TEST(replan) {
         node_track_init(&track, compiled, now_mono_ms);
         scrape_cpu(&track, compiled, 0.4, now_mono_ms);
         scrape_cpu(&track, compiled, 0.4, now_mono_ms + 15000);
-        node_track_replan(&track, next, NULL, now_mono_ms, now_unix_ms);
+        node_track_replan(&track, next, now_mono_ms, now_unix_ms);
         node_track_values(&track, now_mono_ms + 15000, &values);
         assert_int_equal(values.usable, 2);
         assert_float_equal(values.ratio[1], 0.4, 1e-6);
         node_track_done(&track);
-}
-
-/* Of two sources that change places, and of one that goes while another one comes. */
-TEST(other_sources) {
-        static const int swapped[] = {1, 0}, replaced[] = {1, -1};
-        const struct compiled_policy_options options = {
-                .sources = {{.interval_ms = 15000}, {.interval_ms = 15000}}, .source_count = 2};
-        struct node_track track;
-        size_t from;
-
-        for (size_t row = 0; row < 2; row++) {
-                _cleanup_(compiled_policy_freep) struct compiled_policy *compiled =
-                        compiled_policy_new(policy_of(policy_text), &options);
-                _cleanup_(compiled_policy_freep) struct compiled_policy *next = compiled_policy_new(
-                        policy_of(policy_text), &options);
-                struct plan_values values;
-                node_track_init(&track, compiled, now_mono_ms);
-                scrape_cpu(&track, compiled, 0.4, now_mono_ms);
-                scrape_cpu(&track, compiled, 0.4, now_mono_ms + 15000);
-                node_track_replan(&track, next, row == 0 ? swapped : replaced, now_mono_ms + 15000,
-                                  now_unix_ms);
-                bool is_known = node_track_age_ms(&track, now_mono_ms + 15000, &(int64_t){0});
-                assert_int_equal(track.serving, row == 0 ? 1 : 0);
-                assert_true(is_known == (row == 0));
-                node_track_values(&track, now_mono_ms + 15000, &values);
-                assert_int_equal(values.usable, row == 0 ? 3 : 0);
-                /* A new source is not awaited while another has readings. */
-                assert_false(node_track_switch(&track, now_mono_ms + 15000, &from));
-                node_track_done(&track);
-        }
 }
 
 /* The policy's own resources keep their history when their order changes, and lose it when they
@@ -286,7 +256,7 @@ TEST(own_resources) {
         assert_string_equal(node_track_why(&track, 1, now_mono_ms + 15000),
                             "no series on the page matches its name and labels");
 
-        node_track_replan(&track, next, NULL, now_mono_ms, now_unix_ms);
+        node_track_replan(&track, next, now_mono_ms, now_unix_ms);
         node_track_values(&track, now_mono_ms + 15000, &values);
         assert_int_equal(values.usable, 1);
         assert_float_equal(values.ratio[0], 0.25, 1e-6);
@@ -302,7 +272,7 @@ TEST(own_resources) {
         assert_int_equal(values.usable, 3);
         assert_float_equal(values.ratio[1], 0.75, 1e-6);
 
-        node_track_replan(&track, last, NULL, now_mono_ms, now_unix_ms);
+        node_track_replan(&track, last, now_mono_ms, now_unix_ms);
         node_track_values(&track, now_mono_ms + 30000, &values);
         assert_int_equal(values.usable, 1);
         node_track_done(&track);

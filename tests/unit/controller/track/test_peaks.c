@@ -302,7 +302,7 @@ TEST(another_policy) {
         begin(&life);
         scrape(&life, 0.2, 10 * MS_PER_MIN);
         struct compiled_policy *next = new_rules(longer_text);
-        node_track_replan(&life.track, next, NULL, life.now_mono_ms, life.now_unix_ms);
+        node_track_replan(&life.track, next, life.now_mono_ms, life.now_unix_ms);
         compiled_policy_free(life.compiled);
         life.compiled = next;
         scrape(&life, 0.2, MS_PER_MIN);
