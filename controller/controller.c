@@ -322,7 +322,6 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                                         .lease = options->lease,
                                                         .patches_per_s = options->patches_per_s,
                                                         .is_dry_run = options->is_dry_run,
-                                                        .has_turns = !options->is_once,
                                                         .values = on_values,
                                                         .pod_usage = on_pod_usage,
                                                         .on_active = on_active,
@@ -383,7 +382,7 @@ void controller_shut_down(struct controller *c) {
 }
 
 int controller_exit_code(const struct controller *c) {
-        return c->options.is_once && writer_failing(c->writer) > 0 ? 1 : c->exit_code;
+        return c->exit_code;
 }
 
 void controller_free(struct controller *c) {

@@ -34,11 +34,11 @@ struct controller_options {
         const char *node_selector;  /* NULL: every node */
         struct option_list targets; /* NAME=URL; none: nodes come from the API server */
         double patches_per_s;
-        bool is_elected;            /* false with --once */
+        bool is_elected;
         struct lease_options lease; /* without identity and events */
         bool is_dry_run;            /* print instead of writing */
         bool has_node_metrics;      /* series of each node on the /metrics page */
-        bool is_once;               /* read every node twice, write or print, exit */
+        bool is_once;               /* in a dry run: read every node twice, print, exit */
         int output;                 /* enum printout_format */
 };
 

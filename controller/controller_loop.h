@@ -49,14 +49,13 @@ struct controller_pods {
 };
 
 /*
- * RUNNING, or with --once LISTING -> READING -> WRITING (controller_once.c). A signal leads to
+ * RUNNING, or with --once LISTING -> READING (controller_once.c). A signal leads to
  * STOPPING, until no request is in flight. ENDED: --once is done.
  */
 enum controller_phase {
         CONTROLLER_RUNNING,
         CONTROLLER_LISTING,
         CONTROLLER_READING,
-        CONTROLLER_WRITING,
         CONTROLLER_STOPPING,
         CONTROLLER_ENDED,
 };

@@ -7,7 +7,6 @@ enum {
         LISTS_MS = 30000, /* without another node */
         /* Of each source, one after the other: two scrapes, the second of which may be slow. */
         READING_INTERVALS = 3,
-        WRITING_MS = 30000, /* how often it checks whether patches succeed */
 };
 
 static void enter(struct controller *c, enum controller_phase phase, int64_t patience_ms) {
@@ -83,31 +82,6 @@ static bool log_failed(const struct controller *c) {
         return true;
 }
 
-/* Patches may take as long as they need, unless they fail. */
-static void look_at_writing(struct controller *c) {
-        const char *trouble = writer_trouble(c->writer);
-
-        if (writer_is_idle(c->writer)) {
-                controller_end(c, c->exit_code);
-        } else if (controller_now_mono(c) >= c->give_up_mono_ms) {
-                enter(c, CONTROLLER_WRITING, WRITING_MS);
-                if (!trouble[0])
-                        return;
-                log_error(MSG("--once gave up writing"), STR("reason", trouble));
-                controller_end(c, 1);
-        }
-}
-
-static void begin_writing(struct controller *c) {
-        enter(c, CONTROLLER_WRITING, WRITING_MS);
-        if (log_failed(c))
-                c->exit_code = 1;
-        if (c->options.is_dry_run)
-                controller_view_print(c);
-        else
-                writer_push_all(c->writer);
-}
-
 static void look_at_scrapes(struct controller *c) {
         bool is_late = controller_now_mono(c) >= c->give_up_mono_ms;
 
@@ -117,7 +91,10 @@ static void look_at_scrapes(struct controller *c) {
                 log_late(c);
                 c->exit_code = 1;
         }
-        begin_writing(c);
+        if (log_failed(c))
+                c->exit_code = 1;
+        controller_view_print(c);
+        controller_end(c, c->exit_code);
 }
 
 static void look_at_lists(struct controller *c) {
@@ -146,8 +123,6 @@ static void on_once_look(void *userdata) {
                 look_at_lists(c);
         if (c->phase == CONTROLLER_READING)
                 look_at_scrapes(c);
-        if (c->phase == CONTROLLER_WRITING)
-                look_at_writing(c);
         if (c->phase != CONTROLLER_ENDED)
                 loop_timer_arm(c->parts.daemon->loop, &c->once_look,
                                controller_now_mono(c) + LOOK_MS, on_once_look, c);

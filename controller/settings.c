@@ -81,7 +81,7 @@ static const struct option_row rows[] = {
         {.name = "target", .type = OPTION_LIST, .value = &parsed.controller.targets, .metavar = "NAME=URL", .hides_query = true,
          .help = "With --dry-run: read this page instead of the cluster's nodes."},
         {.name = "once", .type = OPTION_BOOL, .value = &parsed.controller.is_once,
-         .help = "Read every node twice, write or print once, and exit."},
+         .help = "With --dry-run: read every node twice, print once, and exit."},
         {.name = "output", .type = OPTION_ENUM, .value = &parsed.controller.output, .fallback = "table", .choices = outputs,
          .help = "Format of --dry-run: table, or json with one object per node and line."},
         PROGRAM_CHECK_ROW(parsed.shared),
@@ -126,6 +126,12 @@ static int check_together(struct error *err) {
                 (void)error_set(err, EINVAL,
                                 "needs --dry-run: only nodes of the API server can be written");
                 return options_wrap(err, -EINVAL, &parsed.controller.targets);
+        }
+        if (parsed.controller.is_once && !parsed.controller.is_dry_run) {
+                (void)error_set(err, EINVAL,
+                                "needs --dry-run: a pass that writes would replace "
+                                "long windows by short ones");
+                return options_wrap(err, -EINVAL, &parsed.controller.is_once);
         }
         for (size_t i = 0; i < parsed.controller.targets.count; i++) {
                 _cleanup_(freep) char *name = NULL;
@@ -256,7 +262,6 @@ static void settle_options(struct controller_options *controller) {
         bool has_targets = controller->targets.count > 0;
 
         parsed.has_server = !controller->is_once && !has_targets;
-        controller->is_elected &= !controller->is_once;
         controller->has_node_metrics &= parsed.has_server;
 }
 

@@ -69,7 +69,7 @@ enum {
 struct plan_due plan_due(const struct plan *plan, const struct plan_record *record,
                          const struct plan_values *values, int64_t turn_unix_ms,
                          int64_t now_unix_ms);
-/** plan_due_all() - all usable values that have a period; for --once */
+/** plan_due_all() - all usable values that have a period; for a dry run */
 struct plan_due plan_due_all(const struct plan *plan, const struct plan_values *values);
 
 /** plan_due_nodes() - how many nodes can be patched once in the policy's shortest period

@@ -59,8 +59,6 @@ static int64_t turn_of(const struct writer_node *node) {
 static struct plan_due due_on(const struct writer_node *node, const struct plan_values *values) {
         const struct writer *writer = node->writer;
 
-        if (!writer->options.has_turns)
-                return plan_due_all(&writer->plan, values);
         return plan_due(&writer->plan, node->track->record, values, turn_of(node),
                         writer_now_unix(writer));
 }
@@ -69,7 +67,7 @@ static struct plan_due due_on(const struct writer_node *node, const struct plan_
 static void pass_turn(struct writer_node *node) {
         struct writer *writer = node->writer;
 
-        if (writer->options.has_turns && turn_of(node) != PLAN_NEVER && writer_is_active(writer))
+        if (turn_of(node) != PLAN_NEVER && writer_is_active(writer))
                 metrics_inc(writer->unchanged);
         node->taken_unix_ms = writer_now_unix(writer);
 }
@@ -277,20 +275,11 @@ void writer_update(struct writer_node *node, const struct plan_values *values) {
 
         taint_writer_update(&node->taints, values);
         idle_writer_update(&node->idle, values);
-        if (!writer->options.has_turns)
-                return;
         struct plan_due due = due_on(node, values);
         if (plan_due_is_empty(&due) || !writer_is_active(writer))
                 pass_turn(node);
         else
                 publisher_push(&node->job, due.urgency);
-}
-
-void writer_push_all(struct writer *writer) {
-        struct publisher_job *job;
-
-        TAILQ_FOREACH (job, &writer->annotations->jobs, link)
-                publisher_push(job, 0);
 }
 
 /* The whole */
@@ -379,8 +368,6 @@ void writer_tick(struct writer *writer, bool is_policy_settled) {
         metrics_set(writer->waiting, (double)writer->annotations->queue.len);
         metrics_set(writer->budget, (double)writer_budget_nodes(writer));
         publisher_tick(writer->publisher);
-        if (!writer->options.has_turns)
-                return;
         taint_writer_tick(writer->taints, may_write);
         idle_writer_tick(writer->offers, may_write);
 }
@@ -391,10 +378,6 @@ size_t writer_budget_nodes(const struct writer *writer) {
 
 bool writer_is_idle(const struct writer *writer) {
         return publisher_is_idle(writer->publisher);
-}
-
-size_t writer_failing(const struct writer *writer) {
-        return writer->annotations->failures.outages.failing;
 }
 
 const char *writer_trouble(const struct writer *writer) {

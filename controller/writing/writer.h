@@ -46,7 +46,6 @@ struct writer_options {
         struct lease_options lease; /* without identity and events */
         double patches_per_s;
         bool is_dry_run; /* nothing is ever written */
-        bool has_turns;  /* false: only writer_push_all() patches nodes */
 
         /* The present values of @node. */
         void (*values)(void *userdata, const struct writer_node *node, struct plan_values *ret);
@@ -77,9 +76,6 @@ void writer_seen(struct writer_node *node, const json_t *object);
 void writer_remove(struct writer_node *node);
 /** writer_update() - take in the values of a reading */
 void writer_update(struct writer_node *node, const struct plan_values *values);
-/** writer_push_all() - patch every node: without turns, with every usable value; not in a dry run
- */
-void writer_push_all(struct writer *writer);
 
 /** writer_tick() - call every second or so
  * @is_policy_settled: policy_source_is_settled(); taints and offers stay as they are until then */
@@ -90,8 +86,6 @@ bool writer_is_active(const struct writer *writer);
 size_t writer_budget_nodes(const struct writer *writer);
 /** writer_is_idle() - no patch is queued or in flight */
 bool writer_is_idle(const struct writer *writer);
-/** writer_failing() - how many nodes failed to be patched the last time */
-size_t writer_failing(const struct writer *writer);
 /** writer_trouble() - why the last patches failed, for /readyz; "" if they are fine; NULL in a dry
  * run */
 const char *writer_trouble(const struct writer *writer);

@@ -14,7 +14,6 @@ from controller_kit import LEASE, LEASE_S, lease_object, policy
 from harness import wait_until
 from leaping_clock import LeapingClock
 from policies import ago
-from programs import complete
 
 PEAKS = ("cpu_usage_max_avg_1h", "cpu_usage_max_avg_1d")
 RULES = policy({name: "1s" for name in ("cpu_usage_avg_5m", *PEAKS)})
@@ -278,16 +277,3 @@ def test_without_election(controller, standin):
     next_write(standin, "alpha", 0)
     assert leads(replica) == 1
     assert standin.count(resource="leases") == 0
-
-
-def test_once_takes_no_lease(controller, kubeconfig, standin, exporters):
-    leader = controller("alpha")
-    wait_until(lambda: leads(leader) == 1, what="a leader")
-    flags = (
-        "--once",
-        "--scrape-interval=1s",
-        f"--target-url-template=http://{{address}}:{exporters.port}/metrics",
-    )
-    complete("plimsoll-controller", f"--kubeconfig={kubeconfig('beta')}", *flags)
-    assert {p["name"] for p in writes(standin) if p["user"] == "beta"} == set(NODES)
-    assert holder(standin) == identity(leader) and leads(leader) == 1

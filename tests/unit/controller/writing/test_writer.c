@@ -47,7 +47,7 @@ static struct compiled_policy *compile(const char *more) {
                                                             .source_count = 1});
 }
 
-static void begin(struct fixture *f, bool has_turns) {
+static void begin(struct fixture *f) {
         static char name[] = "a";
 
         f->compiled = compile(f->more);
@@ -55,7 +55,6 @@ static void begin(struct fixture *f, bool has_turns) {
         f->writer = writer_new(&(struct writer_options){.daemon = &f->api.daemon,
                                                         .patches_per_s = 1000,
                                                         .is_dry_run = f->is_dry_run,
-                                                        .has_turns = has_turns,
                                                         .values = on_values,
                                                         .userdata = f},
                                f->compiled);
@@ -108,7 +107,7 @@ TEST(nothing_left_to_write) {
         _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH, "0.20000");
-        begin(&f, true);
+        begin(&f);
         wait_for_turn(&f);
         read_node(&f, 0.2);
         api_run(&f.api, is_settled, &f);
@@ -128,7 +127,7 @@ TEST(written_early) {
 
         api_answer(&f.api, 200, "{}", PATCH, "0.20000");
         api_answer(&f.api, 200, "{}", PATCH, "0.40000");
-        begin(&f, true);
+        begin(&f);
         wait_for_turn(&f);
         read_node(&f, 0.2);
         api_run(&f.api, is_idle, &f);
@@ -146,7 +145,7 @@ TEST(failed) {
         api_answer(&f.api, 200, "{}", PATCH, "0.20000");
         api_answer(&f.api, 422, "{}", PATCH, "0.40000");
         api_answer(&f.api, 200, "{}", PATCH, "0.50000");
-        begin(&f, true);
+        begin(&f);
         wait_for_turn(&f);
         read_node(&f, 0.2);
         api_run(&f.api, is_idle, &f);
@@ -183,7 +182,7 @@ TEST(policy_changes_under_way) {
                                              .response = scripted_http(200, "", "{}"),
                                              .before = wait_for_test});
         api_answer(&f.api, 200, "{}", PATCH, "0.20000");
-        begin(&f, true);
+        begin(&f);
         read_node(&f, 0.2);
         api_run(&f.api, is_asked, &f);
         writer_set_policy(f.writer, next);
@@ -219,7 +218,7 @@ TEST(taints_are_refused) {
         f.listed.set = listed.set = &set;
         api_answer_usually(&f.api, 200, "{}", "\"annotations\"");
         api_answer_usually(&f.api, 422, "{\"message\":\"no taints\"}", "/spec/taints/-");
-        begin(&f, true);
+        begin(&f);
         node_track_init(&calm_track, f.compiled, clock_mono_ms());
         writer_add(f.writer, &calm, &listed, &calm_track);
         writer_seen(&f.node, object);
@@ -238,7 +237,7 @@ TEST(taints_are_refused) {
                 api_run(&f.api, is_settled, &f);
         }
         assert_non_null(strstr(writer_trouble(f.writer), "no taints"));
-        assert_int_equal(writer_failing(f.writer), 0);
+        assert_int_equal(api_logged(&f.api, "what=patch"), 0);
         writer_remove(&calm);
         node_track_done(&calm_track);
         end(&f);
@@ -271,30 +270,20 @@ TEST(made_anew) {
                 _cleanup_(end) struct fixture f = {.listed.uid = uid};
                 api_answer(&f.api, rows[i].status, rows[i].body, PATCH,
                            "{\"metadata\":{\"uid\":\"0-1\",\"annotations\":{\"cpu_usage_avg_5m\":");
-                begin(&f, true);
+                begin(&f);
                 read_node(&f, 0.2);
                 api_run(&f.api, is_settled, &f);
-                assert_int_equal(writer_failing(f.writer), rows[i].failing);
+                assert_int_equal(api_logged(&f.api, "msg=\"node is failing\" what=patch"),
+                                 rows[i].failing);
                 assert_true(f.track.record->metrics[0].at_unix_ms == PLAN_NEVER);
         }
-}
-
-/* --once, and no value of the node can be used: that is no patch, and the end. */
-TEST(nothing_to_write_once) {
-        _cleanup_(end) struct fixture f = {.ratio = -1};
-
-        begin(&f, false);
-        writer_push_all(f.writer);
-        assert_false(writer_is_idle(f.writer));
-        api_run(&f.api, is_settled, &f);
-        assert_true(count(&f, "plimsoll_syncs_unchanged_total") == 0);
 }
 
 /* The Lease is given back once, though the publisher is idle twice. */
 TEST(stops_once) {
         _cleanup_(end) struct fixture f = {0};
 
-        begin(&f, true);
+        begin(&f);
         read_node(&f, 0.2);
         assert_false(writer_is_idle(f.writer));
         writer_stop(f.writer, on_stopped, &f);
@@ -307,7 +296,7 @@ TEST(stops_once) {
 TEST(dry_run) {
         _cleanup_(end) struct fixture f = {.is_dry_run = true};
 
-        begin(&f, true);
+        begin(&f);
         struct kube_fence fence = writer_fence(f.writer);
         assert_true(fence.until_mono_ms(fence.userdata) < loop_now_mono_ms(f.api.rig.loop));
         assert_false(writer_is_active(f.writer));
