@@ -138,6 +138,18 @@ static struct table *top_table_new(const struct top_view *view, const struct sty
         return table_new(style, columns, count);
 }
 
+/* As doctor's check pods-measured: a few pods are always new. */
+static void top_put_measured(const struct top_view *view, FILE *out) {
+        long long bound = json_int_at(0, view->page, "pods", "bound", NULL);
+        long long measured = json_int_at(0, view->page, "pods", "measured", NULL);
+
+        if (measured < bound - bound / 10)
+                (void)fprintf(out,
+                              "%lld of %lld pods are measured; the others count by their requests "
+                              "(kubectl plimsoll doctor says why)\n",
+                              measured, bound);
+}
+
 void top_view_print(const struct top_view *view, const struct style *style, bool is_wide,
                     bool no_headers, FILE *out) {
         size_t width = is_wide ? SIZE_MAX : style->width;
@@ -163,6 +175,7 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
         if (view->node_count > 0 && view->blind == view->node_count)
                 (void)fputs("no node has a usable value: `kubectl plimsoll doctor` says why\n",
                             out);
+        top_put_measured(view, out);
         if (left_out > 0)
                 (void)fprintf(out, "%zu more column%s with -o wide\n", left_out,
                               number_plural(left_out));

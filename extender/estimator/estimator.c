@@ -37,6 +37,7 @@ struct estimator {
         pthread_mutex_t lock; /* guards what follows: the loop's thread writes it, workers read */
         struct workload_set *workloads;
         struct cluster_load cluster;
+        struct estimator_pods pods;
         struct reservations reservations;
         uint64_t publication; /* the last one, see estimator_published() */
 };
@@ -322,16 +323,19 @@ static void step_factor(struct estimator *estimator) {
         estimator_unlock(estimator);
 }
 
-/* What nodes with a reading that is not old have in addition to their pods. */
-static void add_bases(const struct estimator *estimator, int64_t now_unix_ms,
-                      struct trimmed_mean bases[static ESTIMATE_RESOURCE_COUNT]) {
+/* What nodes with a reading that is not old have in addition to their pods. Return: pods that count
+ * by what was measured */
+static size_t add_bases(const struct estimator *estimator, int64_t now_unix_ms,
+                        struct trimmed_mean bases[static ESTIMATE_RESOURCE_COUNT]) {
         struct node_usage usage[ESTIMATE_RESOURCE_COUNT];
+        size_t measured = 0;
 
         for (size_t i = 0; i < estimator->node_count; i++) {
                 if (!estimator->nodes[i])
                         continue;
                 const struct node_estimate *node = &estimator->nodes[i]->estimate;
-                node_estimate_usage(node, estimator->workloads, &estimator->cluster, usage);
+                measured += node_estimate_usage(node, estimator->workloads, &estimator->cluster,
+                                                usage);
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                         const struct mean_reading *reading = &node->readings[r];
                         double capacity = node->capacity.of[r];
@@ -340,6 +344,7 @@ static void add_bases(const struct estimator *estimator, int64_t now_unix_ms,
                                                  capacity);
                 }
         }
+        return measured;
 }
 
 /* Return: has it moved? */
@@ -347,7 +352,11 @@ static bool step_base(struct estimator *estimator, int64_t now_unix_ms) {
         struct trimmed_mean bases[ESTIMATE_RESOURCE_COUNT] = {0};
         bool has_moved = false;
 
-        add_bases(estimator, now_unix_ms, bases);
+        const struct estimator_pods pods = {.bound = estimator->pod_count,
+                                            .measured = add_bases(estimator, now_unix_ms, bases)};
+        estimator_lock(estimator);
+        estimator->pods = pods;
+        estimator_unlock(estimator);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 double *known = &estimator->cluster.base_ratio[r],
                        mean = trimmed_mean_take(&bases[r]);
@@ -451,6 +460,13 @@ double estimator_window_share(const struct estimator *estimator, const struct es
 }
 
 /* ---- Any thread. */
+
+struct estimator_pods estimator_pods(struct estimator *estimator) {
+        estimator_lock(estimator);
+        const struct estimator_pods pods = estimator->pods;
+        estimator_unlock(estimator);
+        return pods;
+}
 
 void estimator_stats(struct estimator *estimator, int64_t now_mono_ms,
                      struct estimator_stats *ret) {

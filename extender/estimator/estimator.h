@@ -157,6 +157,15 @@ void estimator_stats(struct estimator *estimator, int64_t now_mono_ms, struct es
 
 /* ---- Any thread. */
 
+/* The pods that are bound, and those that count by what was measured, of themselves or their
+ * workload; the others count by their requests. */
+struct estimator_pods {
+        size_t bound, measured;
+};
+
+/** estimator_pods() - as of the last step */
+struct estimator_pods estimator_pods(struct estimator *estimator);
+
 /* The expected load of one pod, and its origin. */
 struct estimator_expectation {
         struct pod_load load;

@@ -89,12 +89,25 @@ static void put_pod(const struct explanation *explanation, struct buf *out) {
         json_write_object_end(out);
 }
 
+static void put_pods(const struct explanation *explanation, struct buf *out) {
+        struct estimator *estimator = explanation->snapshot->estimator;
+
+        if (!explanation->has_estimate || !estimator)
+                return;
+        const struct estimator_pods pods = estimator_pods(estimator);
+        json_write_object(out, "pods");
+        json_write_int(out, "bound", (int64_t)pods.bound);
+        json_write_int(out, "measured", (int64_t)pods.measured);
+        json_write_object_end(out);
+}
+
 void explanation_json_begin(const struct explanation *explanation, struct buf *out) {
         json_write_object(out, NULL);
         json_write_time(out, "at", explanation->now_unix_ms);
         json_write_int(out, "version", EXPLANATION_VERSION);
         put_policy(explanation, out);
         put_pod(explanation, out);
+        put_pods(explanation, out);
         json_write_array(out, "nodes");
 }
 

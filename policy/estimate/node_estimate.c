@@ -135,16 +135,17 @@ struct pod_sum {
 /* What a pod is expected to use, and how certain that is. */
 struct pod_usage {
         struct pod_load used, spread;
+        bool is_measured;
 };
 
 static struct pod_usage usage_of(const struct node_pod *pod, const struct workload_set *workloads,
                                  const struct cluster_load *cluster) {
         const struct pod_load request = {
                 {(double)pod->request[ESTIMATE_CPU], (double)pod->request[ESTIMATE_MEM]}};
-        struct pod_usage usage;
+        const struct workload_measure *of = workload_set_find(workloads, pod->workload);
+        struct pod_usage usage = {.is_measured = of || pod->own[ESTIMATE_CPU] >= 0};
 
-        usage.used = workload_expect(workload_set_find(workloads, pod->workload), &request,
-                                     &cluster->factor, &usage.spread);
+        usage.used = workload_expect(of, &request, &cluster->factor, &usage.spread);
         for (int r = 0; pod->own[ESTIMATE_CPU] >= 0 && r < ESTIMATE_RESOURCE_COUNT; r++)
                 usage.used.of[r] = (double)pod->own[r];
         return usage;
@@ -199,14 +200,16 @@ double node_estimate_requested(const struct node_estimate *node, int resource) {
         return sum;
 }
 
-void node_estimate_usage(const struct node_estimate *node, const struct workload_set *workloads,
-                         const struct cluster_load *cluster,
-                         struct node_usage ret[static ESTIMATE_RESOURCE_COUNT]) {
+size_t node_estimate_usage(const struct node_estimate *node, const struct workload_set *workloads,
+                           const struct cluster_load *cluster,
+                           struct node_usage ret[static ESTIMATE_RESOURCE_COUNT]) {
         struct pod_sum sums[ESTIMATE_RESOURCE_COUNT] = {0};
+        size_t measured = 0;
 
         for (size_t i = 0; i < node->pod_count; i++) {
                 const struct node_pod *pod = &node->pods[i];
                 const struct pod_usage usage = usage_of(pod, workloads, cluster);
+                measured += usage.is_measured && !is_gone(pod);
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                         add_pod(&sums[r], pod, &usage, overlap_of(node, pod, r), r);
         }
@@ -222,4 +225,5 @@ void node_estimate_usage(const struct node_estimate *node, const struct workload
                 ret[r].margin_ratio = MARGIN_SIGMAS * sqrt(sums[r].variance) / capacity;
                 ret[r].base_ratio = known - sums[r].in_window / capacity;
         }
+        return measured;
 }

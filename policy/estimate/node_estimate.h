@@ -128,6 +128,8 @@ _must_check_ bool node_estimate_pod(const struct node_estimate *node, uint64_t i
                                     const struct cluster_load *cluster, struct node_pod_load *ret);
 /** node_estimate_requested() - what live pods request of one resource, in cores or bytes */
 double node_estimate_requested(const struct node_estimate *node, int resource);
-void node_estimate_usage(const struct node_estimate *node, const struct workload_set *workloads,
-                         const struct cluster_load *cluster,
-                         struct node_usage ret[static ESTIMATE_RESOURCE_COUNT]);
+/** node_estimate_usage() - Return: the number of live pods that count by what was measured, of
+ * themselves or their workload */
+size_t node_estimate_usage(const struct node_estimate *node, const struct workload_set *workloads,
+                           const struct cluster_load *cluster,
+                           struct node_usage ret[static ESTIMATE_RESOURCE_COUNT]);

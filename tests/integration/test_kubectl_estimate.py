@@ -271,7 +271,7 @@ def test_the_pages_in_the_docs(extender, source):
     asked["nodes"][0]["metadata"]["annotations"] = {CPU: f"0.10000,{ago(2)}"}
     answer = extender.call("POST", "/explain", asked)
     assert answer.status == 200, answer.text
-    named = {"at", "version", "policy", "expected", "nodes"}
+    named = {"at", "version", "policy", "expected", "pods", "nodes"}
     assert named <= set(json.loads(answer.text))
 
 

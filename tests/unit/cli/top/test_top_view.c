@@ -116,16 +116,40 @@ TEST_BETWEEN(sums, set_up, tear_down) {
         assert_int_equal(here.view.blind, 1);
 }
 
+static char *printed(const struct style *style) {
+        char *text = NULL;
+        size_t len = 0;
+        FILE *out = open_memstream(&text, &len);
+
+        assert_non_null(out);
+        top_view_print(&here.view, style, false, false, out);
+        assert_int_equal(fclose(out), 0);
+        return text;
+}
+
+TEST_BETWEEN(measured, set_up, tear_down) {
+        static const struct {
+                int measured;
+                bool is_told;
+        } rows[] = {{1300, false}, {1170, false}, {1169, true}, {0, true}};
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                json_object_set_new(
+                        here.page, "pods",
+                        json_pack("{s:i,s:i}", "bound", 1300, "measured", rows[i].measured));
+                _cleanup_(freep) char *text = printed(
+                        &(struct style){"", "", "", "", "", "", false, SIZE_MAX});
+                _cleanup_(freep) char *line = xasprintf("%d of 1300 pods are measured; the others",
+                                                        rows[i].measured);
+                assert_int_equal(strstr(text, line) != NULL, rows[i].is_told);
+        }
+}
+
 /* Every line of a narrow terminal fits, however narrow. */
 TEST_BETWEEN(width, set_up, tear_down) {
         for (size_t width = 60; width < 140; width += 7) {
                 const struct style style = {"", "", "", "", "", "", false, width};
-                _cleanup_(freep) char *text = NULL;
-                size_t len = 0;
-                FILE *out = open_memstream(&text, &len);
-                assert_non_null(out);
-                top_view_print(&here.view, &style, false, false, out);
-                assert_int_equal(fclose(out), 0);
+                _cleanup_(freep) char *text = printed(&style);
                 for (const char *at = text; *at && *at != '\n'; at += strcspn(at, "\n") + 1)
                         if (strcspn(at, "\n") > width)
                                 fail_msg("width %zu: %.*s", width, (int)strcspn(at, "\n"), at);

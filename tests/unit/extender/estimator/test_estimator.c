@@ -216,6 +216,8 @@ TEST_BETWEEN(measured, set_up, tear_down) {
         assert_false(expected.is_measured);
         estimator_stats(estimator, 0, &stats);
         assert_int_equal(stats.workloads, 1);
+        assert_int_equal(estimator_pods(estimator).bound, 2);
+        assert_int_equal(estimator_pods(estimator).measured, 1);
         /* A part without it: it is measured no longer. */
         estimator_workloads_begin(estimator);
         estimator_workloads_ended(estimator, 0);
@@ -231,8 +233,12 @@ TEST_BETWEEN(measured_pods, set_up, tear_down) {
         estimator_bind(estimator, &bound);
         estimator_measure_pods(node, &list);
         assert_near(cpu(), 0.3);
+        estimator_step(estimator, NOW);
+        assert_int_equal(estimator_pods(estimator).measured, 1);
         estimator_measure_pods(node, &none);
         assert_near(cpu(), 0.1);
+        estimator_step(estimator, NOW);
+        assert_int_equal(estimator_pods(estimator).measured, 0);
 }
 
 /* A node without a reading has the base of those with one; no pods make it less than 0. */
