@@ -226,6 +226,21 @@ static void check_idle(struct doctor_report *report) {
                    "default and defaultRequest of the namespace's LimitRange");
 }
 
+/* A few pods are always new. */
+static void check_pods(struct doctor_report *report) {
+        double bound = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_pods").largest;
+        double measured = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_pods_measured").largest;
+
+        doctor_fix(doctor_check(report, "pods-measured",
+                                doctor_if(measured < 0.9 * bound, DOCTOR_WARNING),
+                                "the others count by what their workload used before, or by their "
+                                "requests",
+                                "%.0f of %.0f pods are measured", measured, bound),
+                   "kubectl -n %s logs deploy/plimsoll-controller | grep 'reading of pods' has the "
+                   "reason for each kubelet; if none is read, add metrics-server to the sources",
+                   report->facts->namespace);
+}
+
 static void check_controllers(struct doctor_report *report) {
         const struct doctor_facts *facts = report->facts;
         const struct doctor_sum leaders = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_leader");
@@ -248,6 +263,8 @@ static void check_controllers(struct doctor_report *report) {
                    "kubectl -n %s logs deploy/plimsoll-controller | grep lease",
                    facts->namespace);
         check_metrics(report);
+        if (leaders.sum > 0)
+                check_pods(report);
         if (facts->policy->idle_line_ratio > 0 && facts->policy_err.code == 0 &&
             facts->controller.text)
                 check_idle(report);

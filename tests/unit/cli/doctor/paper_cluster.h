@@ -53,6 +53,8 @@ enum { PAPER_CHANGES = 5, PAPER_MAX_BYTES = 1 << 20 };
         "plimsoll_idle_offered_cores 0\n"                                                          \
         "plimsoll_leader " leads "\n"                                                              \
         "plimsoll_nodes 4\n"                                                                       \
+        "plimsoll_pods 40\n"                                                                       \
+        "plimsoll_pods_measured 37\n"                                                              \
         "plimsoll_policy_failed 0\n"                                                               \
         "plimsoll_policy_object_deleted 0\n"
 #define PAPER_STATUS                                                                               \
