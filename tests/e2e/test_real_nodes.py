@@ -206,7 +206,7 @@ class Measured:
     """What the pods of MEASURED use by their cgroups, and by us."""
 
     def __init__(self, nodes, namespace):
-        self.nodes = nodes
+        self.nodes, self.namespace = nodes, namespace
         self.keys = {f"{namespace.name}/ReplicaSet/{name}": name for name in MEASURED}
         self.began_unix, self.began = time.time(), self.look()
 
@@ -249,10 +249,12 @@ class Measured:
         return found
 
     def expected(self, extender):
-        """By the extender, of the next pod."""
+        """By the extender, of another pod like these."""
         found = {}
-        for key in self.keys:
-            said = fetch(f"{extender.url}/explain", "POST", {"workload": key}).json()["expected"]
+        for key, name in self.keys.items():
+            pod = {"pod": self.namespace.pods(name)[0]}
+            said = fetch(f"{extender.url}/explain", "POST", pod).json()["expected"]
+            assert said["workload"] == key
             found[key] = said["loadCores"], said["loadBytes"]
         return found
 
