@@ -28,7 +28,6 @@ struct situation {
 /* Of hot node-minutes, what the estimate would leave. NAN: not known. */
 struct prediction {
         double ratio, low, high;
-        double hot_minutes; /* as the trial counts them, as they are */
 };
 
 /* What an algorithm is; `new`, `free`, the events and `options` may be NULL. */

@@ -86,7 +86,6 @@ static void predict(const void *self, struct prediction *ret) {
         struct trial_ratio ratio;
 
         trial_stats(((const struct trying *)self)->trial, &stats);
-        ret->hot_minutes = trial_blocks_sum(&stats.blocks).hot_s[TRIAL_REAL] / 60;
         if (!trial_blocks_ratio(&stats.blocks, false, &ratio))
                 ratio = (struct trial_ratio){NAN, NAN, NAN};
         ret->ratio = ratio.ratio;

@@ -16,10 +16,9 @@ enum {
         RECORDS = RECORDS_S / RECORD_S,
         MINUTE_S = 60,
         COLLECTED_S = 30, /* after the fetch */
-        SMOOTHED_S = 5,
 };
 
-static const double PERCENTILE = 0.95, SMOOTHED_KEPT = 0.9;
+static const double PERCENTILE = 0.95;
 
 struct record {
         int64_t at_s;
@@ -140,7 +139,6 @@ static struct meter read_node(const struct meters *meters, const struct node_met
         for (int r = 0; r < METER_RESOURCES && is_read; r++)
                 switch (meters->kind) {
                 case METERS_METRICS_SERVER:
-                case METERS_DESCHEDULER:
                         meter.ratio[r] = latest_cell(node)[r];
                         break;
                 case METERS_KOORDLET:
@@ -155,12 +153,6 @@ static struct meter read_node(const struct meters *meters, const struct node_met
         return meter;
 }
 
-static void smooth(struct meter *smoothed, struct meter latest) {
-        for (int r = 0; r < METER_RESOURCES && smoothed->is_known; r++)
-                latest.ratio[r] += SMOOTHED_KEPT * (smoothed->ratio[r] - latest.ratio[r]);
-        *smoothed = latest;
-}
-
 /* koordlet reports by itself, at a second of its own; what it reported stays. */
 static void show(const struct meters *meters, struct node_meters *node, size_t n, bool is_read) {
         int64_t second = meters->world->now_s % MINUTE_S;
@@ -168,11 +160,6 @@ static void show(const struct meters *meters, struct node_meters *node, size_t n
         if (meters->kind == METERS_KOORDLET || meters->kind == METERS_KOORDLET_P95) {
                 if (is_read && second == (int64_t)(n * 7 % MINUTE_S))
                         node->shown = read_node(meters, node, true);
-                return;
-        }
-        if (meters->kind == METERS_DESCHEDULER) {
-                if (is_read && second % SMOOTHED_S == 0)
-                        smooth(&node->shown, read_node(meters, node, true));
                 return;
         }
         if (second == 0)

@@ -9,8 +9,6 @@
  * METERS_KOORDLET        koordlet's NodeMetric: means of 5 minutes, reported every minute
  *      (https://koordinator.sh/docs/architecture/resource-model)
  * METERS_KOORDLET_P95    the same, but the 95th percentile of the 5 minutes
- * METERS_DESCHEDULER     the descheduler's mean of metrics-server's values: every 5 s 0.9 of it and
- *      0.1 of the latest value (pkg/descheduler/metricscollector/metricscollector.go at 11ae6525)
  *
  * The first two come by load-watcher v0.2.4, which fetches all nodes once a minute; Trimaran's
  * collector asks it every 30 s, and sees a fetch 30 s later. https://github.com/paypal/load-watcher
@@ -27,7 +25,6 @@ enum meters_kind {
         METERS_PROMETHEUS,
         METERS_KOORDLET,
         METERS_KOORDLET_P95,
-        METERS_DESCHEDULER,
 };
 
 enum { METER_CPU, METER_MEM, METER_RESOURCES };

@@ -28,10 +28,14 @@ static const struct {
         [TRIAL_RATIO] = {"trialRatio", "trial", 2},
         [TRIAL_LOW] = {"trialLow", "low", 2},
         [TRIAL_HIGH] = {"trialHigh", "high", 2},
-        [TRIAL_HOT_NODE_MINUTES] = {"trialHotNodeMinutes", "its hot", 1},
 };
 
-struct measured report_mean(const struct result *result, enum metric metric) {
+/* A mean and its standard error over seeds, which is 0 for one seed. */
+struct measured {
+        double mean, error;
+};
+
+static struct measured mean_of(const struct result *result, enum metric metric) {
         double count = (double)result->count, sum = 0, squares = 0;
 
         for (size_t i = 0; i < result->count; i++)
@@ -41,8 +45,10 @@ struct measured report_mean(const struct result *result, enum metric metric) {
         return (struct measured){sum / count, count > 1 ? sqrt(squares / (count - 1) / count) : 0};
 }
 
-bool report_relative(const struct result *result, const struct result *base, enum metric metric,
-                     struct measured *ret) {
+/* To @base; error by leaving out one seed after the other (jackknife). Return: false when @base is
+ * 0 or has none */
+static bool relative_to(const struct result *result, const struct result *base, enum metric metric,
+                        struct measured *ret) {
         double count = (double)result->count, sum = 0, base_sum = 0, squares = 0;
 
         for (size_t i = 0; i < result->count; i++) {
@@ -79,11 +85,11 @@ void report_table_row(const struct result *result, const struct result *base) {
         struct measured relative;
         char text[32] = "-";
 
-        if (base && report_relative(result, base, HOT_NODE_MINUTES, &relative))
+        if (base && relative_to(result, base, HOT_NODE_MINUTES, &relative))
                 (void)snprintf(text, sizeof(text), "%.2f +- %.2f", relative.mean, relative.error);
         (void)printf("%-14s %-26s %-12s", result->scenario, result->algorithm, text);
         for (size_t m = 0; m < METRICS_IN_TABLE; m++)
-                report_cell(report_mean(result, (enum metric)m).mean, metrics[m].decimals);
+                report_cell(mean_of(result, (enum metric)m).mean, metrics[m].decimals);
         (void)printf("\n");
         (void)fflush(stdout);
 }
@@ -92,12 +98,12 @@ void report_json(const struct result *result, const struct result *base) {
         (void)printf("{\"scenario\": \"%s\", \"algorithm\": \"%s\"", result->scenario,
                      result->algorithm);
         for (size_t m = 0; m < METRIC_KINDS; m++) {
-                struct measured mean = report_mean(result, (enum metric)m), relative;
+                struct measured mean = mean_of(result, (enum metric)m), relative;
                 if (isnan(mean.mean))
                         continue;
                 (void)printf(",\n  \"%s\": {\"mean\": %.9g, \"error\": %.4g", metrics[m].name,
                              mean.mean, mean.error);
-                if (base && report_relative(result, base, (enum metric)m, &relative))
+                if (base && relative_to(result, base, (enum metric)m, &relative))
                         (void)printf(", \"relative\": %.6g, \"relativeError\": %.4g", relative.mean,
                                      relative.error);
                 (void)printf(", \"seeds\": [");

@@ -13,17 +13,6 @@ struct result {
         struct outcome outcomes[REPORT_MAX_SEEDS]; /* of one seed after the other */
 };
 
-/* A mean and its standard error over seeds, which is 0 for one seed. */
-struct measured {
-        double mean, error;
-};
-
-struct measured report_mean(const struct result *result, enum metric metric);
-/** report_relative() - to @base; error by leaving out one seed after the other (jackknife)
- * Return: false when @base is 0 or has none */
-bool report_relative(const struct result *result, const struct result *base, enum metric metric,
-                     struct measured *ret);
-
 void report_table_head(void);
 /** report_table_row() - @base NULL: nothing to compare with */
 void report_table_row(const struct result *result, const struct result *base);

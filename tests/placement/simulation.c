@@ -291,14 +291,13 @@ static void run(struct simulation *s, struct outcome *outcome) {
 }
 
 static void predict(const struct simulation *s, struct outcome *outcome) {
-        struct prediction prediction = {NAN, NAN, NAN, NAN};
+        struct prediction prediction = {NAN, NAN, NAN};
 
         if (s->algorithm->predict)
                 s->algorithm->predict(s->self, &prediction);
         outcome->of[TRIAL_RATIO] = prediction.ratio;
         outcome->of[TRIAL_LOW] = prediction.low;
         outcome->of[TRIAL_HIGH] = prediction.high;
-        outcome->of[TRIAL_HOT_NODE_MINUTES] = prediction.hot_minutes;
 }
 
 struct outcome simulate(const struct scenario *scenario, const struct algorithm *algorithm,

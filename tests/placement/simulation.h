@@ -27,11 +27,10 @@ enum metric {
         EVICTIONS_PER_1000_POD_HOURS, /* where the algorithm evicts */
         REPEATED_EVICTIONS_RATIO, /* of them: of pods that replaced one evicted in the last 2 h */
         /* What the product's trial says (algorithm_trial.c): the share of hot time that the
-         * estimate would leave, its interval, and the hot time that it counts. */
+         * estimate would leave, and its interval. */
         TRIAL_RATIO,
         TRIAL_LOW,
         TRIAL_HIGH,
-        TRIAL_HOT_NODE_MINUTES,
         METRIC_KINDS,
         METRICS_IN_TABLE = TRIAL_RATIO, /* the others are in JSON alone */
 };
