@@ -45,7 +45,7 @@ struct controller_pods {
         struct usage_store *store;   /* NULL: nothing is written */
         struct outage_log outages;
         int64_t next_tick_mono_ms;
-        struct metrics_series *bound, *measured;
+        struct metrics_series *bound, *measured, *failing;
 };
 
 /*

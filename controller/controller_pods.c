@@ -130,6 +130,8 @@ void controller_pods_init(struct controller *c) {
                         metrics, "plimsoll_pods_measured",
                         "Bound pods of which the usage was measured in the last three minutes.",
                         NULL),
+                .failing = metrics_gauge(metrics, "plimsoll_kubelets_failing",
+                                         "Kubelets that do not say what their pods use.", NULL),
         };
         c->options.nodes.pods = c->pods.set;
 }
@@ -165,6 +167,7 @@ void controller_pods_tick(struct controller *c) {
         struct pod_count count = pod_view_count_all(set, now_mono_ms);
         metrics_set(c->pods.bound, (double)count.bound);
         metrics_set(c->pods.measured, (double)count.measured);
+        metrics_set(c->pods.failing, (double)c->pods.outages.failing);
 }
 
 bool controller_pods_usage(const struct controller_node *n, char text[static POD_USAGE_TEXT_MAX]) {

@@ -226,16 +226,18 @@ static void check_idle(struct doctor_report *report) {
                    "default and defaultRequest of the namespace's LimitRange");
 }
 
-/* A few pods are always new. */
+/* New pods are not measured yet, and metrics-server may stand in for kubelets. */
 static void check_pods(struct doctor_report *report) {
         double bound = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_pods").largest;
         double measured = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_pods_measured").largest;
+        double failing = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_kubelets_failing").largest;
 
         doctor_fix(doctor_check(report, "pods-measured",
-                                doctor_if(measured < 0.9 * bound, DOCTOR_WARNING),
+                                doctor_if(failing > 0 && measured < 0.9 * bound, DOCTOR_WARNING),
                                 "the others count by what their workload used before, or by their "
                                 "requests",
-                                "%.0f of %.0f pods are measured", measured, bound),
+                                "%.0f of %.0f pods are measured, and %.0f kubelets cannot be read",
+                                measured, bound, failing),
                    "kubectl -n %s logs deploy/plimsoll-controller | grep 'reading of pods' has the "
                    "reason for each kubelet; if none is read, add metrics-server to the sources",
                    report->facts->namespace);

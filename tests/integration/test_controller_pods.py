@@ -106,6 +106,7 @@ def test_measured_and_remembered(start, standin, kubelets):
     wait_until(
         lambda: controller.metric("plimsoll_pods_measured") == len(PODS), what="means of all pods"
     )
+    assert controller.metric("plimsoll_kubelets_failing") == 0
     rows = {row["name"]: row for row in controller.page("/status.json").json()["nodes"]}
     assert rows["a"]["pods"] == {"bound": 3, "measured": 3}
     # The ones that differ: 0.5 cores of 8 or more from their workload's mean.
@@ -136,6 +137,9 @@ def test_measured_and_remembered(start, standin, kubelets):
     assert stored(standin)[WEB]["since"] == before[WEB]["since"]
     assert usage_list(standin, "a")
     assert again.metric("plimsoll_pods_measured") == 0
+    wait_until(
+        lambda: again.metric("plimsoll_kubelets_failing") == len(kubelets), what="403 of all"
+    )
 
 
 def test_metrics_server_where_kubelets_refuse(

@@ -286,7 +286,6 @@ def two_policies(installation):
 @contextlib.contextmanager
 def not_configured(installation):
     with another_extender(installation, is_called=False):
-        installation.standin.add_pods(2, nodes=NODES, phase="Running")
         yield
 
 
@@ -316,16 +315,17 @@ def requests_both(installation):
         },
     }
     installation.standin.admin("objects", {"resource": "pods", "object": pod})
+
+    def has_offers():
+        nodes = installation.standin.call("GET", "/api/v1/nodes").json()["items"]
+        return any(IDLE in node["status"].get("capacity", {}) for node in nodes)
+
     with applied(offer_idle_cpu)(installation):
+        wait_until(has_offers, what="the first offer")
         yield
     path = "/api/v1/namespaces/shop/pods/batch-0"
     assert installation.standin.call("DELETE", path).status == 200
-
-    def has_no_offer():
-        nodes = installation.standin.call("GET", "/api/v1/nodes").json()["items"]
-        return not any(IDLE in node["status"].get("capacity", {}) for node in nodes)
-
-    wait_until(has_no_offer, what="the nodes to be as before")
+    wait_until(lambda: not has_offers(), what="the nodes to be as before")
 
 
 SERVICE = "plimsoll-extender.kube-system.svc"
@@ -352,7 +352,7 @@ UNDONE = {
     "the extender does not run": extender_refuses,
     "packets to the extender are dropped": extender_is_silent,
     "kube-scheduler does not use the configuration with the extender": not_configured,
-    "a batch pod also requests CPU": requests_both,
+    "a batch pod also requests CPU, and no kubelet can be read": requests_both,
     # The last one: a request that is never made again stays refused.
     "`spec.idle` without deploy/idle, with the default sources": no_right_to_offer,
 }

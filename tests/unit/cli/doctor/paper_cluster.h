@@ -54,7 +54,8 @@ enum { PAPER_CHANGES = 5, PAPER_MAX_BYTES = 1 << 20 };
         "plimsoll_leader " leads "\n"                                                              \
         "plimsoll_nodes 4\n"                                                                       \
         "plimsoll_pods 40\n"                                                                       \
-        "plimsoll_pods_measured 37\n"                                                              \
+        "plimsoll_pods_measured 35\n"                                                              \
+        "plimsoll_kubelets_failing 0\n"                                                            \
         "plimsoll_policy_failed 0\n"                                                               \
         "plimsoll_policy_object_deleted 0\n"
 #define PAPER_STATUS                                                                               \

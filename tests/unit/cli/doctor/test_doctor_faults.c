@@ -160,8 +160,10 @@ static const struct paper_fault faults[] = {
          .changes = {{STATUSES, "[0.25, 0.25, null]", "[0.25, null, 0.1]"}}},
         {.changes = {{STATUSES, "[0.25, 0.25, null]", "[null, null, null]"}}}, /* nothing is read */
         {.changes = {{STATUSES, "[{'name': 'node-0'", "[{}, {'name': 'node-0'"}}},
-        {"pods-measured", DOCTOR_WARNING, "35 of 40 pods are measured",
-         .changes = {{CONTROLLERS, "measured 37", "measured 35"}}},
+        {"pods-measured", DOCTOR_WARNING, "35 of 40 pods are measured, and 2 kubelets",
+         .changes = {{CONTROLLERS, "failing 0", "failing 2"}}},
+        {.changes = {{CONTROLLERS, "failing 0", "failing 2"},
+                     {CONTROLLERS, "measured 35", "measured 37"}}}, /* by metrics-server */
         {.changes = {{CONTROLLERS, "plimsoll_pods", "p"}}}, /* the policy does not need it */
         /* ---- Idle CPU. */
         {.changes = {IDLE, OFFERED, SOURCES_ARE("kubelet,node-exporter")}},
