@@ -32,10 +32,9 @@ struct trial_pod {
 
 /* A node, as it is counted. */
 struct trial_row {
-        struct mean_reading read; /* the last one; window_ms 0: none */
-        /* estimator_window_share() of it: a kubelet that says too much does not count; 0: none */
-        double share[ESTIMATE_RESOURCE_COUNT];
-        double hot[TRIAL_WORLDS]; /* the share of the time in which it is hot */
+        struct mean_reading read;              /* the last one; window_ms 0: none */
+        double share[ESTIMATE_RESOURCE_COUNT]; /* estimator_window_share() of it; 0: none */
+        double hot[TRIAL_WORLDS];              /* the share of the time in which it is hot */
 };
 
 struct trial {
@@ -132,27 +131,14 @@ static const struct mean_reading *reading_of(const struct node_snapshot *snapsho
         return &estimate_of(snapshot, row)->readings[ESTIMATE_CPU];
 }
 
-/* What pods use may be known better by now. One that no list has any more has ended. */
-static void measure_pods(struct trial *trial, const struct node_snapshot *snapshot,
-                         int64_t now_unix_ms) {
-        for (size_t i = trial->pod_count; i-- > 0;) {
+/* A pod that no list has any more has ended. */
+static void find_ended(struct trial *trial, const struct node_snapshot *snapshot,
+                       int64_t now_unix_ms) {
+        for (size_t i = 0; i < trial->pod_count; i++) {
                 struct trial_pod *pod = &trial->pods[i];
-                const struct estimator_node *node = node_of(snapshot, pod->row[TRIAL_REAL]);
-                const double *share = trial->rows[pod->row[TRIAL_REAL]].share;
-                bool is_in_place = pod->row[TRIAL_REAL] == pod->row[TRIAL_VIRTUAL] &&
-                                   pod->publication < snapshot->publication;
-                if (is_in_place || pod->gone_unix_ms < now_unix_ms - KEPT_MS) {
-                        drop(trial, i);
-                        continue;
-                }
-                if (!is_living(pod))
-                        continue;
-                if (!node || !estimator_pod_load(snapshot->estimator, node, pod->id, &pod->load)) {
+                if (is_living(pod) &&
+                    !node_estimate_find(estimate_of(snapshot, pod->row[TRIAL_REAL]), pod->id))
                         pod->gone_unix_ms = now_unix_ms;
-                        continue;
-                }
-                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                        pod->load.used.of[r] *= share[r] > 0 ? share[r] : 1;
         }
 }
 
@@ -301,7 +287,7 @@ void trial_bound(struct trial *trial, const struct node_snapshot *snapshot,
                 return;
         }
         follow_nodes(trial, snapshot);
-        measure_pods(trial, snapshot, now_unix_ms);
+        find_ended(trial, snapshot, now_unix_ms);
         make_virtual(trial, snapshot, &nodes);
         const struct pod_load load = estimator_expect(snapshot->estimator, pod->workload,
                                                       pod->workload_len, &pod->request)
@@ -322,6 +308,32 @@ void trial_bound(struct trial *trial, const struct node_snapshot *snapshot,
 }
 
 /* ---- Counting. */
+
+/* What a pod uses may be known better by now. A kubelet that says too much does not count. */
+static void measure_pods(struct trial *trial, const struct node_snapshot *snapshot) {
+        for (size_t i = 0; i < trial->pod_count; i++) {
+                struct trial_pod *pod = &trial->pods[i];
+                const double *share = trial->rows[pod->row[TRIAL_REAL]].share;
+                if (!is_living(pod) || !estimator_pod_load(snapshot->estimator,
+                                                           node_of(snapshot, pod->row[TRIAL_REAL]),
+                                                           pod->id, &pod->load))
+                        continue;
+                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                        pod->load.used.of[r] *= share[r] > 0 ? share[r] : 1;
+        }
+}
+
+/* Pods that make no difference, in the clusters or in a reading. */
+static void drop_pods(struct trial *trial, const struct node_snapshot *snapshot,
+                      int64_t now_unix_ms) {
+        for (size_t i = trial->pod_count; i-- > 0;) {
+                const struct trial_pod *pod = &trial->pods[i];
+                bool is_in_place = pod->row[TRIAL_REAL] == pod->row[TRIAL_VIRTUAL] &&
+                                   pod->publication < snapshot->publication;
+                if (is_in_place || pod->gone_unix_ms < now_unix_ms - KEPT_MS)
+                        drop(trial, i);
+        }
+}
 
 /* What the virtual cluster had more of each node's last reading. Return: [row] */
 static double *sum_moved_cores(const struct trial *trial, const struct node_snapshot *snapshot) {
@@ -445,7 +457,9 @@ void trial_step(struct trial *trial, const struct node_snapshot *snapshot, int64
         trial->generation = snapshot->table_policy->generation;
         follow_nodes(trial, snapshot);
         find_shares(trial, snapshot);
-        measure_pods(trial, snapshot, now_unix_ms);
+        find_ended(trial, snapshot, now_unix_ms);
+        drop_pods(trial, snapshot, now_unix_ms);
+        measure_pods(trial, snapshot);
         const struct trial_sum sum = count_rows(trial, snapshot);
         if (stats->since_unix_ms == 0)
                 stats->since_unix_ms = now_unix_ms;
