@@ -1,7 +1,6 @@
 #include "controller/source/prometheus/promql.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -252,48 +251,4 @@ void promql_now(const struct promql *promql, const char *name, const struct metr
         }
         put(&q, ") unless on (instance) (" DEAD ")");
         assert(!out->overflow);
-}
-
-/* ---- The selector. */
-
-static const char *skip_name(const char *c) {
-        return strchr(NAME_DIGITS, *c) ? c : c + strspn(c, NAME_ANY "_");
-}
-
-/* @c: at the opening quote. Return: after the closing quote; NULL if there is none. */
-static const char *skip_quoted(const char *c) {
-        for (c++; *c != '"'; c++) {
-                c += *c == '\\';
-                if ((unsigned char)*c < ' ')
-                        return NULL;
-        }
-        return c + 1;
-}
-
-/* Return: after the matcher; NULL: there is none at @c. */
-static const char *skip_matcher(const char *c) {
-        static const char *const operators[] = {"=~", "!~", "!=", "="};
-        const char *end = skip_name(c);
-
-        for (size_t i = 0; end > c && i < ARRAY_LEN(operators); i++) {
-                size_t len = strlen(operators[i]);
-                if (strncmp(end, operators[i], len) == 0 && end[len] == '"')
-                        return skip_quoted(end + len);
-        }
-        return NULL;
-}
-
-int promql_selector_check(const char *selector, struct error *err) {
-        if (strlen(selector) > PROMQL_SELECTOR_MAX_BYTES)
-                return error_set(err, EINVAL, "longer than %d bytes", PROMQL_SELECTOR_MAX_BYTES);
-        for (const char *c = selector; *c != '\0' || c == selector;) {
-                const char *end = skip_matcher(c);
-                if (!end || (*end && (*end != ',' || !end[1])))
-                        return error_set(err, EINVAL,
-                                         "expected matchers of labels, as in a=\"x\",b!~\"y|z\"; "
-                                         "got \"%s\"",
-                                         c);
-                c = end + (*end == ',');
-        }
-        return 0;
 }

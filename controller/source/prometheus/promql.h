@@ -34,9 +34,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attributes.h"
 #include "base/buf.h"
-#include "base/error.h"
 #include "controller/exposition/node_network.h"
 #include "policy/policy.h"
 
@@ -52,16 +50,8 @@ enum {
 struct promql {
         const struct policy *policy;
         const struct node_network_options *network;
-        const char *selector; /* checked; NULL: every series */
+        const char *selector; /* at most PROMQL_SELECTOR_MAX_BYTES; NULL: every series */
 };
-
-/**
- * promql_selector_check() - are these PromQL label matchers without braces, as in a="x",b!~"y|z"?
- *
- * Then nothing in them can end the braces that they are put into.
- * Return: 0; -EINVAL
- */
-_must_check_ int promql_selector_check(const char *selector, struct error *err);
 
 /** promql_mean_name() - "cpu_usage_avg_5m": the 5-minute mean for maxima and quantiles */
 void promql_mean_name(const struct promql *promql, unsigned resource,

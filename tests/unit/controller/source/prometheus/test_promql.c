@@ -166,43 +166,6 @@ TEST(selector) {
                           "up{cluster=\"a\",env!=\"b{\\\"\"} == 1)");
 }
 
-TEST(selectors) {
-        static const struct {
-                const char *selector;
-                bool is_good;
-        } rows[] = {
-                {"cluster=\"prod-eu\"", true},
-                {"a=\"\",_b2!=\"\\\"\",c=~\"x|y\",d!~\"}\"", true},
-                {"", false},
-                {"cluster", false},
-                {"cluster=prod", false},
-                {"cluster='prod'", false},
-                {"{cluster=\"prod\"}", false},
-                {"cluster==\"prod\"", false},
-                {"2nd=\"prod\"", false},
-                {"=\"prod\"", false},
-                {"cluster=\"prod\",", false},
-                {"cluster=\"prod\" env=\"x\"", false},
-                {"cluster=\"prod\"} or {job=\"x\"", false},
-                {"cluster=\"prod", false},
-                {"cluster=\"prod\\", false},
-                {"cluster=\"prod\\\"", false},
-                {"cluster=\"a\nb\"", false},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct error err = ERROR_NULL;
-                int r = promql_selector_check(rows[i].selector, &err);
-                if (r != (rows[i].is_good ? 0 : -EINVAL) || rows[i].is_good != (err.msg[0] == '\0'))
-                        fail_msg("%s: %d %s", rows[i].selector, r, err.msg);
-        }
-        for (int len = PROMQL_SELECTOR_MAX_BYTES; len <= PROMQL_SELECTOR_MAX_BYTES + 1; len++) {
-                _cleanup_(freep) char *selector = xasprintf("a=\"%0*d\"", len - 4, 0);
-                int r = promql_selector_check(selector, NULL);
-                assert_int_equal(r, len == PROMQL_SELECTOR_MAX_BYTES ? 0 : -EINVAL);
-        }
-}
-
 static void fill(char *text, size_t size, char c) {
         memset(text, c, size - 1);
         text[size - 1] = '\0';
