@@ -85,7 +85,9 @@ def test_sources(render, tmp_path):
     config = found["ConfigMap", "plimsoll-sources"]
     assert config["metadata"]["namespace"] == "other"
     assert yaml.safe_load(config["data"]["sources.yaml"]) == {"sources": sources}
-    pod = found["Deployment", "plimsoll-controller"]["spec"]["template"]["spec"]
+    template = found["Deployment", "plimsoll-controller"]["spec"]["template"]
+    assert "checksum/sources" in template["metadata"]["annotations"]
+    pod = template["spec"]
     (container,) = pod["containers"]
     assert container["args"][-1] == "--sources=/etc/plimsoll/sources.yaml"
     assert "PLIMSOLL_METRICS_SOURCE" not in {entry["name"] for entry in container["env"]}
