@@ -2,8 +2,8 @@
 
 import pytest
 
-from api_kit import EVENTS, LEASES, NODES, PODS, POLICIES
-from api_kit import binding, event, lease, names, policy, refused
+from api_kit import LEASES, NODES, PODS, POLICIES
+from api_kit import binding, lease, names, policy, refused
 from harness import wait_until
 
 # -- patch -----------------------------------------------------------------------------------
@@ -97,30 +97,31 @@ def test_patches_that_are_refused(api, media, body, code, reason):
     refused(api.call("PATCH", f"{NODES}/a", body, Content_Type=media), code, reason)
 
 
-def apply(api, query="?fieldManager=tester&force=true", **fields):
+def apply(api, period, query="?fieldManager=tester&force=true", **fields):
     media = "application/apply-patch+yaml"
-    return api.patch(f"{EVENTS}/a.b{query}", event(**fields), Content_Type=media)
+    body = policy({"name": "cpu_usage_avg_5m", "period": period}) | fields
+    return api.patch(f"{POLICIES}/default{query}", body, Content_Type=media)
 
 
 def test_apply_creates_and_changes(api):
     """One request for both, which may be repeated."""
-    made = apply(api, message="m", count=1)
+    made = apply(api, "3m")
     assert made.status == 201
-    changed = apply(api, message="n", count=2)
+    changed = apply(api, "6m")
     assert changed.status == 200
-    assert apply(api, message="n", count=2).json() == changed.json()
+    assert apply(api, "6m").json() == changed.json()
     made, changed = made.json(), changed.json()
     assert made["metadata"]["uid"] == changed["metadata"]["uid"]
-    assert (changed["message"], changed["count"]) == ("n", 2)
+    assert changed["spec"]["syncPolicy"][0]["period"] == "6m"
     (entry,) = changed["metadata"]["managedFields"]
     assert (entry["manager"], entry["operation"]) == ("tester", "Apply")
-    assert entry["fieldsV1"]["f:count"] == {}
+    assert "f:spec" in entry["fieldsV1"]
 
 
 def test_apply_needs_a_manager_and_the_kind(api):
-    message = refused(apply(api, query=""), 422, "Invalid")
+    message = refused(apply(api, "3m", query=""), 422, "Invalid")
     assert "fieldManager: Required value: is required for apply patch" in message
-    message = refused(apply(api, kind="Pod"), 400, "BadRequest")
+    message = refused(apply(api, "3m", kind="Pod"), 400, "BadRequest")
     assert message
 
 

@@ -13,7 +13,6 @@ from standin import fabricate
 NODES = "/api/v1/nodes"
 PODS = "/api/v1/namespaces/default/pods"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
-EVENTS = "/api/v1/namespaces/default/events"
 POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
@@ -25,7 +24,7 @@ class Api(ApiClient):
     """An API server, as its administrator sees it; anybody who runs the cases adds the last four."""
 
     def clear(self):
-        for path in (f"{PODS}?gracePeriodSeconds=0", NODES, LEASES, EVENTS, POLICIES):
+        for path in (f"{PODS}?gracePeriodSeconds=0", NODES, LEASES, POLICIES):
             answer = self.call("DELETE", path)
             assert answer.status == 200, answer.text
 
@@ -96,16 +95,6 @@ def lease(**spec):
         "kind": "Lease",
         "metadata": {"name": "plimsoll"},
         "spec": {"holderIdentity": "me", "leaseDurationSeconds": 15, **spec},
-    }
-
-
-def event(**fields):
-    return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": "a.b", "namespace": "default"},
-        "involvedObject": {"apiVersion": "v1", "kind": "Node", "name": "a", "uid": "a"},
-        **fields,
     }
 
 

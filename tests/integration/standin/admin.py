@@ -95,7 +95,7 @@ class Journal:
             user,
         )
         self.requests.append(row)
-        if route.verb == "patch" and route.plural != "events":
+        if route.verb == "patch":
             media = request.headers.get("content-type", "")
             self.patches.append(
                 (

@@ -88,14 +88,6 @@ RESOURCES = (
     Resource(
         "",
         "v1",
-        "events",
-        "Event",
-        namespaced=True,
-        create_on_update=True,
-    ),
-    Resource(
-        "",
-        "v1",
         "namespaces",
         "Namespace",
         status=True,

@@ -10,14 +10,8 @@ _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 # Without regard to case: the real server lower-cases the key before it looks.
 _KEY = re.compile(rf"({_SUBDOMAIN}/)?([a-z0-9]([-a-z0-9_.]{{0,61}}[a-z0-9])?)", re.IGNORECASE)
 _MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _TIMES = {
     "leases": ((("spec", "acquireTime"), _MICRO_TIME), (("spec", "renewTime"), _MICRO_TIME)),
-    "events": (
-        (("eventTime",), _MICRO_TIME),
-        (("firstTimestamp",), _TIME),
-        (("lastTimestamp",), _TIME),
-    ),
 }
 
 
