@@ -1,8 +1,9 @@
 """Curves in panels, two in a row, as plain SVG text that reads on a light and on a dark page."""
 
-from report import STYLE
-
-LINES = """<style>
+STYLE = """<style>
+text { font: 12px sans-serif; fill: #57606a; }
+.grid { stroke: #8b949e; stroke-opacity: .35; }
+@media (prefers-color-scheme: dark) { text { fill: #adbac7; } }
 .line { fill: none; stroke-width: 2; } .first { stroke: #1f883d; } .second { stroke: #bc4c00; }
 text.first { fill: #1f883d; stroke: none; } text.second { fill: #bc4c00; stroke: none; }
 .title { font-weight: bold; } .mark { stroke-width: 6; stroke-linecap: round; }
@@ -55,7 +56,6 @@ def panels(title, drawn, most, ticks, marks=False):
         f'width="{width}" height="{height}" role="img">',
         f"<title>{title}</title>",
         STYLE,
-        LINES,
     ]
     for index, (name, curves) in enumerate(drawn):
         left, top = 50 + 450 * (index % 2), 36 + ROW * (index // 2)

@@ -1,4 +1,4 @@
-"""Every comparison in one run: one result file, one table, one picture.
+"""Every comparison in one run: one result file, one table.
 
     report.py BUILD_DIRECTORY            all of it, at length, and tests/bench/results.md again
     report.py BUILD_DIRECTORY --sections tax   one section again; the others' rows are those of the
@@ -15,7 +15,6 @@ no page is written; nor is one while a section was never measured at length.
 
 import argparse
 import json
-import math
 import os
 import pathlib
 import re
@@ -26,7 +25,6 @@ import sys
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BENCH = TOP / "tests" / "bench"
 PAGE = BENCH / "results.md"
-PICTURE = BENCH / "performance.svg"
 MARKS = "<!-- bench -->", "<!-- bench end -->"
 PYTHON = "/usr/bin/python3"
 MISSING = 77
@@ -181,50 +179,6 @@ def table(rows):
     return "\n".join(lines)
 
 
-STYLE = """<style>
-text { font: 12px sans-serif; fill: #57606a; }
-.grid { stroke: #8b949e; stroke-opacity: .35; } .even { stroke: #8b949e; stroke-dasharray: 4 3; }
-.bar { fill: #1f883d; } .target { stroke: #cf222e; stroke-width: 2; }
-@media (prefers-color-scheme: dark) { text { fill: #adbac7; } .bar { fill: #57ab5a; } }
-</style>"""
-
-
-def picture(rows):
-    """A bar for each row from 1x to what we are better by, on a log scale; a tick at its target."""
-    left, line, width = 500, 22, 940
-    low, high = 0.3, 10 ** math.ceil(math.log10(max(one["better"] for one in rows) * 1.05))
-    height = line * len(rows) + 40
-
-    def at(value):
-        share = math.log(max(value, low) / low) / math.log(high / low)
-        return left + share * (width - left - 20)
-
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" role="img">',
-        "<title>How many times less than a peer</title>",
-        STYLE,
-    ]
-    tick = 1
-    while tick <= high:
-        kind = "even" if tick == 1 else "grid"
-        out.append(f'<path class="{kind}" d="M{at(tick):.1f} 4V{height - 24}"/>')
-        out.append(f'<text x="{at(tick):.1f}" y="{height - 8}" text-anchor="middle">{tick}x</text>')
-        tick *= 10
-    for index, one in enumerate(rows):
-        y = 8 + line * index
-        ends = sorted((at(1), at(one["better"])))
-        label = f"{one['name']}; {one['peer_name']}"
-        out.append(f'<text x="{left - 8}" y="{y + 12}" text-anchor="end">{label}</text>')
-        out.append(
-            f'<rect class="bar" x="{ends[0]:.1f}" y="{y + 2}" height="12" '
-            f'width="{ends[1] - ends[0]:.1f}"/>'
-        )
-        if one["target"]:
-            out.append(f'<path class="target" d="M{at(one["target"]):.1f} {y}v16"/>')
-    return "\n".join([*out, "</svg>\n"])
-
-
 def replace_between(path, marks, text):
     before, _, rest = path.read_text(encoding="utf-8").partition(marks[0])
     after = rest.partition(marks[1])[2]
@@ -233,7 +187,6 @@ def replace_between(path, marks, text):
 
 def write_page(rows):
     replace_between(PAGE, MARKS, f"Machine: {machine()}.\n\n{table(rows)}")
-    PICTURE.write_text(picture(rows), encoding="utf-8")
 
 
 def misses(rows):
