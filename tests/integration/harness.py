@@ -394,7 +394,7 @@ class StandIn(Peer, ApiClient):
 
     def fault(self, action, may_miss=False, **spec):
         """Misbehave; returns the rule's id. Something must run into it, unless it `may_miss`."""
-        rule = self.admin("faults", {"action": action, **spec})[0]["id"]
+        rule = self.admin("faults", {"action": action, **spec})["id"]
         if not may_miss:
             self.must_hit.add(rule)
         return rule
@@ -434,13 +434,13 @@ class StandIn(Peer, ApiClient):
         return obj.get("metadata", {}).get("annotations", {}) if obj else {}
 
     def wait_job(self, job, timeout_s=DEFAULT_TIMEOUT_S):
-        """Wait for a background job (mutate, bind..) and return its row."""
+        """Wait for a background job (mutate) and return its row."""
 
         def done():
-            row = self.admin("jobs")[job["id"] - 1]
+            row = self.admin("jobs")[job["id"]]
             return None if row["running"] else row
 
-        return wait_until(done, timeout_s, f"job {job['kind']}")
+        return wait_until(done, timeout_s, f"job {job['id']}")
 
 
 class Exporters(Peer):

@@ -473,7 +473,8 @@ class Server:
 
 
 class AdminEndpoints:
-    """The endpoints of a peer's `server`: POST /root/a/b with JSON is post_a_b(body), GET get_a_b(request)."""
+    """The endpoints of a peer's `server`: POST /root/a/b with a JSON object is post_a_b(**object),
+    so that an unknown key is an error; GET get_a_b(request)."""
 
     root = None
 
@@ -486,10 +487,10 @@ class AdminEndpoints:
             request.reply(404, json.dumps({"error": text}).encode() + b"\n")
             return
         try:
-            argument = request
             if request.method == "POST":
-                argument = json.loads(request.body) if request.body else {}
-            answer = handler(argument)
+                answer = handler(**json.loads(request.body or b"{}"))
+            else:
+                answer = handler(request)
         except (ValueError, KeyError, TypeError, re.error) as error:
             text = f"{type(error).__name__}: {error}"
             request.reply(400, json.dumps({"error": text}).encode() + b"\n")
@@ -509,13 +510,13 @@ class AdminEndpoints:
             text = json.dumps(answer, separators=(",", ":"), ensure_ascii=False)
             request.reply(200, text.encode() + b"\n")
 
-    async def post_listen(self, body):
-        if body["on"]:
+    async def post_listen(self, on):
+        if on:
             await self.server.come_back()
         else:
             self.server.go_away()
 
-    def post_close(self, _body):
+    def post_close(self):
         idle = [conn for conn in self.server.connections if conn.current is None]
         for conn in idle:
             conn.close()

@@ -272,9 +272,7 @@ def test_hot_values(start_standin, start_exporters, start_controller):
     standin, exporters = start_standin("--nodes", 4), start_exporters(*FAST)
     a, b, c, _ = node_names(4)
     # Before the start: four on b, which run already by that time.
-    standin.wait_job(
-        standin.add_pods(4, prefix="early-", nodes=[b], phase="Running", per_second=200)
-    )
+    standin.add_pods(4, prefix="early-", nodes=[b], phase="Running")
     start_controller(
         standin,
         exporters,
@@ -289,13 +287,13 @@ def test_hot_values(start_standin, start_exporters, start_controller):
         return list(found.values())
 
     wait_until(lambda: hot_values() == [0, 2, 0, 0], what="the early pods to count")
-    standin.wait_job(standin.add_pods(10, prefix="web-", per_second=500))
-    standin.wait_job(standin.admin("bind", {"nodes": [a], "prefix": "web-", "per_second": 200}))
-    standin.wait_job(standin.add_pods(5, prefix="more-", nodes=[c, b], per_second=200))
+    standin.add_pods(10, prefix="web-")
+    standin.admin("bind", {"nodes": [a], "prefix": "web-"})
+    standin.add_pods(5, prefix="more-", nodes=[c, b])
     # floor(10 / 5) + floor(10 / 2); floor(6 / 5) + floor(6 / 2); floor(3 / 5) + floor(3 / 2)
     wait_until(lambda: hot_values() == [7, 4, 1, 0], what="the bindings to count")
     standin.admin("phase", {"phase": "Running"})
     standin.admin("delete", {"resource": "pods", "prefix": "web-"})
-    standin.wait_job(standin.add_pods(1, prefix="last-", nodes=[c], per_second=200))
+    standin.add_pods(1, prefix="last-", nodes=[c])
     wait_until(lambda: hot_values()[2] == 2, what="one more")
     assert hot_values() == [7, 4, 2, 0], "a pod that has gone was bound nevertheless"

@@ -30,7 +30,7 @@ def test_a_policy_that_looks_further_back(
     path = write_policy(tmp_path / "policy", policy(PERIODS, hot={"10s": 1}))
     start_controller(standin, exporters, content=path)
     wait_until(lambda: hot_value(standin) == 0, what="a hot value of the last seconds")
-    standin.wait_job(standin.add_pods(1, nodes=[NODE]))
+    standin.add_pods(1, nodes=[NODE])
     wait_until(lambda: hot_value(standin) == 1, what="the new pod to count")
     write_policy(path, policy(PERIODS, hot={"1h": 1}))
     wait_until(lambda: hot_value(standin) == 2, what="a hot value of the last hour")

@@ -193,38 +193,35 @@ class Fleet(AdminEndpoints):
     def get_index(self, _request):
         return __doc__ + trouble.__doc__
 
-    def post_targets(self, body):
-        plain = {"virtual_devices", "link_bytes_per_s", "has_gpus"}
-        known = {"targets", "load", "cpus", "disabled"} | plain
-        if set(body) - known:
-            raise ValueError(f"unknown keys {sorted(set(body) - known)}")
-        if body["targets"] == "all":
-            self.defaults["load"].update(body.get("load", {}))
-            self.defaults["disabled"] = body.get("disabled", self.defaults["disabled"])
-        targets = self._selected(body["targets"])
+    def post_targets(self, targets, load=None, cpus=None, disabled=None, **plain):
+        if set(plain) - {"virtual_devices", "link_bytes_per_s", "has_gpus"}:
+            raise ValueError(f"unknown keys among {sorted(plain)}")
+        if targets == "all":
+            self.defaults["load"].update(load or {})
+            if disabled is not None:
+                self.defaults["disabled"] = disabled
+        targets = self._selected(targets)
         for target in targets:
-            target.set_loads(body.get("load", {}))
-            if "cpus" in body:
-                cpus = body["cpus"]
+            target.set_loads(load or {})
+            if cpus is not None:
                 target.set_cpus(range(cpus) if isinstance(cpus, int) else cpus)
-            for name in plain & set(body):
-                setattr(target, name, body[name])
-            if "disabled" in body:
-                self._disable(target, body["disabled"])
+            for name, value in plain.items():
+                setattr(target, name, value)
+            if disabled is not None:
+                self._disable(target, disabled)
             target.reshape()
         return {"targets": len(targets)}
 
-    def post_loads(self, body):
-        for key, loads in body.items():
+    def post_loads(self, **targets):
+        for key, loads in targets.items():
             self.target(key).set_loads(loads)
 
-    def post_trouble(self, body):
-        spec = trouble.check({key: value for key, value in body.items() if key != "targets"})
-        order = trouble.Order(len(self.orders) + 1, spec)
+    def post_trouble(self, targets, **spec):
+        order = trouble.Order(len(self.orders) + 1, trouble.check(spec))
         self.orders.append(order)
-        if body["targets"] == "all":
+        if targets == "all":
             self.defaults["trouble"] = order
-        targets = self._selected(body["targets"])
+        targets = self._selected(targets)
         for target in targets:
             target.trouble = order
         self._drop_idle(targets, spec["kind"] in trouble.ON_CONNECT)
@@ -244,10 +241,11 @@ class Fleet(AdminEndpoints):
             if conn.local_address in keys:
                 conn.close()
 
-    def post_well(self, body):
-        targets = self._selected(body["targets"])
+    def post_well(self, targets):
+        is_all = targets == "all"
+        targets = self._selected(targets)
         ended = [target.trouble for target in targets]
-        if body["targets"] == "all":
+        if is_all:
             ended.append(self.defaults["trouble"])
             self.defaults["trouble"] = None
         for order in filter(None, ended):
@@ -260,11 +258,9 @@ class Fleet(AdminEndpoints):
                 conn.reset()
         return {"targets": len(targets)}
 
-    def post_reboot(self, body):
-        targets = self._selected(body["targets"])
-        for target in targets:
+    def post_reboot(self, targets):
+        for target in self._selected(targets):
             target.reboot()
-        return {"targets": len(targets)}
 
     def get_truth(self, request):
         target = self.target(request.param("target"))

@@ -13,7 +13,7 @@ silently test nothing.
                                      codes, and the count per second
     GET    /standin/watches          active watches
 
-    POST   /standin/faults           one rule (or a list); see faults.py
+    POST   /standin/faults           a rule; see faults.py
     GET    /standin/faults           with hits
     DELETE /standin/faults
     POST   /standin/freeze           accept and read, answer nothing
@@ -29,9 +29,9 @@ silently test nothing.
     POST   /standin/auth             {tokens: [{token, user, groups, rules}], reset?}
     POST   /standin/nodes            {count | names, prefix, start, first_address, labels,
                                       annotations, cpus, memory_gib, images}
-    POST   /standin/pods             {count, prefix, namespace, nodes?, phase, owner_kind,
-                                      per_second?}; with `nodes` they are bound round robin
-    POST   /standin/bind             {nodes, prefix?, per_second?}
+    POST   /standin/pods             {count, prefix, namespace, nodes?, phase, owner_kind}; with
+                                      `nodes` they are bound round robin
+    POST   /standin/bind             {nodes, prefix?}
     POST   /standin/phase            {phase, prefix?, namespace?}
     POST   /standin/delete           {resource, names | prefix, namespace?}
     POST   /standin/mutate           {per_second, seconds, nodes?, keys?}: change annotations of
@@ -79,61 +79,45 @@ class Journal:
         code = request.status
         key = (route.verb, route.plural, route.subresource, code, agent)
         self.counts[key] = self.counts.get(key, 0) + 1
-        row = (
-            request.at_unix,
-            route.verb,
-            route.plural,
-            route.namespace,
-            route.name,
-            code,
-            agent,
-            request.method,
-            request.target,
-            len(request.body),
-            time.time() - request.at_unix,
-            abandoned,
-            user,
+        self.requests.append(
+            {
+                "at_unix": request.at_unix,
+                "verb": route.verb,
+                "resource": route.plural,
+                "namespace": route.namespace,
+                "name": route.name,
+                "code": code,
+                "user_agent": agent,
+                "method": request.method,
+                "target": request.target,
+                "request_bytes": len(request.body),
+                "duration_s": time.time() - request.at_unix,
+                "abandoned": abandoned,
+                "user": user,
+            }
         )
-        self.requests.append(row)
         if route.verb == "patch":
-            media = request.headers.get("content-type", "")
             self.patches.append(
-                (
-                    request.at_unix,
-                    route.plural,
-                    route.name,
-                    code,
-                    agent,
-                    media,
-                    request.target,
-                    request.body,
-                    user,
-                )
+                {
+                    "at_unix": request.at_unix,
+                    "resource": route.plural,
+                    "name": route.name,
+                    "code": code,
+                    "user_agent": agent,
+                    "user": user,
+                    "content_type": request.headers.get("content-type", ""),
+                    "target": request.target,
+                    "bytes": len(request.body),
+                    "body": request.body,
+                }
             )
 
 
-_REQUEST_FIELDS = (
-    "at_unix",
-    "verb",
-    "resource",
-    "namespace",
-    "name",
-    "code",
-    "user_agent",
-    "method",
-    "target",
-    "request_bytes",
-    "duration_s",
-    "abandoned",
-    "user",
-)
-
-
-def _only(body, *known):
-    unknown = set(body) - set(known)
-    if unknown:
-        raise ValueError(f"unknown keys {sorted(unknown)}; known are {sorted(known)}")
-    return body
+def _shown(body):
+    try:
+        return json.loads(body)
+    except ValueError:
+        return body.decode("utf-8", "replace")
 
 
 class Admin(AdminEndpoints):
@@ -167,8 +151,7 @@ class Admin(AdminEndpoints):
         ]
         return {"now_unix": time.time(), "requests": rows}
 
-    def post_stats_reset(self, body):
-        _only(body)
+    def post_stats_reset(self):
         self.journal.reset()
 
     def get_requests(self, request):
@@ -176,49 +159,31 @@ class Admin(AdminEndpoints):
         agent = re.compile(request.param("agent", ""))
         verb, plural = request.param("verb"), request.param("resource")
         rows = [
-            dict(zip(_REQUEST_FIELDS, row))
+            row
             for row in self.journal.requests
-            if row[0] >= since
-            and verb in (None, row[1])
-            and plural in (None, row[2])
-            and agent.search(row[6])
+            if row["at_unix"] >= since
+            and verb in (None, row["verb"])
+            and plural in (None, row["resource"])
+            and agent.search(row["user_agent"])
         ]
         return rows[-int(request.param("limit", "1000")) :]
 
     def get_patches(self, request):
         since, name = float(request.param("since", "0")), request.param("name")
-        rows = []
-        for row in self.journal.patches:
-            at, plural, target_name, code, agent, media, target, body, user = row
-            if at < since or name not in (None, target_name):
-                continue
-            try:
-                shown = json.loads(body)
-            except ValueError:
-                shown = body.decode("utf-8", "replace")
-            rows.append(
-                {
-                    "at_unix": at,
-                    "resource": plural,
-                    "name": target_name,
-                    "code": code,
-                    "user_agent": agent,
-                    "user": user,
-                    "content_type": media,
-                    "target": target,
-                    "bytes": len(body),
-                    "body": shown,
-                }
-            )
-        return rows
+        return [
+            {**row, "body": _shown(row["body"])}
+            for row in self.journal.patches
+            if row["at_unix"] >= since and name in (None, row["name"])
+        ]
 
     def get_patches_summary(self, request):
         since = float(request.param("since", "0"))
         per_object, per_second, codes = {}, {}, {}
-        for at, _, name, code, *_ in self.journal.patches:
-            if at >= since:
+        for row in self.journal.patches:
+            if row["at_unix"] >= since:
+                name, second, code = row["name"], int(row["at_unix"]), row["code"]
                 per_object[name] = per_object.get(name, 0) + 1
-                per_second[int(at)] = per_second.get(int(at), 0) + 1
+                per_second[second] = per_second.get(second, 0) + 1
                 codes[code] = codes.get(code, 0) + 1
         counts = per_object.values()
         return {
@@ -234,9 +199,8 @@ class Admin(AdminEndpoints):
 
     # -- misbehaving -------------------------------------------------------------------------
 
-    def post_faults(self, body):
-        specs = body if isinstance(body, list) else [body]
-        return [self.faults.add(spec).describe() for spec in specs]
+    def post_faults(self, **spec):
+        return self.faults.add(spec).describe()
 
     def get_faults(self, _request):
         return [fault.describe() for fault in self.faults.rules]
@@ -244,60 +208,49 @@ class Admin(AdminEndpoints):
     def delete_faults(self, _request):
         self.faults.clear()
 
-    def post_freeze(self, body):
-        _only(body)
+    def post_freeze(self):
         self.store.freeze()
         self.server.freeze()
 
-    def post_certificate(self, body):
-        _only(body, "directory")
-        where = body["directory"]
-        self.tls.load_cert_chain(f"{where}/server.crt", f"{where}/server.key")
+    def post_certificate(self, directory):
+        self.tls.load_cert_chain(f"{directory}/server.crt", f"{directory}/server.key")
 
-    def post_thaw(self, body):
-        _only(body)
+    def post_thaw(self):
         self.server.thaw()
         self.store.thaw()
 
-    def _watchers(self, body):
+    def _watchers(self, resource):
         return [
-            w
-            for w in self.store.watchers()
-            if body.get("resource") in (None, w.collection.resource.plural)
+            w for w in self.store.watchers() if resource in (None, w.collection.resource.plural)
         ]
 
-    def post_watches_cut(self, body):
-        _only(body, "reset", "resource")
-        watchers = self._watchers(body)
+    def post_watches_cut(self, reset=False, resource=None):
+        watchers = self._watchers(resource)
         for watcher in watchers:
-            watcher.stream.cut(body.get("reset", False))
+            watcher.stream.cut(reset)
         return {"watches": len(watchers)}
 
-    def post_watches_finish(self, body):
-        _only(body, "resource")
-        watchers = self._watchers(body)
+    def post_watches_finish(self, resource=None):
+        watchers = self._watchers(resource)
         for watcher in watchers:
             watcher.finish()
         return {"watches": len(watchers)}
 
-    def post_compact(self, body):
-        _only(body, "watches")
-        mode = body.get("watches", "cut")
-        if mode not in ("keep", "cut", "expire"):
+    def post_compact(self, watches="cut"):
+        if watches not in ("keep", "cut", "expire"):
             raise ValueError("watches must be keep, cut or expire")
         self.store.compact()
-        watchers = self.store.watchers() if mode != "keep" else []
+        watchers = self.store.watchers() if watches != "keep" else []
         for watcher in watchers:
-            watcher.expire() if mode == "expire" else watcher.stream.cut()
+            watcher.expire() if watches == "expire" else watcher.stream.cut()
         return {"revision": str(self.store.revision), "watches": len(watchers)}
 
-    def post_auth(self, body):
-        _only(body, "tokens", "reset")
+    def post_auth(self, tokens=(), reset=False):
         auth = self.api.authenticator
-        if body.get("reset"):
+        if reset:
             auth.tokens.clear()
-        for row in body.get("tokens", ()):
-            auth.set_token(**_only(row, "token", "user", "groups", "rules"))
+        for row in tokens:
+            auth.set_token(**row)
 
     # -- bulk --------------------------------------------------------------------------------
 
@@ -306,21 +259,16 @@ class Admin(AdminEndpoints):
         Api.complete(collection.resource, obj)
         return collection.put(obj)
 
-    def post_nodes(self, body):
-        shape = ("labels", "annotations", "cpus", "memory_gib", "images")
-        _only(body, "count", "names", "prefix", "start", "first_address", *shape)
-        start = body.get("start", 0)
-        names = body.get("names")
+    def post_nodes(
+        self, count=None, names=None, prefix="node-", start=0, first_address="127.1.0.1", **shape
+    ):
         if names is None:
-            prefix = body.get("prefix", "node-")
-            names = [f"{prefix}{start + i:04d}" for i in range(body["count"])]
-        first = body.get("first_address", "127.1.0.1")
+            names = [f"{prefix}{start + i:04d}" for i in range(count)]
         now = patch.now_rfc3339()
-        wanted = {key: body[key] for key in shape if key in body}
         rows = []
         for i, name in enumerate(names):
-            address = address_of(first, start + i) if first else None
-            self._put_new("nodes", fabricate.node(name, address, now=now, **wanted))
+            address = address_of(first_address, start + i) if first_address else None
+            self._put_new("nodes", fabricate.node(name, address, now=now, **shape))
             rows.append({"name": name, "address": address})
         return rows
 
@@ -328,79 +276,68 @@ class Admin(AdminEndpoints):
         if self.store.named("namespaces").get("", name) is None:
             self._put_new("namespaces", {"metadata": {"name": name}})
 
-    def post_pods(self, body):
-        _only(body, "count", "prefix", "namespace", "nodes", "phase", "owner_kind", "per_second")
-        namespace = body.get("namespace", "default")
+    def post_pods(
+        self,
+        count,
+        prefix="pod-",
+        namespace="default",
+        nodes=(),
+        phase="Pending",
+        owner_kind="ReplicaSet",
+    ):
         self.ensure_namespace(namespace)
-        prefix, nodes = body.get("prefix", "pod-"), body.get("nodes")
-
-        def step(i):
-            kind = body.get("owner_kind", "ReplicaSet")
-            obj = fabricate.pod(f"{prefix}{i}", namespace, owner_kind=kind)
+        for i in range(count):
+            obj = fabricate.pod(f"{prefix}{i}", namespace, owner_kind=owner_kind)
             version = self._put_new("pods", obj)
             if nodes:
                 version = bind(self.store.named("pods"), version, nodes[i % len(nodes)])
-            if body.get("phase", "Pending") != "Pending":
-                self._set_phase(version, body["phase"])
+            if phase != "Pending":
+                self._set_phase(version, phase)
+        return self._job(count, count)
 
-        return self._job("pods", step, body["count"], body.get("per_second"))
-
-    def _pods(self, body):
-        pods = self.store.named("pods")
+    def _pods(self, prefix, namespace=None):
         return [
             v
-            for v in pods.all()
-            if v.obj["metadata"]["name"].startswith(body.get("prefix", ""))
-            and body.get("namespace") in (None, v.obj["metadata"]["namespace"])
+            for v in self.store.named("pods").all()
+            if v.obj["metadata"]["name"].startswith(prefix)
+            and namespace in (None, v.obj["metadata"]["namespace"])
         ]
 
-    def post_bind(self, body):
-        _only(body, "nodes", "prefix", "per_second")
-        waiting = [v for v in self._pods(body) if not v.obj["spec"].get("nodeName")]
-        pods, nodes = self.store.named("pods"), body["nodes"]
-
-        def step(i):
-            metadata = waiting[i].obj["metadata"]
-            version = pods.get(metadata["namespace"], metadata["name"])
-            if version is not None and not version.obj["spec"].get("nodeName"):
-                bind(pods, version, nodes[i % len(nodes)])
-
-        return self._job("bind", step, len(waiting), body.get("per_second"))
+    def post_bind(self, nodes, prefix=""):
+        waiting = [v for v in self._pods(prefix) if not v.obj["spec"].get("nodeName")]
+        for i, version in enumerate(waiting):
+            bind(self.store.named("pods"), version, nodes[i % len(nodes)])
 
     def _set_phase(self, version, phase):
         status = {**version.obj.get("status", {}), "phase": phase}
         metadata = dict(version.obj["metadata"])
         return self.store.named("pods").put({**version.obj, "metadata": metadata, "status": status})
 
-    def post_phase(self, body):
-        _only(body, "phase", "prefix", "namespace")
-        pods = self._pods(body)
+    def post_phase(self, phase, prefix="", namespace=None):
+        pods = self._pods(prefix, namespace)
         for version in pods:
-            self._set_phase(version, body["phase"])
+            self._set_phase(version, phase)
         return {"pods": len(pods)}
 
-    def post_nodemetrics(self, body):
-        self.api.node_metrics.set(body)
+    def post_nodemetrics(self, **what):
+        self.api.node_metrics.set(what)
 
-    def post_delete(self, body):
-        _only(body, "resource", "names", "prefix", "namespace")
-        collection = self.store.named(body["resource"])
-        doomed = []
-        for namespace, name in list(collection.keys):
-            if "names" in body and name not in body["names"]:
-                continue
-            if name.startswith(body.get("prefix", "")):
-                if body.get("namespace") in (None, namespace):
-                    doomed.append((namespace, name))
+    def post_delete(self, resource, names=None, prefix="", namespace=None):
+        collection = self.store.named(resource)
+        doomed = [
+            key
+            for key in collection.keys
+            if namespace in (None, key[0])
+            and key[1].startswith(prefix)
+            and (names is None or key[1] in names)
+        ]
         for key in doomed:
             collection.remove(*key)
         return {"deleted": len(doomed)}
 
-    def post_mutate(self, body):
-        _only(body, "per_second", "seconds", "nodes", "keys")
+    def post_mutate(self, per_second, seconds, nodes=None, keys=("cpu_usage_avg_5m",)):
+        names = nodes or [name for _, name in self.store.named("nodes").keys]
         nodes = self.store.named("nodes")
-        names = body.get("nodes") or [name for _, name in nodes.keys]
-        keys = body.get("keys", ["cpu_usage_avg_5m"])
 
         def step(i):
             version = nodes.get("", names[i % len(names)])
@@ -413,13 +350,13 @@ class Admin(AdminEndpoints):
             metadata["annotations"] = {**metadata.get("annotations", {}), **values}
             nodes.put({**obj, "metadata": metadata})
 
-        total = int(body["per_second"] * body["seconds"])
-        return self._job("mutate", step, total, body["per_second"])
+        job = self._job(0, int(per_second * seconds))
+        asyncio.get_running_loop().create_task(self._paced(job, step, per_second))
+        return job
 
-    def post_objects(self, body):
-        _only(body, "resource", "object")
-        collection = self.store.named(body["resource"])
-        obj = dict(body["object"])
+    def post_objects(self, resource, object):  # pylint: disable=redefined-builtin
+        collection = self.store.named(resource)
+        obj = dict(object)
         obj.pop("kind", None)
         obj.pop("apiVersion", None)
         metadata = dict(obj.pop("metadata"))
@@ -447,30 +384,23 @@ class Admin(AdminEndpoints):
 
     # -- background jobs ---------------------------------------------------------------------
 
-    def _job(self, kind, step, total, per_second):
-        """Run step(0..total-1) at once, or spread evenly at `per_second` in the background."""
-        job = {"id": len(self.jobs) + 1, "kind": kind, "done": 0, "total": total, "running": True}
+    def _job(self, done, total):
+        job = {"id": len(self.jobs), "done": done, "total": total, "running": done < total}
         self.jobs.append(job)
-        if per_second:
-            asyncio.get_running_loop().create_task(self._paced(job, step, per_second))
-        else:
-            for i in range(total):
-                step(i)
-            job.update(done=total, running=False)
         return job
 
     @staticmethod
     async def _paced(job, step, per_second):
+        """Run step(0..total-1), spread evenly."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        while job["running"] and job["done"] < job["total"]:
+        while job["done"] < job["total"]:
             due = min(job["total"], int((loop.time() - began) * per_second) + 1)
             while job["done"] < due:
                 step(job["done"])
                 job["done"] += 1
             await asyncio.sleep(max(0.005, 1 / per_second))
         job["running"] = False
-        job["took_s"] = loop.time() - began
 
     def get_jobs(self, _request):
         return self.jobs

@@ -81,11 +81,7 @@ class StandIn:
             self.admin.ensure_namespace(name)
         if options.nodes:
             self.admin.post_nodes(
-                {
-                    "count": options.nodes,
-                    "first_address": options.first_address,
-                    "images": options.images,
-                }
+                options.nodes, first_address=options.first_address, images=options.images
             )
 
     def handle(self, request):
