@@ -24,20 +24,6 @@ static void print_head(const json_t *answer, const char *from, FILE *out) {
                 (void)fputs("  the pod belongs to a DaemonSet: no limit rejects it\n", out);
 }
 
-void explain_nodes_print(const json_t *answer, const char *from, const struct style *style,
-                         FILE *out) {
-        const json_t *node;
-        size_t i;
-
-        print_head(answer, from, out);
-        json_array_foreach (json_at(answer, "nodes", NULL), i, node) {
-                (void)fputc('\n', out);
-                terms_print(node, style, out);
-        }
-        if (i == 0)
-                (void)fputs("no nodes\n", out);
-}
-
 /* Nodes without a score come last. */
 static double worth(const json_t *node) {
         const json_t *headroom = json_at(node, "estimate", "headroom", NULL);
@@ -54,8 +40,8 @@ static int compare_worth(const void *a, const void *b) {
         return (left < right) - (left > right);
 }
 
-void explain_nodes_print_some(const json_t *answer, const char *from, const char *node,
-                              size_t max_nodes, const struct style *style, FILE *out) {
+void explain_nodes_print(const json_t *answer, const char *from, const char *node, size_t max_nodes,
+                         const struct style *style, FILE *out) {
         const json_t *nodes = json_at(answer, "nodes", NULL);
         const json_t *its = node ? json_find_at(node, nodes, "node", NULL) : NULL;
         size_t count = json_array_size(nodes), shown = its != NULL;
@@ -64,7 +50,6 @@ void explain_nodes_print_some(const json_t *answer, const char *from, const char
         for (size_t i = 0; i < count; i++)
                 order[i] = json_array_get(nodes, i);
         qsort(order, count, sizeof(*order), compare_worth);
-        (void)fputs("the nodes now, ", out);
         print_head(answer, from, out);
         if (its) {
                 (void)fputs("\nits node, which counts the pod already:\n", out);
@@ -77,6 +62,8 @@ void explain_nodes_print_some(const json_t *answer, const char *from, const char
                 terms_print(order[i], style, out);
                 shown++;
         }
+        if (count == 0)
+                (void)fputs("no nodes\n", out);
         if (shown < count)
                 (void)fprintf(out, "\n%zu other node%s, no better: -o wide shows all\n",
                               count - shown, number_plural(count - shown));

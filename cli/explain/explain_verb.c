@@ -84,7 +84,7 @@ static int run_nodes(struct cluster *cluster, const char *node, struct error *er
         if (verb_is_document())
                 verb_document(TAKE_PTR(answer));
         else
-                explain_nodes_print(answer, from, &style, stdout);
+                explain_nodes_print(answer, from, NULL, SIZE_MAX, &style, stdout);
         return 0;
 }
 
@@ -160,11 +160,12 @@ static void show_pod(const struct explain_place *place, json_t *decision, const 
                 (void)style_text(why_not, ERROR_MSG_MAX, stdout);
                 (void)fputc('\n', stdout);
         }
-        if (decision)
+        if (decision) {
                 explain_decision_print(decision, place, max_nodes, &style, stdout);
-        else
-                explain_nodes_print_some(answer, from, explain_place_node(place), max_nodes, &style,
-                                         stdout);
+                return;
+        }
+        (void)fputs("the nodes now, ", stdout);
+        explain_nodes_print(answer, from, explain_place_node(place), max_nodes, &style, stdout);
 }
 
 static int run_pod(struct cluster *cluster, const char *pod, struct error *err) {

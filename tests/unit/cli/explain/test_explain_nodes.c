@@ -16,10 +16,7 @@ static char *print(const char *answer, const char *node, size_t max_nodes) {
 
         assert_non_null(out);
         assert_non_null(json);
-        if (max_nodes > 0)
-                explain_nodes_print_some(json, "e at TIME", node, max_nodes, &plain, out);
-        else
-                explain_nodes_print(json, "e at TIME", &plain, out);
+        explain_nodes_print(json, "e at TIME", node, max_nodes, &plain, out);
         assert_int_equal(fclose(out), 0);
         return text;
 }
@@ -36,33 +33,33 @@ static const char three[] =
         " {\"node\": \"c\", \"score\": 9, \"score100\": 90}, 3]}";
 
 TEST(all) {
-        expect(three, NULL, 0,
+        expect(three, NULL, SIZE_MAX,
                "by e at TIME\n"
+               "\nc: passes; score 9 of 10 (90 of 100)\n"
                "\na: passes; score 3 of 10 (30 of 100)\n"
                "\nb: rejected: m above 0.5\n"
-               "\nc: passes; score 9 of 10 (90 of 100)\n"
                "\n?: passes; score ? of 10\n");
-        expect("{\"nodes\": []}", NULL, 0, "by e at TIME\nno nodes\n");
-        expect("{\"rule\": 2, \"exempt\": true}", NULL, 0,
+        expect("{\"nodes\": []}", NULL, SIZE_MAX, "by e at TIME\nno nodes\n");
+        expect("{\"rule\": 2, \"exempt\": true}", NULL, SIZE_MAX,
                "by e at TIME\n  rule 2 of the policy applies to the pod: no limit rejects it\n"
                "no nodes\n");
-        expect("{\"rule\": 2}", NULL, 0,
+        expect("{\"rule\": 2}", NULL, SIZE_MAX,
                "by e at TIME\n  rule 2 of the policy applies to the pod: it adds limits\nno "
                "nodes\n");
-        expect("{\"rule\": null, \"exempt\": true}", NULL, 0,
+        expect("{\"rule\": null, \"exempt\": true}", NULL, SIZE_MAX,
                "by e at TIME\n  the pod belongs to a DaemonSet: no limit rejects it\nno nodes\n");
 }
 
 /* The pod's node, then the best. */
 TEST(some) {
         expect(three, "b", 1,
-               "the nodes now, by e at TIME\n"
+               "by e at TIME\n"
                "\nits node, which counts the pod already:\n"
                "b: rejected: m above 0.5\n"
                "\nc: passes; score 9 of 10 (90 of 100)\n"
                "\n2 other nodes, no better: -o wide shows all\n");
         expect(three, "unknown", 1,
-               "the nodes now, by e at TIME\n"
+               "by e at TIME\n"
                "\nc: passes; score 9 of 10 (90 of 100)\n"
                "\n3 other nodes, no better: -o wide shows all\n");
         _cleanup_(freep) char *all = print(three, NULL, SIZE_MAX);
