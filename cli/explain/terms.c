@@ -27,30 +27,12 @@ struct terms_text terms_text(const json_t *object, const char *key) {
         return ret;
 }
 
-struct terms_text terms_number(const json_t *object, const char *key) {
-        const json_t *number = json_at(object, key, NULL);
-        double value = json_number_value(number);
-        struct terms_text ret = {"?"};
-
-        if (json_is_number(number))
-                (void)snprintf(ret.text, sizeof(ret.text),
-                               value == trunc(value) && fabs(value) < 1e9 ? "%.0f" : "%.3g", value);
-        return ret;
-}
-
-static const char *cpus_word(struct terms_text count) {
-        return strcmp(count.text, "1") == 0 ? "CPU" : "CPUs";
-}
-
-/* A number times @factor in two or three digits: CPUs, MiB. Less is nothing. */
+/* In two or three digits, and an integer in full. */
 static struct terms_text terms_amount(const json_t *object, const char *key, double factor) {
         const json_t *number = json_at(object, key, NULL);
-        double value = json_number_value(number) * factor;
+        double value = json_number_value(number) * factor, size = fabs(value);
         struct terms_text ret = {"?"};
 
-        if (fabs(value) < 0.005)
-                value = 0;
-        double size = fabs(value);
         if (json_is_number(number))
                 (void)snprintf(ret.text, sizeof(ret.text),
                                size < 1                     ? "%.2g"
@@ -58,6 +40,14 @@ static struct terms_text terms_amount(const json_t *object, const char *key, dou
                                                             : "%.0f",
                                value);
         return ret;
+}
+
+struct terms_text terms_number(const json_t *object, const char *key) {
+        return terms_amount(object, key, 1);
+}
+
+static const char *cpus_word(struct terms_text count) {
+        return strcmp(count.text, "1") == 0 ? "CPU" : "CPUs";
 }
 
 /* An annotation may contain 1e300: do not print 300 digits. */
