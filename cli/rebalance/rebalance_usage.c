@@ -5,13 +5,11 @@
 #include "codec/json.h"
 #include "kube/kube_path.h"
 
-/* A standby knows the pods, and measures nothing: the first replica that has measured one is asked
- * about the other nodes. */
+/* A standby knows the pods, and measures nothing. */
 json_t *rebalance_usage_read(struct cluster *cluster, const char *const *nodes, size_t node_count) {
         _cleanup_(cluster_question_done) struct cluster_question question = {cluster,
                                                                              PROGRAM_CONTROLLER};
         json_t *means = json_object();
-        size_t leader = 0;
 
         for (size_t i = 0; i < node_count; i++) {
                 _cleanup_(freep) char *escaped = kube_escape(nodes[i]);
@@ -19,7 +17,7 @@ json_t *rebalance_usage_read(struct cluster *cluster, const char *const *nodes, 
                 size_t known = json_object_size(means), j;
                 json_t *answer, *pod;
                 question.page = page;
-                question.next = leader;
+                question.next = 0;
                 while (json_object_size(means) == known &&
                        (answer = cluster_question_next(&question))) {
                         json_array_foreach (json_at(answer, "pods", NULL), j, pod) {
@@ -30,8 +28,6 @@ json_t *rebalance_usage_read(struct cluster *cluster, const char *const *nodes, 
                         }
                         json_decref(answer);
                 }
-                if (json_object_size(means) > known)
-                        leader = question.next - 1;
         }
         return means;
 }
