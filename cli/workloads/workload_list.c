@@ -70,18 +70,6 @@ void workload_list_add(struct workload_list *list, const json_t *config_map,
 
 /* ---- Autoscalers. */
 
-static bool is_by_utilization(const json_t *autoscaler) {
-        static const char *const kinds[] = {"resource", "containerResource"};
-        const json_t *metric;
-        size_t i;
-
-        json_array_foreach (json_at(autoscaler, "spec", "metrics", NULL), i, metric)
-                for (size_t kind = 0; kind < ARRAY_LEN(kinds); kind++)
-                        if (json_is_at("Utilization", metric, kinds[kind], "target", "type", NULL))
-                                return true;
-        return false;
-}
-
 static void mark(struct workload_list *list, const char *namespace, const char *kind,
                  const char *name) {
         _cleanup_(freep) char *workload = xasprintf("%s/%s/%s", namespace, kind, name);
@@ -95,7 +83,7 @@ void workload_list_autoscale(struct workload_list *list, const json_t *autoscale
         const char *kind = json_string_at(target, "kind", NULL);
         const char *name = json_string_at(target, "name", NULL);
 
-        if (!namespace || !kind || !name || !is_by_utilization(autoscaler))
+        if (!namespace || !kind || !name)
                 return;
         mark(list, namespace, kind, name);
         /* The pods of a Deployment or a Rollout belong to its ReplicaSets. */

@@ -18,7 +18,7 @@ struct listed_workload {
         struct workload_usage usage;
         struct pod_load wanted;                 /* what one pod should request */
         double unused[ESTIMATE_RESOURCE_COUNT]; /* what all pods request above that; may be < 0 */
-        bool is_autoscaled; /* a HorizontalPodAutoscaler divides its usage by its requests */
+        bool is_autoscaled;                     /* a HorizontalPodAutoscaler scales it */
 };
 
 /* Zero-initialised: empty. */
@@ -30,8 +30,8 @@ struct workload_list {
 };
 
 void workload_list_done(struct workload_list *list);
-/** workload_list_autoscale() - the workload that a HorizontalPodAutoscaler scales by utilization,
- * which is a share of the request; before workload_list_add() */
+/** workload_list_autoscale() - the workload that a HorizontalPodAutoscaler scales, for most by a
+ * share of the request; before workload_list_add() */
 void workload_list_autoscale(struct workload_list *list, const json_t *autoscaler);
 /** workload_list_shards() - how many ConfigMaps there are, as the first one says: 1 to
  * WORKLOADS_SHARDS_MAX */

@@ -163,7 +163,8 @@ static void print_notes(const struct workload_list *list, const struct error *wh
                 (void)puts("Guaranteed: requests equal limits; change both, or the pods lose their "
                            "QoS class");
         if (has_autoscaled)
-                (void)puts("HPA: its target is a share of the request; change it, too");
+                (void)puts("HPA: a target in percent is a share of the request; change it, "
+                           "too");
         if (why_not->code) {
                 (void)fputs("HPAs are not marked: ", stdout);
                 (void)style_text(why_not->msg, SIZE_MAX, stdout);
