@@ -40,11 +40,6 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-/* It becomes part of paths, and of commands in fixes. */
-static bool is_namespace(const char *text) {
-        return *text && !text[strspn(text, NAME_LOWER "-")];
-}
-
 /* ---- Looks. */
 
 /* One look at the cluster. */
@@ -77,7 +72,6 @@ static int look_status(const struct look *look) {
 /* Look until all is well or the time is over. */
 static int look_until_well(struct look *look, struct error *err) {
         int64_t until_mono_ms = clock_mono_ms() + settings.wait_ms;
-        enum doctor_state failing = settings.fail_on == 0 ? DOCTOR_WARNING : DOCTOR_FAULT;
 
         for (;;) {
                 int r = look_take(look, err);
@@ -86,10 +80,12 @@ static int look_until_well(struct look *look, struct error *err) {
                 bool is_well = r == 0 && look_status(look) == 0;
                 if (left_ms <= 0 || is_well || lost < 0)
                         return lost < 0 ? lost : r;
-                _cleanup_(freep) char *ids = r == 0 ? doctor_report_ids(look->report, failing)
-                                                    : NULL;
-                (void)fprintf(stderr, "waiting for another %lld s: %s\n",
-                              (long long)(left_ms / MS_PER_S), r == 0 ? ids : err->msg);
+                (void)fprintf(stderr,
+                              "waiting for another %lld s: ", (long long)(left_ms / MS_PER_S));
+                if (r == 0)
+                        doctor_report_print_counts(look->report, stderr);
+                else
+                        (void)fprintf(stderr, "%s\n", err->msg);
                 cluster_pause(look->cluster, left_ms < LOOK_AGAIN_MS ? left_ms : LOOK_AGAIN_MS);
         }
 }
@@ -97,12 +93,6 @@ static int look_until_well(struct look *look, struct error *err) {
 static struct tree *config; /* of --scheduler-config; NULL: none */
 
 static int doctor_check_flags(struct error *err) {
-        const char *namespace = verb_flags.cluster.plimsoll_namespace;
-
-        if (!is_namespace(namespace))
-                return error_set(err, EX_USAGE,
-                                 "--plimsoll-namespace: '%.64s' is not a valid namespace",
-                                 namespace);
         return settings.look.config_name
                        ? doctor_config_load(settings.look.config_name, &config, err)
                        : 0;

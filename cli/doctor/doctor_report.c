@@ -13,7 +13,7 @@
 #include "codec/json.h"
 #include "program/table.h"
 
-enum { ID_WIDTH = 23, IDS_MAX_BYTES = 4096, STARTING_MAX_MS = 3 * MS_PER_MIN };
+enum { ID_WIDTH = 23, STARTING_MAX_MS = 3 * MS_PER_MIN };
 
 static const char *const state_names[] = {
         [DOCTOR_OK] = "ok",       [DOCTOR_UNKNOWN] = "unknown", [DOCTOR_WARNING] = "warning",
@@ -148,7 +148,6 @@ void doctor_report_print(const struct doctor_report *report, bool is_wide, FILE 
                 {.min_width = ID_WIDTH, .is_left = true},
                 {.is_left = true},
         };
-        const size_t *counts = report->counts;
         struct style style = style_of(out);
         _cleanup_(table_freep) struct table *table = table_new(&style, columns, ARRAY_LEN(columns));
 
@@ -156,6 +155,12 @@ void doctor_report_print(const struct doctor_report *report, bool is_wide, FILE 
                 if (report->findings[i].state != DOCTOR_OK || is_wide)
                         put_finding(&report->findings[i], &style, table);
         (void)table_print(table, SIZE_MAX, out);
+        doctor_report_print_counts(report, out);
+}
+
+void doctor_report_print_counts(const struct doctor_report *report, FILE *out) {
+        const size_t *counts = report->counts;
+
         (void)fprintf(out, "%zu checks: %zu ok, %zu unknown, %zu warning%s, %zu error%s",
                       report->count, counts[DOCTOR_OK], counts[DOCTOR_UNKNOWN],
                       counts[DOCTOR_WARNING], number_plural(counts[DOCTOR_WARNING]),
@@ -163,15 +168,6 @@ void doctor_report_print(const struct doctor_report *report, bool is_wide, FILE 
         if (counts[DOCTOR_WAIT] > 0)
                 (void)fprintf(out, ", %zu wait", counts[DOCTOR_WAIT]);
         (void)fputs("\n", out);
-}
-
-char *doctor_report_ids(const struct doctor_report *report, enum doctor_state state) {
-        struct buf ids = BUF_INIT(IDS_MAX_BYTES);
-
-        for (size_t i = 0; i < report->count; i++)
-                if (report->findings[i].state >= state)
-                        buf_printf(&ids, "%s%s", ids.len > 0 ? ", " : "", report->findings[i].id);
-        return buf_take(&ids);
 }
 
 /* ---- For programs. */

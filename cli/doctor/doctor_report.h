@@ -37,11 +37,10 @@ struct doctor_report *doctor_report_new(const struct doctor_facts *facts);
 
 /** doctor_report_print() - for people; @is_wide: also the checks that pass */
 void doctor_report_print(const struct doctor_report *report, bool is_wide, FILE *out);
+/** doctor_report_print_counts() - its last line */
+void doctor_report_print_counts(const struct doctor_report *report, FILE *out);
 /** doctor_report_json() - for programs; owned by the caller */
 json_t *doctor_report_json(const struct doctor_report *report);
-/** doctor_report_ids() - the ids of findings with @state or a more severe one, such as "leader,
- * samples"; owned by the caller */
-char *doctor_report_ids(const struct doctor_report *report, enum doctor_state state);
 
 /* ---- For checks. */
 

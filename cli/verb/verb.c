@@ -8,7 +8,8 @@
 
 struct verb_flags verb_flags;
 
-int verb_run(const struct verb *verb, int count, char **words, struct error *err) {
+/* Check, and run with the flags that are set. Return: as verb_fn */
+static int verb_run(const struct verb *verb, int count, char **words, struct error *err) {
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
         int r = 0;
 

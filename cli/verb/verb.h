@@ -67,9 +67,6 @@ struct verb {
  */
 int verb_main(const struct verb *verb, int argc, char **argv);
 
-/** verb_run() - check, and run with the flags that are set. Return: as verb_fn */
-int verb_run(const struct verb *verb, int count, char **words, struct error *err);
-
 /** verb_usage() - a failure to read flags is wrong usage */
 static inline int verb_usage(int r) {
         return r < 0 ? -EX_USAGE : r;

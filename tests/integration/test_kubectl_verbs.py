@@ -151,7 +151,6 @@ def test_refused_words(plimsoll):
         "explain web-0": "expected `node NAME`, `nodes` or `pod NAME`; did you mean `pod web-0` or "
         "`node web-0`?",
         "workloads --limit=-1": "--limit: '-1': expected ",
-        "doctor --plimsoll-namespace=A": "--plimsoll-namespace: 'A' is not ",
         "simulate": "--filename: expected the policy to simulate, such as -f policy.yaml",
         "simulate policy.yaml": "'policy.yaml': expected nothing but flags",
         "rebalance --watch -o json": "--watch: expected with -o table or wide",
