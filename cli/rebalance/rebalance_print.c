@@ -54,22 +54,16 @@ static void put_kept(const struct rebalance_node *node, const struct rebalance_p
 
 /* Why the node stays hot; owned by the caller. NULL: a pod moves */
 static char *stay_text(const struct rebalance_node *node, const struct rebalance_pods *pods) {
-        _cleanup_(buf_done) struct buf out = BUF_INIT(TEXT_MAX_BYTES);
+        struct buf out = BUF_INIT(TEXT_MAX_BYTES);
 
-        switch (node->stay) {
-        case REBALANCE_MOVES:
+        if (node->stay == REBALANCE_MOVES)
                 return NULL;
-        case REBALANCE_UNREAD:
+        if (node->stay == REBALANCE_UNREAD)
                 buf_puts(&out, "its readings have expired");
-                break;
-        case REBALANCE_NO_POD:
-        case REBALANCE_NO_TARGET:
-                put_kept(node, pods, &out);
-                break;
-        case REBALANCE_PLAN_IS_FULL:
+        else if (node->stay == REBALANCE_PLAN_IS_FULL)
                 buf_puts(&out, "waits until more pods may be evicted");
-                break;
-        }
+        else
+                put_kept(node, pods, &out);
         return buf_take(&out);
 }
 

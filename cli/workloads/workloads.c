@@ -85,19 +85,15 @@ static void read_autoscalers(struct cluster *cluster, struct workload_list *list
 /* ---- Order. */
 
 static double sort_key(const struct listed_workload *workload) {
-        switch ((enum sort)settings.sort) {
-        case SORT_CPU:
-                return workload->unused[ESTIMATE_CPU];
-        case SORT_MEM:
-                return workload->unused[ESTIMATE_MEM];
-        case SORT_PODS:
-                return (double)workload->usage.pods;
-        case SORT_SINCE:
-                return (double)workload->usage.since_unix_ms;
-        case SORT_NAME:
-                break;
-        }
-        return 0;
+        const double keys[] = {
+                [SORT_CPU] = workload->unused[ESTIMATE_CPU],
+                [SORT_MEM] = workload->unused[ESTIMATE_MEM],
+                [SORT_NAME] = 0,
+                [SORT_PODS] = (double)workload->usage.pods,
+                [SORT_SINCE] = (double)workload->usage.since_unix_ms,
+        };
+
+        return keys[settings.sort];
 }
 
 static int compare_workloads(const void *a, const void *b) {
