@@ -41,7 +41,7 @@ static void print_preferred(const struct explain_place *place, FILE *out) {
         const char *note = json_string_at(place->pod, "metadata", "annotations", PREFERRED_NODES,
                                           NULL);
         const char *node = explain_place_node(place);
-        const json_t *term, *best = NULL, *its = NULL;
+        const json_t *term, *its = NULL;
         size_t i, count = 0, rank = 0;
 
         if (!note)
@@ -52,7 +52,7 @@ static void print_preferred(const struct explain_place *place, FILE *out) {
                 const char *name = preferred_node(term);
                 if (!name)
                         continue;
-                best = count++ == 0 ? term : best;
+                count++;
                 if (node && strcmp(name, node) == 0) {
                         its = term;
                         rank = count;
@@ -61,27 +61,21 @@ static void print_preferred(const struct explain_place *place, FILE *out) {
         size_t len = strcspn(note, ",");
         (void)fprintf(out, "prefers %zu node%s, by the list of ", count, number_plural(count));
         (void)style_text(note + len + (note[len] == ','), NAME_MAX_COLUMNS, out);
-        if (strncmp(note, "largest", len) == 0) {
+        _cleanup_(freep) char *class = xmemdup0(note, len);
+        if (strcmp(class, "largest") == 0) {
                 (void)fputs(" for the largest pods\n", out);
         } else {
-                _cleanup_(freep) char *class = xmemdup0(note, len);
                 (void)fputs(" for pods of up to ", out);
                 (void)style_text(class, NAME_MAX_COLUMNS, out);
                 (void)fputs(" CPUs\n", out);
         }
-        if (!node || !best)
+        if (!node || count == 0)
                 return;
         if (its)
-                (void)fprintf(out, "its node is number %zu of them, with weight %s", rank,
+                (void)fprintf(out, "its node is number %zu of them, with weight %s\n", rank,
                               terms_number(its, "weight").text);
         else
-                (void)fputs("its node is none of them", out);
-        if (its != best) {
-                (void)fputs("; the best, ", out);
-                (void)style_text(preferred_node(best), NAME_MAX_COLUMNS, out);
-                (void)fprintf(out, ", has %s", terms_number(best, "weight").text);
-        }
-        (void)fputc('\n', out);
+                (void)fputs("its node is none of them\n", out);
 }
 
 void explain_place_print(const struct explain_place *place, const struct style *style, FILE *out) {
