@@ -29,21 +29,13 @@ static void top_format_verdict(const struct top_node *node, char text[static VER
                 (void)snprintf(text, VERDICT_MAX, "ok");
 }
 
-/* Return: false: there is no usable value */
-static bool usable_value(const struct top_node *node, const char *metric, double *ret_ratio) {
-        const json_t *reading = json_at(node->row, "metrics", metric, NULL);
-
-        *ret_ratio = json_number_value(json_at(reading, "value", NULL));
-        return json_is_at("usable", reading, "state", NULL);
-}
-
 static void top_put_usage(struct table *to, const struct top_view *view,
                           const struct top_node *node, const struct top_column *column,
                           const struct style *style) {
         const json_t *reading = json_at(node->row, "metrics", column->metric, NULL);
-        double ratio;
+        double ratio = json_number_value(json_at(reading, "value", NULL));
 
-        if (!usable_value(node, column->metric, &ratio)) {
+        if (!json_is_at("usable", reading, "state", NULL)) {
                 bool is_expired = json_is_at("expired", reading, "state", NULL);
                 bool is_malformed = json_is_at("malformed", reading, "state", NULL);
                 table_cell(to, is_expired || is_malformed ? style->yellow : style->dim, "%s",

@@ -4,9 +4,23 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "codec/yaml_write.h"
 #include "program/program_options.h"
 
 struct verb_flags verb_flags;
+
+/* In the order of enum output_format. */
+const char *const output_formats[] = {"table", "wide", "json", "yaml", NULL};
+
+void verb_document(json_t *root) {
+        if (verb_flags.output == OUTPUT_YAML || !root) {
+                yaml_write(root, stdout);
+        } else {
+                (void)json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+                (void)putchar('\n');
+        }
+        json_decref(root);
+}
 
 /* Check, and run with the flags that are set. Return: as verb_fn */
 static int verb_run(const struct verb *verb, int count, char **words, struct error *err) {

@@ -12,11 +12,14 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "cli/cluster/cluster.h"
-#include "cli/verb/output.h"
 #include "program/options.h"
 
 /* 0 is success; 2 is wrong usage or a failure. */
 enum { VERB_EXIT_FAILURE = 2 };
+
+enum output_format { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML };
+
+extern const char *const output_formats[];
 
 /* The flags that several verbs have: only one verb runs. */
 extern struct verb_flags {
@@ -75,7 +78,6 @@ static inline int verb_usage(int r) {
 static inline bool verb_is_document(void) {
         return verb_flags.output == OUTPUT_JSON || verb_flags.output == OUTPUT_YAML;
 }
-/** verb_document() - print it; @root: consumed */
-static inline void verb_document(json_t *root) {
-        output_document(root, verb_flags.output, stdout);
-}
+/** verb_document() - print @root as JSON or YAML
+ * @root: consumed; NULL, which jansson returns for text that is not UTF-8, is written as null */
+void verb_document(json_t *root);
