@@ -1,6 +1,5 @@
 #include "cli/top/top.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -71,7 +70,7 @@ static int show_view(const json_t *page, const json_t *selected, const char *fro
         if (view.node_count == 0 && settings.selector)
                 (void)fprintf(stderr, "kubectl plimsoll top: no node has the labels %s\n",
                               settings.selector);
-        int r = verb_usage(top_view_sort(&view, settings.sort, err));
+        int r = top_view_sort(&view, settings.sort, err);
         if (r < 0)
                 return r;
         if (verb_is_document()) {

@@ -1,9 +1,9 @@
 #include "cli/top/top_view.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 
 #include "base/mem.h"
 #include "codec/json.h"
@@ -15,10 +15,6 @@ static double number_at(const json_t *object, const char *key, double fallback) 
         const json_t *number = json_at(object, key, NULL);
 
         return json_is_number(number) ? json_number_value(number) : fallback;
-}
-
-static bool is_true(const json_t *object, const char *key) {
-        return json_is_true(json_at(object, key, NULL));
 }
 
 /* ---- Columns. */
@@ -114,7 +110,7 @@ static void add_node(struct top_view *view, const json_t *row, const char *name)
                 .closed_by = json_string_at(row, "closedBy", NULL),
                 .over = json_string_at(row, "over", NULL),
                 .is_rejected = json_string_at(row, "rejectedBy", NULL) != NULL,
-                .is_last = is_true(row, "last"),
+                .is_last = json_is_true(json_at(row, "last", NULL)),
                 .hot = number_at(row, "hotValue", 0),
                 .pods = number_at(row, "pods", -1),
                 .requested_ratio = requested_of(row),
@@ -140,7 +136,8 @@ void top_view_init(struct top_view *view, const json_t *page, const json_t *name
                 .nodes = xcalloc(json_array_size(rows) + 1, sizeof(*view->nodes)),
         };
         json_array_foreach (json_at(page, "policy", "metrics", NULL), i, item)
-                if (json_string_at(item, "metric", NULL) && (has_all || is_true(item, "used")) &&
+                if (json_string_at(item, "metric", NULL) &&
+                    (has_all || json_is_true(json_at(item, "used", NULL))) &&
                     view->column_count < TOP_COLUMNS_MAX)
                         add_column(view, item, is_ascii);
         json_array_foreach (rows, i, item) {
@@ -199,7 +196,7 @@ int top_view_sort(struct top_view *view, const char *key, struct error *err) {
         if (kind == ARRAY_LEN(own))
                 metric = find_metric(view, key);
         if (kind == ARRAY_LEN(own) && !metric)
-                return error_set(err, EINVAL,
+                return error_set(err, EX_USAGE,
                                  "--sort-by: '%.64s': expected name, score, recent, pods, "
                                  "requested, expected, age, or a metric of the policy",
                                  key);

@@ -71,7 +71,7 @@ double top_view_limit(const struct top_view *view, const struct top_node *node, 
 /**
  * top_view_sort() - sort names from A to Z, or the largest first
  * @key: "name", "score", "recent", "pods", "requested", "expected", "age", or a metric or its
- * prefix, such as "cpu" Return: 0; -EINVAL if the policy has no such metric
+ * prefix, such as "cpu" Return: 0; -EX_USAGE if the policy has no such metric
  */
 _must_check_ int top_view_sort(struct top_view *view, const char *key, struct error *err);
 

@@ -43,8 +43,8 @@ int verb_main(const struct verb *verb, int argc, char **argv) {
         struct error err = ERROR_NULL;
         int first;
 
-        int r = verb_usage(
-                options_parse(verb->rows, verb->row_count, argc, argv, &outcome, &first, &err));
+        int r = options_parse(verb->rows, verb->row_count, argc, argv, &outcome, &first, &err);
+        r = r < 0 ? -EX_USAGE : r;
         if (r == 0 && outcome == OPTIONS_HELP) {
                 (void)puts(verb->usage);
                 options_help(verb->rows, verb->row_count, stdout);

@@ -70,10 +70,6 @@ struct verb {
  */
 int verb_main(const struct verb *verb, int argc, char **argv);
 
-/** verb_usage() - a failure to read flags is wrong usage */
-static inline int verb_usage(int r) {
-        return r < 0 ? -EX_USAGE : r;
-}
 /** verb_is_document() - is the output JSON or YAML? */
 static inline bool verb_is_document(void) {
         return verb_flags.output == OUTPUT_JSON || verb_flags.output == OUTPUT_YAML;

@@ -1,8 +1,8 @@
 /* What `top` makes of an explanation: columns, order, sums. */
 #include "tests/unit/fixture/policy.h"
 
-#include <errno.h>
 #include <stdlib.h>
+#include <sysexits.h>
 
 #include "base/mem.h"
 #include "cli/top/top_view.h"
@@ -105,8 +105,8 @@ TEST_BETWEEN(order, set_up, tear_down) {
                 for (size_t j = 0; j < 3; j++)
                         assert_string_equal(here.view.nodes[j].name, cases[i].names[j]);
         }
-        assert_int_equal(top_view_sort(&here.view, "disk", &err), -EINVAL);
-        assert_int_equal(top_view_sort(&here.view, "", &err), -EINVAL);
+        assert_int_equal(top_view_sort(&here.view, "disk", &err), -EX_USAGE);
+        assert_int_equal(top_view_sort(&here.view, "", &err), -EX_USAGE);
 }
 
 TEST_BETWEEN(sums, set_up, tear_down) {
