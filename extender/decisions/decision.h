@@ -142,9 +142,3 @@ static inline int64_t decision_at_unix_ms(const struct decision *decision) {
 /** decision_allows() - the answers do not exclude that a scheduler binds the pod to @node. Of a
  * long list only the first nodes are kept; the others are allowed */
 bool decision_allows(const struct decision *decision, const struct skim_string *node);
-
-/** decision_best() - the best node in the prioritize call after the last filter call; NULL: none */
-static inline const struct decision_node *decision_best(const struct decision *decision) {
-        return decision->is_ranked && decision->ranking.node_count > 0 ? decision->ranking.nodes
-                                                                       : NULL;
-}

@@ -8,6 +8,12 @@
 #include "extender/decisions/decisions.h"
 #include "tests/unit/fixture/full_size.h"
 
+/* Of the prioritize call after the last filter call; NULL: none. */
+static const struct decision_node *decision_best(const struct decision *decision) {
+        return decision->is_ranked && decision->ranking.node_count > 0 ? decision->ranking.nodes
+                                                                       : NULL;
+}
+
 static struct decision_pod pod_of(unsigned id, const char *name) {
         struct decision_pod pod = {.id = id, .namespace_len = 1};
 
