@@ -29,7 +29,8 @@
  * really are.
  *
  * No I/O and no clock; on the loop's thread, except for trial_asked(). A binding costs a copy of
- * the columns and a judgement, and a displaced pod 100 bytes, of at most TRIAL_MAX_PODS.
+ * the columns, a judgement, and a look at the estimate for each displaced pod and its replicas. A
+ * displaced pod takes 100 bytes, of at most TRIAL_MAX_PODS.
  */
 #pragma once
 
