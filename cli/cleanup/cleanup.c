@@ -9,7 +9,6 @@
 #include "base/number.h"
 #include "base/timestamp.h"
 #include "cli/cleanup/own_keys.h"
-#include "cli/cluster/cluster_programs.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"

@@ -5,10 +5,7 @@
 #include <sysexits.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/mem.h"
-#include "base/name.h"
-#include "base/number.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"

@@ -5,8 +5,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/name.h"
-#include "cli/cluster/cluster_programs.h"
 #include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_report.h"
 
