@@ -84,6 +84,8 @@ void controller_pods_sources(struct controller *c, const struct source *parts) {
         c->pods.spec = pods_spec(c);
         head.spec = &c->pods.spec;
         head.is_at_once = false;
+        /* So a kubelet that is a source has been read, or its connection is free again. */
+        head.delay_ms = c->pods.set->read_ms / 8;
         head.sink = (struct source_sink){.on_reading = on_pods_read,
                                          .on_failure = on_pods_failure,
                                          .is_needed = is_pods_read_needed,

@@ -424,7 +424,6 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent,
         (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BYTES);
         configure_keepalive(call);
         must(curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)CONNECTION_MAX_IDLE_S));
-        must(curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, (long)call->request.closes));
         must(curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                               (long)call->request.connect_timeout_ms));
         must(curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE,

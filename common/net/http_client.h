@@ -115,7 +115,6 @@ struct http_request {
         /* Calls share connections only within their pool, which is below HTTP_POOLS; 0 is the
          * common pool. Streams that stay open, such as watches, have a pool of their own. */
         unsigned pool;
-        bool closes; /* do not keep the connection for later calls */
         /* A periodic call starts at this point of its period, in [0, 1). Hosts with close phases
          * share a multi handle: curl checks all idle connections of a handle every second while it
          * is in use. The phase of a host does not change. */

@@ -110,6 +110,7 @@ struct source {
         const struct node_network_options *network;
         bool is_once;            /* read every node twice, as soon as possible */
         bool is_at_once;         /* do not wait for the first moment of a node */
+        int64_t delay_ms;        /* after the moment at which other sources read a node */
         struct source_sink sink; /* where readings go */
 };
 

@@ -2,15 +2,23 @@
 
 `make nightly` has 5,000 of them, with the periods of policy/crane.yaml, a ninth as long and less: 20 s,
 60 s and 10 min for 3 min, 15 min and 3 h. Otherwise it is a tenth of all that. The release build.
+
+And as many kubelets with 30 pods each, which speak TLS.
 """
 
+import os
+import pathlib
+import sys
 import time
 from typing import NamedTuple
 
 import pytest
+import yaml
 
 from controller_kit import all_readings, policy
 from harness import NIGHTLY, wait_until
+from pages import TOP
+from tls_kit import Authority
 
 
 class Size(NamedTuple):
@@ -117,3 +125,74 @@ def test_many_nodes(start_standin, start_exporters, start_controller):
     assert len(all_readings(standin, "cpu_usage_max_avg_1d")) == NODES
     is_ready, text = controller.ready()
     assert is_ready, text
+
+
+PODS = 30
+KUBELETS, READ_S = (5000, 15) if NIGHTLY else (250, 2)  # every fourth time also of pods
+WORKLOADS = min(KUBELETS, 333) * PODS  # node_api's
+KUBELETS_RSS_MAX_KIB = (420 if NIGHTLY else 56) * 1024
+OTHER_FILES = 200  # curl has 128
+CHEAPER = 2  # a reading than the first one of each kubelet, which has a handshake
+
+
+def test_many_kubelets(run, start_controller, tmp_path):
+    """What their pods use is read over one connection to each, which stays."""
+    authority = Authority(tmp_path, "kubelets")
+    pair = authority.server("kubelet", names="DNS:kubelet")
+    fleet = run([sys.executable, TOP / "tests/bench/kubelet_fleet.py", *pair, str(PODS)], "fleet")
+    port = str(fleet.wait_port())
+    node_api = pathlib.Path(os.environ["PLIMSOLL_RELEASE_DIR"], "tests/bench/node_api")
+    api = run([node_api, str(KUBELETS), "0", port, str(PODS)], "api")
+    token, kubeconfig = tmp_path / "token", tmp_path / "kubeconfig"
+    token.write_text("token")
+    cluster = {"name": "a", "cluster": {"server": f"http://127.0.0.1:{api.wait_port()}"}}
+    context = {"name": "a", "context": {"cluster": "a", "user": ""}}
+    kubeconfig.write_text(
+        yaml.safe_dump({"clusters": [cluster], "contexts": [context], "current-context": "a"})
+    )
+    source = {
+        "kind": "kubelet",
+        "interval": f"{READ_S}s",
+        "tls_config": {"ca_file": authority.cert, "server_name": "kubelet"},
+        "authorization": {"credentials_file": str(token)},
+    }
+    controller = start_controller(
+        str(kubeconfig),
+        0,
+        sources=[source],
+        content=str(TOP / "policy/policy.yaml"),
+        build="release",
+    )
+    process = controller.process
+
+    def wait_read(times):
+        """CPU time and readings, when each kubelet was read so often."""
+        wait_until(
+            lambda: controller.metric("plimsoll_scrapes_total", result="ok") >= times * KUBELETS,
+            300,
+            "readings",
+            poll_s=0.1,
+        )
+        return process.cpu_s(), controller.metric("plimsoll_scrapes_total", result="ok")
+
+    first_s, first = wait_read(1)
+    began_s, began = wait_read(2)
+    ended_s, ended = wait_read(6)
+    wait_until(
+        lambda: controller.metric("plimsoll_workloads_measured") == WORKLOADS,
+        60,
+        "the usage of workloads",
+    )
+    first_us, later_us = first_s / first * 1e6, (ended_s - began_s) / (ended - began) * 1e6
+    rss_kib, files = process.rss_kib(), process.open_files()
+    pages = controller.metric("plimsoll_scrapes_total", source="pods", result="ok")
+    for peer in (fleet, api):
+        peer.kill()
+    print(
+        f"{KUBELETS} kubelets of {PODS} pods: {first_us:.0f} us of CPU for the first reading, {later_us:.0f} us "
+        f"for a later one; {files} files; RSS {rss_kib / 1024:.1f} MiB"
+    )
+    assert later_us < first_us / CHEAPER
+    assert files < KUBELETS * 1.2 + OTHER_FILES
+    assert rss_kib < KUBELETS_RSS_MAX_KIB
+    assert pages < KUBELETS / 4  # before the first page of the node

@@ -15,8 +15,7 @@ enum {
         SPREAD_SALT = 1,           /* so that scrapes and syncs do not coincide */
         BATCHES = 60,              /* the minimum per interval; a batch begins together */
         BATCH_TARGETS = 256,       /* larger batches save no more time per target */
-        TLS_KEPT = 1000,  /* connections; one has 46 KiB, a handshake takes 1.1 ms of CPU */
-        BACK_OFF_MAX = 8, /* a node that comes back is read after two minutes */
+        BACK_OFF_MAX = 8,          /* a node that comes back is read after two minutes */
 };
 
 struct target {
@@ -256,7 +255,6 @@ static void start_scrape(struct scraper *source, struct target *target) {
                 "Accept: text/plain;version=0.0.4,*/*;q=0.1"};
         credentials_put_headers(credentials, headers);
         struct http_tls tls = credentials->tls;
-        bool is_tls = strncmp(source->url.data, "https:", strlen("https:")) == 0;
         if (source->reader.profile->url && !tls.is_insecure && !tls.server_name)
                 tls.server_name = target->node->name;
         target->scrape.with_collectors = with_collectors;
@@ -270,7 +268,6 @@ static void start_scrape(struct scraper *source, struct target *target) {
                                                  .max_body_bytes = SCRAPE_MAX_PAGE_BYTES,
                                                  .basic_auth = credentials->basic_auth,
                                                  .tls = &tls,
-                                                 .closes = is_tls && target->node->slot >= TLS_KEPT,
                                                  .has_phase = true,
                                                  .phase_ratio = phase_ratio(source, target->node),
                                                  .on_data = on_data,
@@ -370,8 +367,9 @@ static void reset_target(struct target *target) {
 static int64_t first_due_mono_ms(const struct scraper *source, const struct node *node) {
         int64_t interval_ms = source->head.spec->traits.interval_ms;
         int64_t now_mono_ms = loop_now_mono_ms(source->head.loop);
-        int64_t due_mono_ms = now_mono_ms - now_mono_ms % interval_ms +
-                              spread_phase_ms(node->name, SPREAD_SALT, interval_ms);
+        int64_t phase_ms = spread_phase_ms(node->name, SPREAD_SALT, interval_ms) +
+                           source->head.delay_ms;
+        int64_t due_mono_ms = now_mono_ms - now_mono_ms % interval_ms + phase_ms % interval_ms;
 
         return due_mono_ms < now_mono_ms ? due_mono_ms + interval_ms : due_mono_ms;
 }

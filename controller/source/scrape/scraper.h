@@ -6,7 +6,7 @@
  * targets. A node_exporter is asked only for the collectors that the policy needs, and uname. If
  * such a collector is disabled, the exporter answers 400, and its whole page is scraped for an
  * hour. A kubelet is scraped over HTTPS, and its certificate must have the node's name. Connections
- * stay open, but with TLS only those of 1,000 nodes, for the sake of memory.
+ * stay open: with TLS one takes 41 KiB, and a handshake as much CPU as eight scrapes.
  *
  * Slow targets do not delay others: see scrape_pool.h. A target that has timed out twice in a row
  * is scraped less often until it answers, at least at every eighth time. All pages in flight share

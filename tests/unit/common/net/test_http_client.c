@@ -326,13 +326,6 @@ TEST_BETWEEN(connections_are_kept, set_up, tear_down) {
         other->request.pool = 2;
         run(other);
         assert_int_equal(atomic_load(&peer->connections), 2);
-
-        _cleanup_(free_attemptp) struct attempt *last = new_attempt(peer->origin, "/ok");
-        _cleanup_(free_attemptp) struct attempt *after = new_attempt(peer->origin, "/ok");
-        last->request.closes = true;
-        run(last);
-        run(after);
-        assert_int_equal(atomic_load(&peer->connections), 3);
 }
 
 /* One that nobody has used for two minutes is closed, also if nothing else is called. */
