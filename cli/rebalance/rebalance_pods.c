@@ -149,8 +149,8 @@ static struct rebalance_workload *workload_of(struct rebalance_pods *pods,
         return workload;
 }
 
-/* Of the pod that is added now. NULL: not one that a scheduler would ask about. People bind pods
- * without an owner themselves. */
+/* NULL: not a pod that a scheduler would ask about. People bind pods without an owner themselves.
+ */
 static struct rebalance_scheduler *scheduler_of(struct rebalance_pods *pods,
                                                 const struct pod_facts *facts) {
         const struct skim_string *name = &facts->scheduler;
@@ -161,11 +161,10 @@ static struct rebalance_scheduler *scheduler_of(struct rebalance_pods *pods,
                                                            name->len);
         if (!scheduler) {
                 scheduler = xcalloc(1, sizeof(*scheduler));
-                scheduler->last_pod = pods->count;
                 (void)strmap_put(&pods->schedulers, name->text, name->len, scheduler);
         }
-        if (facts->bound_unix_ms > pods->pods[scheduler->last_pod].bound_unix_ms)
-                scheduler->last_pod = pods->count;
+        if (facts->bound_unix_ms > scheduler->last_unix_ms)
+                scheduler->last_unix_ms = facts->bound_unix_ms;
         return scheduler;
 }
 
@@ -199,6 +198,7 @@ static void add_pod(struct rebalance_pods *pods, const struct pod_facts *facts) 
         pods->pods[pods->count] = (struct rebalance_pod){
                 .row = rebalance_pods_row(pods, node),
                 .workload = is_replicated(facts) ? workload_of(pods, facts) : NULL,
+                .scheduler = scheduler_of(pods, facts),
                 .used = usage_of(pods, facts, &pods->names[pods->count]),
                 .request = facts->request,
                 .bound_unix_ms = facts->bound_unix_ms,
@@ -206,7 +206,6 @@ static void add_pod(struct rebalance_pods *pods, const struct pod_facts *facts) 
                 .is_kept = facts->is_mirror || facts->idle_cores > 0 ||
                            facts->priority > pods->priority_max,
         };
-        pods->pods[pods->count].scheduler = scheduler_of(pods, facts);
         pods->count++;
 }
 
@@ -238,12 +237,21 @@ static bool is_asked(struct rebalance_pods *pods, const struct rebalance_name *p
         return is_confirmed;
 }
 
+static bool is_asking(struct rebalance_pods *pods, const struct rebalance_scheduler *scheduler) {
+        for (size_t i = 0; i < pods->count; i++)
+                if (pods->pods[i].scheduler == scheduler &&
+                    pods->pods[i].bound_unix_ms == scheduler->last_unix_ms &&
+                    !is_asked(pods, &pods->names[i]))
+                        return false;
+        return true;
+}
+
 static void read_asked(struct rebalance_pods *pods) {
         struct strmap_entry *entry;
 
         STRMAP_FOREACH (entry, &pods->schedulers) {
                 struct rebalance_scheduler *scheduler = entry->value;
-                scheduler->is_asking = is_asked(pods, &pods->names[scheduler->last_pod]);
+                scheduler->is_asking = is_asking(pods, scheduler);
         }
 }
 

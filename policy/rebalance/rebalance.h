@@ -46,10 +46,10 @@ struct rebalance_workload {
         size_t running_count, pending_count; /* pods that run, and pods that do not run yet */
 };
 
-/* A scheduler asks an extender if one was asked about the last pod that it has bound, however long
- * ago. Calls prove nothing, since anybody can send them. */
+/* A scheduler asks an extender if one was asked about each pod of the last second in which it bound
+ * any, however long ago. Calls prove nothing, since anybody can send them. */
 struct rebalance_scheduler {
-        size_t last_pod;
+        int64_t last_unix_ms; /* by the API server, in seconds; 0: unknown */
         bool is_asking;
 };
 

@@ -1,6 +1,7 @@
 """`rebalance` with the real API server and scheduler: by hand, and as deploy/rebalance runs it."""
 
 import json
+import time
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -258,6 +259,7 @@ def test_it_stops(plane, fleet, namespace, scheduler, asking, deploy, ledger, ro
     assert shop() == places and not ledger()
     silent.kill()
 
+    time.sleep(1)  # the times of bindings are whole seconds
     asking()
     deploy("asked", 1, cpu="100m")
     wait_until(lambda: row_of(hot, "--apply") and ledger(), 60, "an eviction")

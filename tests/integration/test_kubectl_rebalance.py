@@ -374,9 +374,12 @@ UNASKED = "no pod to move: 1 whose scheduler does not ask an extender"
 
 
 def test_a_scheduler_that_does_not_ask(cluster, shop, apply, plimsoll):
-    """It asked once, and has bound a pod since that it did not ask about. Another one may do so."""
+    """It asked once, and has bound a pod since that it did not ask about, perhaps in the same second. Another one may
+    do so."""
     unasked = pod_of("unasked", NODES[1], owner="other", bound=60)
-    shop(*webs(), unasked)
+    before = copy.deepcopy(unasked)
+    before["metadata"].update(name="before", uid="uid-before")
+    shop(*webs(), before, unasked)
     unconfirmed = {"uid": "uid-unasked", "confirmedAt": None}
     for page in (unconfirmed, asked("another"), {}, {"uid": 3}):
         cluster.objects[decision("unasked")] = page
