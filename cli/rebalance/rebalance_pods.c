@@ -161,6 +161,7 @@ static struct rebalance_scheduler *scheduler_of(struct rebalance_pods *pods,
                                                            name->len);
         if (!scheduler) {
                 scheduler = xcalloc(1, sizeof(*scheduler));
+                scheduler->is_asking = true; /* until read_asked() knows better */
                 (void)strmap_put(&pods->schedulers, name->text, name->len, scheduler);
         }
         if (facts->bound_unix_ms > scheduler->last_unix_ms)
@@ -237,21 +238,12 @@ static bool is_asked(struct rebalance_pods *pods, const struct rebalance_name *p
         return is_confirmed;
 }
 
-static bool is_asking(struct rebalance_pods *pods, const struct rebalance_scheduler *scheduler) {
-        for (size_t i = 0; i < pods->count; i++)
-                if (pods->pods[i].scheduler == scheduler &&
-                    pods->pods[i].bound_unix_ms == scheduler->last_unix_ms &&
-                    !is_asked(pods, &pods->names[i]))
-                        return false;
-        return true;
-}
-
 static void read_asked(struct rebalance_pods *pods) {
-        struct strmap_entry *entry;
-
-        STRMAP_FOREACH (entry, &pods->schedulers) {
-                struct rebalance_scheduler *scheduler = entry->value;
-                scheduler->is_asking = is_asking(pods, scheduler);
+        for (size_t i = 0; i < pods->count; i++) {
+                struct rebalance_scheduler *scheduler = pods->pods[i].scheduler;
+                if (scheduler && scheduler->is_asking &&
+                    pods->pods[i].bound_unix_ms == scheduler->last_unix_ms)
+                        scheduler->is_asking = is_asked(pods, &pods->names[i]);
         }
 }
 

@@ -56,9 +56,9 @@ struct rebalance_scheduler {
 /* A pod that is bound. */
 struct rebalance_pod {
         uint32_t row; /* its node; REBALANCE_UNKNOWN: not among the nodes */
-        const struct rebalance_workload *workload;   /* NULL: it has no owner that replaces it */
-        const struct rebalance_scheduler *scheduler; /* set if it has a workload */
-        struct pod_load used;                        /* what it uses */
+        const struct rebalance_workload *workload; /* NULL: it has no owner that replaces it */
+        struct rebalance_scheduler *scheduler;     /* set if it has a workload */
+        struct pod_load used;                      /* what it uses */
         struct pod_load request;
         int64_t bound_unix_ms; /* to the node */
         int64_t runs_unix_ms;  /* since when it runs; INT64_MAX: not yet */
