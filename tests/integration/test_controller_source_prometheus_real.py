@@ -124,13 +124,20 @@ def test_every_resource_of_a_real_exporter(
     wait_until(seen, 60, "both to have the same windows")
     # From when both windows are full; then the mean of each over the same time.
     written((direct, asked), ["node-0000"], seen(), time.time(), 5)
-    ours, theirs = (
-        found["node-0000"]
-        for found in written((direct, asked), ["node-0000"], seen(), time.time(), 8)
-    )
-    apart = {key: abs(statistics.mean(ours[key]) - statistics.mean(theirs[key])) for key in ours}
-    print(f"apart over 16 s: { {key: round(value, 4) for key, value in sorted(apart.items())} }")
-    assert max(apart.values()) < 0.05
+
+    def agree():
+        found = written((direct, asked), ["node-0000"], seen(), time.time(), 8)
+        ours, theirs = (
+            {key: statistics.mean(row) for key, row in nodes["node-0000"].items()}
+            for nodes in found
+        )
+        apart = {key: round(abs(ours[key] - theirs[key]), 4) for key in sorted(ours)}
+        print(f"apart over 16 s: {apart}")
+        assert max(apart.values()) < 0.05, apart
+        return True
+
+    # One of them is a second or two later, which shows while the load of this machine changes.
+    wait_until(agree, 120, "both to agree while the load is steady")
     assert fates_of_queries(controller) == {"ok"}
 
 
