@@ -223,6 +223,8 @@ def test_the_readme_has_the_figures_of_its_pages():
         re.M,
     )
     assert f"spends {spent[0]} of CPU on a pod, and {spent[1]} without an extender" in readme
+    (both,) = re.findall(r"^\| no spread \| extender \|.*?\|.*?\| (.*?) \|", performance, re.M)
+    assert f"together spend {both}" in readme
     concluded = plain((TOP / "docs/placement.md").read_text("utf-8"))
     unseen, _, families = concluded.partition("nothing was tuned on")[2].partition("families")
     figures = re.findall(r"\*\*[\d.]+ ± [\d.]+\*\* \([\w-]+, \d+%\)", unseen)
