@@ -97,7 +97,7 @@ static void on_node_reading(const struct source_sink *sink, struct node *node,
         n->usable = (uint32_t)__builtin_popcountll(values.usable);
         writer_update(&n->writing, &values);
         if (c->series)
-                node_series_keep(c->series, &n->series, &values);
+                node_series_keep(c->series, node->slot, node->name, &values);
 }
 
 static void on_node_failure(const struct source_sink *sink, struct node *node,
@@ -182,7 +182,6 @@ static void on_node_seen(void *userdata, struct node *node, const json_t *object
 static void controller_node_free(struct controller_node *n) {
         writer_remove(&n->writing);
         node_track_done(&n->track);
-        free(n->series);
         free(n);
 }
 
@@ -191,6 +190,8 @@ static void on_node_removed(void *userdata, struct node *node) {
 
         source_set_remove_node(c->sources, node);
         controller_pods_remove(c, node);
+        if (c->series)
+                node_series_drop(c->series, node->slot);
         bindings_forget(c->bindings, node->name);
         controller_node_free(node->userdata);
         node->userdata = NULL;
@@ -214,7 +215,6 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
         CONTROLLER_NODE_FOREACH(n, c) {
                 node_track_replan(&n->track, c->compiled, controller_now_mono(c),
                                   controller_now_unix(c));
-                free(TAKE_PTR(n->series));
         }
         writer_set_policy(c->writer, c->compiled);
         source_set_policy(c->sources, policy);
@@ -271,10 +271,8 @@ static void stop_sources(struct controller *c) {
 static void on_controller_tick(void *userdata) {
         struct controller *c = userdata;
 
-        if (c->ticks % (1 + node_set_count(c->nodes) / COUNTED_NODES) == 0) {
+        if (c->ticks % (1 + node_set_count(c->nodes) / COUNTED_NODES) == 0)
                 controller_health_count(c);
-                controller_view_publish(c);
-        }
         writer_tick(c->writer, policy_source_is_settled(c->parts.policy));
         controller_pods_tick(c);
         if (++c->ticks % PRUNE_TICKS == 0) {
@@ -306,10 +304,8 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->options = *options;
         take_sources(c, options->sources);
         c->compiled = compiled_policy_new(policy, &c->options.compiled);
-        if (options->has_node_metrics) {
-                c->series = node_series_new(daemon->metrics);
-                node_series_set_policy(c->series, policy);
-        }
+        if (options->has_node_metrics)
+                c->series = node_series_new(daemon->metrics, policy);
         controller_switches_init(c);
         controller_health_init(c);
         c->bindings = bindings_new();

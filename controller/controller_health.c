@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/number.h"
 #include "controller/controller_loop.h"
 #include "kube/kube_api.h"
@@ -144,8 +143,8 @@ static void settle_node(struct controller_node *n) {
                 if (!node_track_needs(&n->track, i, controller_now_mono(c)))
                         n->failing &= ~(UINT32_C(1) << i);
         controller_node_switch(n);
-        if (!node_track_is_fresh(&n->track, controller_now_mono(c)))
-                free(TAKE_PTR(n->series));
+        if (c->series && !node_track_is_fresh(&n->track, controller_now_mono(c)))
+                node_series_drop(c->series, n->node->slot);
 }
 
 /* Showing */

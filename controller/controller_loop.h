@@ -92,7 +92,6 @@ struct controller_node {
         struct controller *controller;
         struct node *node;
         struct node_track track;
-        struct series_row *series;
         uint32_t usable;      /* metrics with a value at the last reading */
         bool has_pods_failed; /* the last reading of its pods */
         uint32_t failing;     /* needed sources whose failure has been logged, a bit each */
@@ -178,5 +177,3 @@ _must_check_ bool controller_pods_usage(const struct controller_node *n,
 
 /** controller_view_print() - print all nodes by name */
 void controller_view_print(struct controller *c);
-/** controller_view_publish() - publish the series of nodes */
-void controller_view_publish(const struct controller *c);

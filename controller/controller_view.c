@@ -54,20 +54,6 @@ void controller_view_print(struct controller *c) {
                 controller_end(c, 1);
 }
 
-/* Series */
-
-void controller_view_publish(const struct controller *c) {
-        const struct controller_node *n;
-
-        if (!c->series)
-                return;
-        node_series_begin(c->series, node_set_count(c->nodes));
-        CONTROLLER_NODE_FOREACH(n, c) {
-                node_series_add(c->series, n->node->name, n->series);
-        }
-        node_series_publish(c->series);
-}
-
 /* The status page */
 
 static const char *role_of(const struct controller *c) {

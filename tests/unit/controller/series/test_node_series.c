@@ -51,36 +51,21 @@ static void expect(const struct metrics *metrics, const char *text) {
         assert_string_equal(found, text);
 }
 
-/* NULL: the node has no recent values. */
-static void publish_one(struct node_series *nodes, const char *name,
-                        const struct plan_values *values) {
-        _cleanup_(freep) struct series_row *row = NULL;
-
-        if (values)
-                node_series_keep(nodes, &row, values);
-        node_series_begin(nodes, 1);
-        node_series_add(nodes, name, row);
-        node_series_publish(nodes);
-}
-
 TEST(what_is_shown) {
         _cleanup_(policy_freep) struct policy *policy = parse(limits);
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
+        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics, policy);
         struct plan_values values = {.usable = 3, .ratio = {0.25, 1.0 / 3, 0.9}};
 
-        expect(metrics, "");
-        node_series_set_policy(nodes, policy);
-        publish_one(nodes, "a\"b\\", NULL);
         expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n");
-        publish_one(nodes, "a\"b\\", &values);
+        node_series_keep(nodes, 3, "a\"b\\", &values);
         expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n"
                         "usage_ratio{node=\"a\\\"b\\\\\",metric=\"cpu_usage_avg_5m\"} 0.25\n"
                         "usage_ratio{node=\"a\\\"b\\\\\",metric=\"mem_usage_avg_5m\"} 0.33333\n");
         values.usable = 1;
         values.has_hot = true;
         values.hot = 2;
-        publish_one(nodes, "a\"b\\", &values);
+        node_series_keep(nodes, 3, "a\"b\\", &values);
         expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n"
                         "usage_ratio{node=\"a\\\"b\\\\\",metric=\"cpu_usage_avg_5m\"} 0.25\n"
                         "hot_value{node=\"a\\\"b\\\\\"} 2\n");
@@ -102,17 +87,16 @@ TEST(pools) {
                 "limit_ratio{metric=\"cpu_usage_avg_5m\",pool=\"1\"} 0.2\n"
                 "limit_ratio{metric=\"mem_usage_avg_5m\",pool=\"1\"} 0.5\n";
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
+        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics, policy);
         struct plan_values values = {.usable = 1, .ratio = {0.25}, .pool = 1};
         char text[512];
 
-        node_series_set_policy(nodes, policy);
-        publish_one(nodes, "a", &values);
+        node_series_keep(nodes, 0, "a", &values);
         snprintf(text, sizeof(text), "%s%s", all_limits,
                  "usage_ratio{node=\"a\",metric=\"cpu_usage_avg_5m\",pool=\"1\"} 0.25\n");
         expect(metrics, text);
         values.pool = 0;
-        publish_one(nodes, "a", &values);
+        node_series_keep(nodes, 0, "a", &values);
         snprintf(text, sizeof(text), "%s%s", all_limits,
                  "usage_ratio{node=\"a\",metric=\"cpu_usage_avg_5m\"} 0.25\n");
         expect(metrics, text);
@@ -121,17 +105,16 @@ TEST(pools) {
 TEST(nodes_and_policies_change) {
         _cleanup_(policy_freep) struct policy *policy = parse(""), *other = parse(limits);
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
+        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics, policy);
         const struct plan_values values = {.usable = 1, .ratio = {0.5}};
 
-        node_series_set_policy(nodes, policy);
-        publish_one(nodes, "a", &values);
+        node_series_keep(nodes, 0, "a", &values);
         expect(metrics, "usage_ratio{node=\"a\",metric=\"cpu_usage_avg_5m\"} 0.5\n");
-        publish_one(nodes, "b", &values);
+        node_series_drop(nodes, 0);
+        node_series_drop(nodes, 99); /* was never kept */
+        node_series_keep(nodes, 40, "b", &values);
         expect(metrics, "usage_ratio{node=\"b\",metric=\"cpu_usage_avg_5m\"} 0.5\n");
-        node_series_set_policy(nodes, other); /* what is published has the policy before */
-        expect(metrics, "usage_ratio{node=\"b\",metric=\"cpu_usage_avg_5m\"} 0.5\n");
-        publish_one(nodes, "b", NULL);
+        node_series_set_policy(nodes, other);
         expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n");
 }
 
@@ -140,21 +123,17 @@ TEST(a_hundred_thousand_nodes) {
         enum { NODES = 100000, SAMPLE = 100 };
         _cleanup_(policy_freep) struct policy *policy = policy_default();
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
+        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics, policy);
         struct plan_values values = {.has_hot = true, .pool = 1};
         _cleanup_(buf_done) struct buf page = BUF_INIT(PAGE_MAX);
-        _cleanup_(freep) struct series_row *row = NULL;
 
         for (size_t i = 0; i < policy->metric_count; i++) {
                 values.usable |= UINT64_C(1) << i;
                 values.ratio[i] = 0.012345;
         }
-        node_series_set_policy(nodes, policy);
-        node_series_keep(nodes, &row, &values);
-        node_series_begin(nodes, SAMPLE);
         for (size_t i = 0; i < SAMPLE; i++)
-                node_series_add(nodes, "ip-10-100-100-100.ap-southeast-2.compute.internal", row);
-        node_series_publish(nodes);
+                node_series_keep(nodes, i, "ip-10-100-100-100.ap-southeast-2.compute.internal",
+                                 &values);
         metrics_render(metrics, &page);
         assert_non_null(strstr(page.data, "0.012345"));
         assert_true(page.len < METRICS_MAX_BYTES / (NODES / SAMPLE));
@@ -164,30 +143,22 @@ TEST(a_hundred_thousand_nodes) {
 TEST(a_page_that_is_full) {
         _cleanup_(policy_freep) struct policy *policy = parse("");
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
+        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics, policy);
         const struct plan_values values = {.usable = 7};
         struct buf whole = BUF_INIT(PAGE_MAX);
 
         metrics_render(metrics, &whole);
         struct buf out = BUF_INIT(whole.len + 1000);
         buf_done(&whole);
-        node_series_set_policy(nodes, policy);
-        _cleanup_(freep) struct series_row *row = NULL;
-        node_series_keep(nodes, &row, &values);
-        node_series_begin(nodes, MANY);
-        for (size_t i = 0; i < MANY; i++) {
-                char name[16];
-                snprintf(name, sizeof(name), "node-%zu", i);
-                node_series_add(nodes, name, row);
-        }
-        node_series_publish(nodes);
+        for (size_t i = 0; i < MANY; i++)
+                node_series_keep(nodes, i, "a-node-with-a-name", &values);
         metrics_render(metrics, &out);
         assert_false(out.overflow);
         assert_int_equal(strlen(out.data), out.len);
         assert_null(strstr(out.data, "usage_ratio"));
         buf_done(&out);
         _cleanup_(freep) char *found = series(metrics);
-        assert_non_null(strstr(found, "node-499"));
+        assert_non_null(strstr(found, "a-node-with-a-name"));
         _cleanup_(buf_done) struct buf again = BUF_INIT(PAGE_MAX);
         metrics_render(metrics, &again);
         assert_non_null(strstr(again.data, "plimsoll_node_metrics_left_out_total 1\n"));
@@ -210,21 +181,24 @@ static void *keep_reading(void *userdata) {
         return NULL;
 }
 
-/* Under ThreadSanitizer and AddressSanitizer: pages are rendered while copies come and go. */
-TEST(many_copies) {
+/* Under ThreadSanitizer and AddressSanitizer: pages are rendered while rows come and go. */
+TEST(rows_come_and_go) {
         _cleanup_(policy_freep) struct policy *policy = parse(limits);
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics);
+        _cleanup_(node_series_freep) struct node_series *nodes = node_series_new(metrics, policy);
         struct reader reader = {.metrics = metrics};
         struct plan_values values = {.usable = 7};
         pthread_t thread;
 
-        node_series_set_policy(nodes, policy);
-        publish_one(nodes, "a", &values);
+        node_series_keep(nodes, 0, "a", &values);
         assert_int_equal(pthread_create(&thread, NULL, keep_reading, &reader), 0);
         for (int i = 0; i < MANY || atomic_load(&reader.reads) < READS; i++) {
+                char name[] = "a";
                 values.ratio[0] = i % MANY / (double)MANY;
-                publish_one(nodes, "a", &values);
+                node_series_keep(nodes, (size_t)i % MANY, name, &values);
+                if (i % 7 == 0)
+                        node_series_set_policy(nodes, policy);
+                node_series_drop(nodes, (size_t)i % MANY);
         }
         atomic_store(&reader.is_done, true);
         assert_int_equal(pthread_join(thread, NULL), 0);
