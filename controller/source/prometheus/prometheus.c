@@ -3,9 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/source/prometheus/prometheus_api.h"
+#include "controller/node/target_url.h"
 #include "controller/source/prometheus/prometheus_round.h"
 
 enum {
@@ -14,6 +15,11 @@ enum {
         FIRST_ROUND_LATEST_MS = 5000, /* after the first node */
         ONCE_ROUND_MS = 1000,
         ROUNDS_TO_RECOVER = 3, /* in a row, before the recovery of a query is logged */
+        BODY_MAX_BYTES = 64 << 10, /* the longest percent-encoded query and its parameters */
+        CONNECT_TIMEOUT_MS = 3000,
+        /* A longer reply is a failure. A reply about 5,000 nodes has 1 to 3 MB. */
+        MAX_REPLY_BYTES = 32 << 20,
+        STATUS_GATEWAY_TIMEOUT = 504, /* a proxy gave up waiting for the query */
 };
 
 static const char *const fate_names[] = {
@@ -27,9 +33,17 @@ static const char *const fate_names[] = {
 /* A query of the round. */
 struct ask {
         struct prometheus *source;
-        struct prometheus_call *call; /* in flight; NULL: none */
-        const char *failure;          /* in this round */
-        unsigned rounds_to_recover;   /* > 0: its failure has been logged */
+        struct http_call *call;     /* in flight; NULL: none */
+        const char *failure;        /* in this round */
+        unsigned rounds_to_recover; /* > 0: its failure has been logged */
+};
+
+/* The server's answer to a query. */
+struct answer {
+        const char *failure; /* static text, a label of metrics; NULL: there is a reply */
+        bool is_down;        /* the failure concerns all queries */
+        struct error err;
+        struct prometheus_reply reply; /* borrowed from the response */
 };
 
 enum phase {
@@ -43,7 +57,8 @@ enum { LOGGED_UNIT = 1, LOGGED_WARNING = 2, LOGGED_SLOW = 4, LOGGED_CONTRADICTIO
 
 struct prometheus {
         struct source head;
-        struct prometheus_api *api;
+        char *url; /* of queries */
+        struct credentials credentials;
 
         struct prometheus_round round;
         struct ask asks[PROMETHEUS_MAX_QUERIES]; /* by the round's query */
@@ -58,7 +73,8 @@ struct prometheus {
         const char *trouble; /* why no query can be sent; NULL: queries can be sent */
         unsigned logged;     /* LOGGED_* */
         uint64_t logged_claim_order;
-        struct metrics_series *cut_rounds, *warnings, *fates[PROMETHEUS_FATE_COUNT];
+        struct metrics_series *asked, *duration, *cut_rounds, *warnings;
+        struct metrics_series *fates[PROMETHEUS_FATE_COUNT];
 };
 
 static struct prometheus *prometheus_of(struct source *source) {
@@ -142,7 +158,7 @@ static void cancel_asks(struct prometheus *source, const char *reason) {
                 struct ask *ask = ask_at(source, place);
                 if (ask->call || place >= source->next_ask)
                         ask->failure = reason;
-                prometheus_cancel(TAKE_PTR(ask->call));
+                http_cancel(TAKE_PTR(ask->call));
         }
         source->in_flight = 0;
         source->next_ask = query_count(source);
@@ -210,8 +226,7 @@ static void take_reply(struct prometheus *source, struct prometheus_query *query
         prometheus_round_take(&source->round, query, *reply);
 }
 
-static void note_answer(struct prometheus *source, struct ask *ask,
-                        const struct prometheus_answer *answer) {
+static void note_answer(struct prometheus *source, struct ask *ask, const struct answer *answer) {
         const char *metric = query_of(source, ask)->name;
 
         if (answer->failure) {
@@ -224,37 +239,107 @@ static void note_answer(struct prometheus *source, struct ask *ask,
         }
 }
 
+static struct metrics_series *queries_with(const struct prometheus *source, const char *result) {
+        return metrics_counter(source->head.metrics, "plimsoll_prometheus_queries_total",
+                               "Queries to Prometheus by result.", LABELS("result", result));
+}
+
+/* The failure concerns all queries. */
+static void fail_round(struct prometheus *source, const char *failure, const struct error *err) {
+        note_trouble(source, failure, err);
+        cancel_asks(source, failure);
+        end_query_round(source);
+}
+
+static void read_answer(const struct http_response *response, struct answer *ret) {
+        bool is_good = response->status / 100 == 2;
+
+        if (response->failure != HTTP_OK) {
+                ret->failure = http_failure_name(response->failure);
+                ret->is_down = response->failure != HTTP_TOO_LARGE &&
+                               response->failure != HTTP_TIMEOUT;
+                ret->err = response->err;
+                return;
+        }
+        int r = prometheus_reply_open(response->body, response->body_bytes, &ret->reply, &ret->err);
+        if (r == -EREMOTEIO) { /* with status 400, 422 or 503, but also with 200 */
+                ret->failure = "query";
+                if (!is_good)
+                        (void)error_wrap(&ret->err, r, "HTTP status %d", response->status);
+        } else if (!is_good) {
+                ret->failure = http_status_reason(response->status);
+                ret->is_down = response->status != STATUS_GATEWAY_TIMEOUT;
+                (void)error_set(&ret->err, EREMOTEIO, "HTTP status %d%s", response->status,
+                                response->status / 100 == 3 ? "; redirects are not followed" : "");
+        } else if (r < 0) {
+                ret->failure = "bad_reply";
+                ret->is_down = true;
+        }
+}
+
 static void next_asks(struct prometheus *source);
 
-static void on_query_answer(void *userdata, const struct prometheus_answer *answer) {
+static void on_query_done(void *userdata, const struct http_response *response) {
         struct ask *ask = userdata;
         struct prometheus *source = ask->source;
+        struct answer answer = {0};
 
         ask->call = NULL;
         source->in_flight--;
-        ask->failure = answer->failure;
-        if (answer->failure && answer->is_down) {
-                note_trouble(source, answer->failure, &answer->err);
-                cancel_asks(source, answer->failure);
-                end_query_round(source);
+        metrics_observe(source->duration, (double)response->duration_ms / 1000);
+        read_answer(response, &answer);
+        ask->failure = answer.failure;
+        metrics_inc(answer.failure ? queries_with(source, answer.failure) : source->asked);
+        if (answer.is_down) {
+                fail_round(source, answer.failure, &answer.err);
                 return;
         }
-        note_answer(source, ask, answer);
-        if (!answer->failure) {
+        note_answer(source, ask, &answer);
+        if (!answer.failure) {
                 note_well(source);
-                take_reply(source, query_of(source, ask), &answer->reply);
+                take_reply(source, query_of(source, ask), &answer.reply);
         }
         next_asks(source);
 }
 
+/* As a form, which Prometheus recommends for long queries. Other servers with its API (Thanos,
+ * Mimir, VictoriaMetrics) read one as well.
+ * https://prometheus.io/docs/prometheus/latest/querying/api/ */
+static void start_ask(struct prometheus *source, struct ask *ask) {
+        _cleanup_(buf_done) struct buf form = BUF_INIT(BODY_MAX_BYTES);
+        int64_t timeout_ms = source_timeout_ms(&source->head);
+        const char *headers[CREDENTIALS_MAX_HEADERS + 4] = {
+                "Accept: application/json", "Content-Type: application/x-www-form-urlencoded"};
+
+        buf_puts(&form, "query=");
+        buf_percent_encode(&form, query_of(source, ask)->promql);
+        /* The server's timeout comes first: its reply names the query that was too slow, and it
+         * does not continue a query that nobody waits for. */
+        buf_printf(&form, "&timeout=%.3f", (double)timeout_ms * 0.9 / 1000);
+        credentials_put_headers(&source->credentials, headers);
+        source->in_flight++;
+        ask->call = http_start(source->head.client,
+                               &(struct http_request){
+                                       .method = "POST",
+                                       .url = source->url,
+                                       .headers = headers,
+                                       .body = form.data,
+                                       .body_bytes = form.len,
+                                       .connect_timeout_ms = CONNECT_TIMEOUT_MS,
+                                       .timeout_ms = timeout_ms,
+                                       .max_body_bytes = MAX_REPLY_BYTES,
+                                       .wants_gzip = true,
+                                       .basic_auth = source->credentials.basic_auth,
+                                       .tls = &source->credentials.tls,
+                                       .on_done = on_query_done,
+                                       .userdata = ask,
+                               });
+}
+
 static void next_asks(struct prometheus *source) {
         while (source->next_ask < query_count(source) &&
-               source->in_flight < PROMETHEUS_QUERIES_AT_A_TIME) {
-                struct ask *ask = ask_at(source, source->next_ask++);
-                source->in_flight++;
-                ask->call = prometheus_ask(source->api, query_of(source, ask)->promql,
-                                           on_query_answer, ask);
-        }
+               source->in_flight < PROMETHEUS_QUERIES_AT_A_TIME)
+                start_ask(source, ask_at(source, source->next_ask++));
         if (source->in_flight > 0)
                 return;
         source->logged &= ~(unsigned)LOGGED_SLOW;
@@ -262,11 +347,19 @@ static void next_asks(struct prometheus *source) {
 }
 
 static void begin_query_round(struct prometheus *source) {
+        struct error err = ERROR_NULL;
+
         source->phase = PHASE_IN_ROUND;
         source->next_ask = source->in_flight = 0;
         for (size_t i = 0; i < query_count(source); i++)
                 source->asks[i].failure = NULL;
         prometheus_round_begin(&source->round);
+        if (credentials_refresh(&source->credentials, loop_now_mono_ms(source->head.loop), &err) <
+            0) {
+                metrics_inc(queries_with(source, "credentials"));
+                fail_round(source, "credentials", &err);
+                return;
+        }
         next_asks(source);
 }
 
@@ -346,11 +439,16 @@ static void prometheus_free(struct source *base) {
         cancel_asks(source, NULL);
         loop_timer_disarm(source->head.loop, &source->round_timer);
         prometheus_round_done(&source->round);
-        prometheus_api_free(source->api);
+        credentials_done(&source->credentials);
+        free(source->url);
         free(source);
 }
 
 static void register_query_metrics(struct prometheus *source, struct metrics *metrics) {
+        source->asked = queries_with(source, "ok");
+        source->duration = metrics_histogram(metrics, "plimsoll_prometheus_query_duration_seconds",
+                                             "Duration of one query to Prometheus.", NULL,
+                                             &metrics_duration_bounds);
         source->cut_rounds = metrics_counter(
                 metrics, "plimsoll_prometheus_rounds_cut_total",
                 "Rounds of queries that did not finish before the next was due.", NULL);
@@ -367,12 +465,16 @@ static void register_query_metrics(struct prometheus *source, struct metrics *me
 
 static struct source *prometheus_new(const struct source *head) {
         struct prometheus *source = xcalloc(1, sizeof(*source));
+        size_t len = strlen(head->spec->url);
 
         source->head = *head;
         source->round.promql.network = head->network;
         source->round.promql.selector = head->spec->match;
         source->round.is_percent = !head->spec->is_ratio;
-        source->api = prometheus_api_new(&source->head);
+        while (head->spec->url[len - 1] == '/') /* "https://proxy/prometheus/" */
+                len--;
+        source->url = xasprintf("%.*s/api/v1/query", (int)len, head->spec->url);
+        credentials_init(&source->credentials, &head->spec->credentials);
         register_query_metrics(source, head->metrics);
         return &source->head;
 }
@@ -380,11 +482,16 @@ static struct source *prometheus_new(const struct source *head) {
 static int prometheus_check(const struct source_spec *spec, const char **ret_field,
                             struct error *err) {
         *ret_field = "url";
-        int r = prometheus_address_check(spec->url, err);
-        if (r < 0 || !spec->match)
-                return r;
+        if (target_url_has_user(spec->url))
+                return error_set(err, EINVAL,
+                                 "must not contain a user or password, because URLs are logged");
+        if (!target_url_is_valid(spec->url) || strpbrk(spec->url, "?#"))
+                return error_set(err, EINVAL,
+                                 "expected http://... or https://... with a host, and without a "
+                                 "query, got \"%s\"",
+                                 spec->url);
         *ret_field = "match";
-        if (strlen(spec->match) > PROMQL_SELECTOR_MAX_BYTES)
+        if (spec->match && strlen(spec->match) > PROMQL_SELECTOR_MAX_BYTES)
                 return error_set(err, EINVAL, "longer than %d bytes", PROMQL_SELECTOR_MAX_BYTES);
         return 0; /* Prometheus refuses queries with a wrong one */
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "controller/source/prometheus/prometheus.h"
-#include "controller/source/prometheus/prometheus_api.h"
 #include "prometheus_fixture.h"
 
 enum { INTERVAL_MS = 30000, TIMEOUT_MS = 10000 };
@@ -322,8 +321,10 @@ TEST(address) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const struct source_spec spec = {.url = rows[i].address};
                 struct error err = ERROR_NULL;
-                int r = prometheus_address_check(rows[i].address, &err);
+                const char *field;
+                int r = prometheus_kind.check(&spec, &field, &err);
                 if (r != (rows[i].complaint ? -EINVAL : 0) ||
                     (rows[i].complaint && !strstr(err.msg, rows[i].complaint)))
                         fail_msg("%s: %d %s", rows[i].address, r, err.msg);
