@@ -47,7 +47,7 @@ static bool is_pods_read_needed(const struct source_sink *sink, const struct nod
 
 /* A kubelet in the list of sources has the credentials for all of them. */
 static struct source_spec pods_spec(const struct controller *c) {
-        struct source_spec spec = c->options.kubelets->specs[0];
+        struct source_spec spec = *c->options.kubelet;
 
         for (size_t i = 0; i < c->options.sources->count; i++)
                 if (c->options.sources->specs[i].kind == &kubelet_kind)
@@ -79,7 +79,7 @@ void controller_pods_sources(struct controller *c, const struct source *parts) {
         struct source head = *parts;
 
         c->pods.set->read_ms = read_ms < MAX_READ_MS ? read_ms : MAX_READ_MS;
-        if (!c->options.kubelets || !c->parts.daemon->api || c->options.is_dry_run)
+        if (!c->options.kubelet || !c->parts.daemon->api || c->options.is_dry_run)
                 return;
         c->pods.spec = pods_spec(c);
         head.spec = &c->pods.spec;

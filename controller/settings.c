@@ -228,30 +228,17 @@ static int refuse_source_flags(struct error *err) {
         return 0;
 }
 
-/* Kubelets show what pods use, whatever the sources of nodes are. */
-static int read_kubelets(struct error *err) {
-        const struct source_list_rules rules = {.kinds = source_kinds};
-        const struct source_spec *wrong;
-        const char *field;
-
-        int r = source_list_order(kubelet_kind.name, source_kinds, &parsed.kubelets, err);
-        if (r < 0)
-                return r;
-        parsed.kubelets->specs[0].credentials.is_insecure = raw.is_kubelet_insecure;
-        parsed.controller.kubelets = parsed.kubelets;
-        return source_list_check(parsed.kubelets, &rules, &wrong, &field, err);
-}
-
 static int read_sources(struct error *err) {
         parsed.source_rules = (struct source_list_rules){
                 .kinds = source_kinds,
                 .opens_files = parsed.shared.is_check_config,
                 .takes_targets = parsed.controller.targets.count > 0,
         };
+        /* Kubelets show what pods use, whatever the sources of nodes are. */
+        parsed.kubelet = source_spec_default(&kubelet_kind);
+        parsed.kubelet.credentials.is_insecure = raw.is_kubelet_insecure;
+        parsed.controller.kubelet = &parsed.kubelet;
         int r = read_network(&parsed.controller.network, err);
-        if (r < 0)
-                return r;
-        r = read_kubelets(err);
         if (r < 0)
                 return r;
         return parsed.sources_path ? refuse_source_flags(err) : read_source_flags(err);
@@ -337,7 +324,6 @@ char *settings_flagz(void) {
 void settings_done(struct settings *settings) {
         program_annotations_done(&settings->annotations);
         source_list_free(TAKE_PTR(settings->sources));
-        source_list_free(TAKE_PTR(settings->kubelets));
         settings->controller.compiled.style = (struct plan_style){0};
         options_done(rows, ARRAY_LEN(rows));
 }

@@ -16,8 +16,8 @@ struct settings {
         struct controller_options controller; /* without its sources */
         const char *sources_path;             /* a file with them; NULL: none */
         struct source_list_rules source_rules;
-        struct source_list *sources;  /* those of the flags; NULL: there is a file */
-        struct source_list *kubelets; /* see struct controller_options */
+        struct source_list *sources; /* those of the flags; NULL: there is a file */
+        struct source_spec kubelet;  /* see struct controller_options */
         struct program_options shared;
         struct program_annotations annotations; /* controller.compiled.style borrows them */
         bool has_server;                        /* health and metrics are served */

@@ -6,6 +6,9 @@
 #include "base/mem.h"
 #include "base/name.h"
 
+/* The pod's service account. */
+#define ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
+
 /* Reading a document */
 
 static const char *read_secret_path(const struct reader_map *map, const char *field,
@@ -130,16 +133,28 @@ void credentials_read(const struct reader_map *map, bool opens_files,
 
 /* In use */
 
-void credentials_init(struct credentials *credentials, const struct credentials_options *options) {
+static void default_to_account(struct credentials_options *options) {
+        const char **files = options->files;
+
+        if (!files[CREDENTIALS_CA] && !options->is_insecure)
+                files[CREDENTIALS_CA] = ACCOUNT "/ca.crt";
+        if (!files[CREDENTIALS_TOKEN] && !files[CREDENTIALS_CERT] && !options->username)
+                files[CREDENTIALS_TOKEN] = ACCOUNT "/token";
+}
+
+void credentials_init(struct credentials *credentials, const struct credentials_options *options,
+                      bool uses_account) {
         *credentials = (struct credentials){
                 .options = *options,
                 .basic_buf = BUF_INIT(2 * SECRET_TOKEN_MAX_BYTES),
                 .token_buf = BUF_INIT(2 * SECRET_TOKEN_MAX_BYTES),
         };
+        if (uses_account)
+                default_to_account(&credentials->options);
         for (enum credentials_file i = 0; i < CREDENTIALS_FILE_COUNT; i++)
                 credentials->files[i] = (struct secret_file){
                         .kind = i <= CREDENTIALS_KEY ? SECRET_PEM : SECRET_TOKEN,
-                        .path = xstrdup_or_null(options->files[i])};
+                        .path = xstrdup_or_null(credentials->options.files[i])};
         for (size_t i = 0; i < options->header_count; i++)
                 credentials->headers[i] = xasprintf("%s: %s", options->headers[i].name,
                                                     options->headers[i].value);

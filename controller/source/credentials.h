@@ -14,9 +14,6 @@
 #include "kube/secret.h"
 #include "net/http_client.h"
 
-/* The pod's service account. */
-#define CREDENTIALS_ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
-
 enum credentials_file {
         CREDENTIALS_CA,   /* default: the system's */
         CREDENTIALS_CERT, /* the client certificate */
@@ -62,7 +59,10 @@ struct credentials {
         char *headers[CREDENTIALS_MAX_HEADERS];
 };
 
-void credentials_init(struct credentials *credentials, const struct credentials_options *options);
+/** credentials_init() - strings are borrowed
+ * @uses_account: without other credentials, use the pod's service account */
+void credentials_init(struct credentials *credentials, const struct credentials_options *options,
+                      bool uses_account);
 void credentials_done(struct credentials *credentials);
 
 /**

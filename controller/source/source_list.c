@@ -52,7 +52,7 @@ static const struct source_spec *find_name(const struct source_list *list, const
         return NULL;
 }
 
-static struct source_spec default_spec(const struct source_kind *kind) {
+struct source_spec source_spec_default(const struct source_kind *kind) {
         return (struct source_spec){
                 .kind = kind, .name = kind->name, .url = kind->url, .traits = kind->traits};
 }
@@ -64,18 +64,6 @@ static void add_spec(struct source_list *list, const struct source_spec *spec) {
         memmove(&list->specs[at + 1], &list->specs[at], (list->count - at) * sizeof(*spec));
         list->specs[at] = *spec;
         list->count++;
-}
-
-/* Without other credentials, a kubelet is read with the pod's service account. */
-static void settle_credentials(struct source_spec *spec) {
-        const char **files = spec->credentials.files;
-
-        if (!spec->kind->uses_account)
-                return;
-        if (!files[CREDENTIALS_CA] && !spec->credentials.is_insecure)
-                files[CREDENTIALS_CA] = CREDENTIALS_ACCOUNT "/ca.crt";
-        if (!files[CREDENTIALS_TOKEN] && !files[CREDENTIALS_CERT] && !spec->credentials.username)
-                files[CREDENTIALS_TOKEN] = CREDENTIALS_ACCOUNT "/token";
 }
 
 static int check_spec(const struct source_spec *spec, const struct source_list_rules *rules,
@@ -104,7 +92,7 @@ int source_list_order(const char *text, const struct source_kind *const *kinds,
                         return error_set(err, EINVAL, "'%.64s': expected %s", name, expected);
                 if (find_name(list, kind->name))
                         return error_set(err, EINVAL, "'%s' is listed twice", kind->name);
-                const struct source_spec spec = default_spec(kind);
+                const struct source_spec spec = source_spec_default(kind);
                 add_spec(list, &spec);
                 at += len;
                 if (!*at)
@@ -114,13 +102,12 @@ int source_list_order(const char *text, const struct source_kind *const *kinds,
         return 0;
 }
 
-int source_list_check(struct source_list *list, const struct source_list_rules *rules,
+int source_list_check(const struct source_list *list, const struct source_list_rules *rules,
                       const struct source_spec **ret_wrong, const char **ret_field,
                       struct error *err) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < list->count; i++) {
-                settle_credentials(&list->specs[i]);
                 *ret_wrong = &list->specs[i];
                 r = check_spec(&list->specs[i], rules, ret_field, err);
         }
@@ -199,7 +186,7 @@ static void read_spec(struct reader_map *map, const char *known[static ARRAY_LEN
                         known[count++] = fields[i].name;
         known[count] = NULL;
 
-        struct source_spec spec = default_spec(kind);
+        struct source_spec spec = source_spec_default(kind);
         if (kind->fields & SOURCE_HAS_NAME)
                 read_name(map, rules, list, &spec);
         else if (find_name(list, kind->name))
@@ -216,7 +203,6 @@ static void read_spec(struct reader_map *map, const char *known[static ARRAY_LEN
         }
         if (!reader_map_end(map))
                 return;
-        settle_credentials(&spec);
         if (check_spec(&spec, rules, &wrong, &err) < 0)
                 reader_refuse(map, wrong, "%s", err.msg);
         else

@@ -43,6 +43,8 @@ _must_check_ int source_list_parse(const char *text, size_t len,
 /** source_list_load() - read a file; @err also has its name */
 _must_check_ int source_list_load(const char *path, const struct source_list_rules *rules,
                                   struct source_list **ret, struct error *err);
+/** source_spec_default() - a source of this kind, as it is without fields and flags */
+struct source_spec source_spec_default(const struct source_kind *kind);
 /**
  * source_list_order() - read "prometheus,node-exporter" into sources with their defaults
  *
@@ -53,7 +55,8 @@ _must_check_ int source_list_order(const char *text, const struct source_kind *c
                                    struct source_list **ret, struct error *err);
 /** source_list_check() - check all sources. Return: 0; -EINVAL, and @ret_wrong and @ret_field are
  * the source and its field */
-_must_check_ int source_list_check(struct source_list *list, const struct source_list_rules *rules,
+_must_check_ int source_list_check(const struct source_list *list,
+                                   const struct source_list_rules *rules,
                                    const struct source_spec **ret_wrong, const char **ret_field,
                                    struct error *err);
 void source_list_free(struct source_list *list);

@@ -474,7 +474,7 @@ static struct source *prometheus_new(const struct source *head) {
         while (head->spec->url[len - 1] == '/') /* "https://proxy/prometheus/" */
                 len--;
         source->url = xasprintf("%.*s/api/v1/query", (int)len, head->spec->url);
-        credentials_init(&source->credentials, &head->spec->credentials);
+        credentials_init(&source->credentials, &head->spec->credentials, false);
         register_query_metrics(source, head->metrics);
         return &source->head;
 }

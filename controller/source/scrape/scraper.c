@@ -475,7 +475,7 @@ struct source *scraper_new(const struct source *head) {
 
         source->head = *head;
         scrape_reader_init(&source->reader, spec->kind, scraped_state_of, source);
-        credentials_init(&source->credentials, &spec->credentials);
+        credentials_init(&source->credentials, &spec->credentials, spec->kind->uses_account);
         source->url = BUF_INIT(TARGET_URL_MAX);
         scrape_pool_init(&source->pool, SCRAPE_MAX_PAGE_BYTES);
         register_scrape_metrics(source);

@@ -65,24 +65,29 @@ TEST(everything) {
         assert_string_equal(list->specs[2].traits.scope.exporter, "dcgm");
 }
 
+#define ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
+
 /* A kubelet is asked with what the pod has, or with what the file has. */
 TEST(kubelet) {
         static const struct {
                 const char *more, *ca, *token;
         } rows[] = {
-                {"", CREDENTIALS_ACCOUNT "/ca.crt", CREDENTIALS_ACCOUNT "/token"},
-                {"tls_config: {insecure_skip_verify: true}", NULL, CREDENTIALS_ACCOUNT "/token"},
-                {"tls_config: {ca_file: /ca}", "/ca", CREDENTIALS_ACCOUNT "/token"},
-                {"tls_config: {cert_file: /crt, key_file: /key}", CREDENTIALS_ACCOUNT "/ca.crt",
+                {"", ACCOUNT "/ca.crt", ACCOUNT "/token"},
+                {"tls_config: {insecure_skip_verify: true}", NULL, ACCOUNT "/token"},
+                {"tls_config: {ca_file: /ca}", "/ca", ACCOUNT "/token"},
+                {"tls_config: {cert_file: /crt, key_file: /key}", ACCOUNT "/ca.crt",
                  NULL},
-                {"authorization: {credentials_file: /t}", CREDENTIALS_ACCOUNT "/ca.crt", "/t"},
+                {"authorization: {credentials_file: /t}", ACCOUNT "/ca.crt", "/t"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = xasprintf("sources: [{kind: kubelet, %s}]",
                                                         rows[i].more);
                 _cleanup_(source_list_freep) struct source_list *list = parse(text);
-                const char *const *files = list->specs[0].credentials.files;
+                _cleanup_(credentials_done) struct credentials credentials;
+                credentials_init(&credentials, &list->specs[0].credentials,
+                                 list->specs[0].kind->uses_account);
+                const char *const *files = credentials.options.files;
                 if (rows[i].ca)
                         assert_string_equal(files[CREDENTIALS_CA], rows[i].ca);
                 else
