@@ -6,10 +6,12 @@
 #include "base/clock.h"
 #include "base/number.h"
 
-static const char *const statistic_names[] = {
-        [METRIC_AVG] = "avg", [METRIC_MAX_AVG] = "max_avg", [METRIC_MAX] = "max",
-        [METRIC_P50] = "p50", [METRIC_P90] = "p90",         [METRIC_P95] = "p95",
-        [METRIC_P99] = "p99",
+static const struct {
+        const char *name;
+        enum metric_statistic statistic;
+} statistics[] = {
+        {"avg", METRIC_AVG}, {"max_avg", METRIC_MAX}, {"max", METRIC_MAX}, {"p50", METRIC_P50},
+        {"p90", METRIC_P90}, {"p95", METRIC_P95},     {"p99", METRIC_P99},
 };
 
 /* The rest of @text after @prefix and @separator; NULL if @text does not begin with them. */
@@ -42,14 +44,14 @@ bool metric_query_parse_for(const char *name, const char *resource_name, unsigne
         const char *rest = skip(name, resource_name, "_usage_");
 
         /* "max" is the beginning of "max_avg": the rest decides. */
-        for (size_t s = 0; rest && s < ARRAY_LEN(statistic_names); s++) {
-                const char *window = skip(rest, statistic_names[s], "_");
+        for (size_t s = 0; rest && s < ARRAY_LEN(statistics); s++) {
+                const char *window = skip(rest, statistics[s].name, "_");
                 int64_t window_ms = 0;
                 if (!window || !window_parse(window, &window_ms))
                         continue;
                 *ret = (struct metric_query){
                         .resource = resource,
-                        .statistic = (enum metric_statistic)s,
+                        .statistic = statistics[s].statistic,
                         .window_ms = window_ms,
                 };
                 return true;
@@ -87,11 +89,11 @@ void metric_query_offer(const char *resource_name, struct nearest *nearest,
         /* gpu is not a misspelling of cpu. */
         if (nearest->word[0] != resource_name[0])
                 return;
-        for (size_t s = 0; s < ARRAY_LEN(statistic_names); s++) {
+        for (size_t s = 0; s < ARRAY_LEN(statistics); s++) {
                 char candidate[METRIC_NAME_MAX + 1];
                 struct nearest next = *nearest;
                 int len = snprintf(candidate, sizeof(candidate), "%s_usage_%s_%s", resource_name,
-                                   statistic_names[s], window_of(nearest->word));
+                                   statistics[s].name, window_of(nearest->word));
                 if (len > METRIC_NAME_MAX)
                         continue;
                 nearest_offer(&next, candidate);

@@ -15,9 +15,8 @@
 enum { METRIC_NAME_MAX = 63 }; /* an annotation key's name part may have 63 characters */
 
 enum metric_statistic {
-        METRIC_AVG,     /* mean over the window */
-        METRIC_MAX_AVG, /* largest 5-minute mean within the window */
-        METRIC_MAX,     /* another name for max_avg */
+        METRIC_AVG, /* mean over the window */
+        METRIC_MAX, /* max_avg, or max: largest 5-minute mean within the window */
         METRIC_P50,
         METRIC_P90,
         METRIC_P95,

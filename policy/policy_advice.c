@@ -10,7 +10,7 @@ static bool is_long_maximum(const struct policy_metric *metric) {
         const struct metric_query *query = &metric->query;
 
         return metric->is_query && query->window_ms >= MS_PER_HOUR &&
-               (query->statistic == METRIC_MAX_AVG || query->statistic == METRIC_MAX);
+               query->statistic == METRIC_MAX;
 }
 
 static bool is_estimated(const struct policy_metric *metric) {

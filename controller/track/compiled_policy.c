@@ -11,8 +11,7 @@
 enum { FRESH_INTERVALS = 4 };
 
 bool compiled_policy_is_maximum(const struct policy_metric *metric) {
-        return metric->is_query &&
-               (metric->query.statistic == METRIC_MAX || metric->query.statistic == METRIC_MAX_AVG);
+        return metric->is_query && metric->query.statistic == METRIC_MAX;
 }
 
 /* A metric of an exporter comes only from there. */

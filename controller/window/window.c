@@ -129,7 +129,7 @@ bool window_store_seed(struct window_store *store, const struct metric_query *qu
                        int64_t age_ms, int64_t now_mono_ms) {
         const struct window_plan *plan = store->plan;
         unsigned channel = (unsigned)query->resource;
-        bool is_max = query->statistic == METRIC_MAX || query->statistic == METRIC_MAX_AVG;
+        bool is_max = query->statistic == METRIC_MAX;
         bool is_mean = query->statistic == METRIC_AVG && query->window_ms == WINDOW_MEAN_MS;
         bool is_stored = false;
 

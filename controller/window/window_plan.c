@@ -27,19 +27,9 @@ int64_t window_length_ms(const struct metric_query *query) {
 }
 
 static enum window_ring_kind ring_kind(enum metric_statistic statistic) {
-        switch (statistic) {
-        case METRIC_AVG:
-                return WINDOW_CELLS;
-        case METRIC_MAX_AVG:
-        case METRIC_MAX:
-                return WINDOW_PEAKS;
-        case METRIC_P50:
-        case METRIC_P90:
-        case METRIC_P95:
-        case METRIC_P99:
-        default:
-                return WINDOW_MEANS;
-        }
+        return statistic == METRIC_AVG   ? WINDOW_CELLS
+               : statistic == METRIC_MAX ? WINDOW_PEAKS
+                                         : WINDOW_MEANS;
 }
 
 /* The index of the ring; ring_count: there is none. */

@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         for (unsigned i = 0; i < ARRAY_LEN(queries); i++) {
                 queries[i] = (struct metric_query){
                         .resource = i / 2,
-                        .statistic = i % 2 ? METRIC_MAX_AVG : METRIC_AVG,
+                        .statistic = i % 2 ? METRIC_MAX : METRIC_AVG,
                         .window_ms = 5 * MS_PER_MIN,
                 };
         }

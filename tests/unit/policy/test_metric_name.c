@@ -10,8 +10,8 @@ TEST(query) {
                 struct metric_query query; /* window 0: no query */
         } rows[] = {
                 {"cpu_usage_avg_5m", {METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN}},
-                {"cpu_usage_max_avg_1h", {METRIC_CPU, METRIC_MAX_AVG, MS_PER_HOUR}},
-                {"mem_usage_max_avg_1d", {METRIC_MEM, METRIC_MAX_AVG, MS_PER_DAY}},
+                {"cpu_usage_max_avg_1h", {METRIC_CPU, METRIC_MAX, MS_PER_HOUR}},
+                {"mem_usage_max_avg_1d", {METRIC_MEM, METRIC_MAX, MS_PER_DAY}},
                 {"mem_usage_max_30s", {METRIC_MEM, METRIC_MAX, 30 * MS_PER_S}},
                 {"net_usage_p50_15m", {METRIC_NET, METRIC_P50, 15 * MS_PER_MIN}},
                 {"net_rx_usage_p90_1h", {METRIC_NET_RX, METRIC_P90, MS_PER_HOUR}},

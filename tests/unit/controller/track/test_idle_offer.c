@@ -11,7 +11,7 @@ enum { MEAN_5M, PEAK, MEAN_2M };
 static struct policy policy = {
         .metric_count = 3,
         .metrics = {{.is_query = true, .query = {METRIC_CPU, METRIC_AVG, 300000}},
-                    {.is_query = true, .query = {METRIC_CPU, METRIC_MAX_AVG, 3600000}},
+                    {.is_query = true, .query = {METRIC_CPU, METRIC_MAX, 3600000}},
                     {.is_query = true, .query = {METRIC_CPU, METRIC_AVG, 120000}}},
         .idle_line_ratio = 0.65,
         .idle_peak = PEAK,

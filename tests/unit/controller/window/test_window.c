@@ -13,13 +13,13 @@
 
 static const struct metric_query cpu_avg_5m = {METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN};
 static const struct metric_query cpu_avg_1h = {METRIC_CPU, METRIC_AVG, MS_PER_HOUR};
-static const struct metric_query cpu_max_1h = {METRIC_CPU, METRIC_MAX_AVG, MS_PER_HOUR};
-static const struct metric_query cpu_max_1d = {METRIC_CPU, METRIC_MAX_AVG, MS_PER_DAY};
+static const struct metric_query cpu_max_1h = {METRIC_CPU, METRIC_MAX, MS_PER_HOUR};
+static const struct metric_query cpu_max_1d = {METRIC_CPU, METRIC_MAX, MS_PER_DAY};
 static const struct metric_query cpu_p50_1h = {METRIC_CPU, METRIC_P50, MS_PER_HOUR};
 static const struct metric_query cpu_p99_1h = {METRIC_CPU, METRIC_P99, MS_PER_HOUR};
 static const struct metric_query mem_avg_5m = {METRIC_MEM, METRIC_AVG, 5 * MS_PER_MIN};
-static const struct metric_query mem_max_1h = {METRIC_MEM, METRIC_MAX_AVG, MS_PER_HOUR};
-static const struct metric_query mem_max_1d = {METRIC_MEM, METRIC_MAX_AVG, MS_PER_DAY};
+static const struct metric_query mem_max_1h = {METRIC_MEM, METRIC_MAX, MS_PER_HOUR};
+static const struct metric_query mem_max_1d = {METRIC_MEM, METRIC_MAX, MS_PER_DAY};
 
 static struct window_plan *plan_all(void) {
         const struct metric_query queries[] = {

@@ -12,8 +12,8 @@ enum { COUNT = 30, STEP_MS = 2 * MS_PER_MIN };
 static const struct metric_query avg_5m = {METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN};
 static const struct metric_query avg_1d = {METRIC_CPU, METRIC_AVG, MS_PER_DAY};
 static const struct metric_query avg_1h = {METRIC_CPU, METRIC_AVG, MS_PER_HOUR};
-static const struct metric_query max_1h = {METRIC_CPU, METRIC_MAX_AVG, MS_PER_HOUR};
-static const struct metric_query max_1d = {METRIC_CPU, METRIC_MAX_AVG, MS_PER_DAY};
+static const struct metric_query max_1h = {METRIC_CPU, METRIC_MAX, MS_PER_HOUR};
+static const struct metric_query max_1d = {METRIC_CPU, METRIC_MAX, MS_PER_DAY};
 static const struct metric_query p90_1h = {METRIC_CPU, METRIC_P90, MS_PER_HOUR};
 
 struct store {

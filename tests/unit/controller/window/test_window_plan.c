@@ -35,7 +35,7 @@ TEST(resolution) {
 TEST(layout) {
         static const struct metric_query queries[] = {
                 {METRIC_MEM, METRIC_MAX, MS_PER_HOUR},
-                {METRIC_MEM, METRIC_MAX_AVG, MS_PER_HOUR},
+                {METRIC_MEM, METRIC_MAX, MS_PER_HOUR},
                 {METRIC_CPU, METRIC_P90, 61 * MS_PER_MIN},
                 {METRIC_CPU, METRIC_P50, 61 * MS_PER_MIN},
                 {METRIC_CPU, METRIC_AVG, 100001},
