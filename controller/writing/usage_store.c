@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/json_write.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/number.h"
@@ -14,7 +13,6 @@
 #include "kube/kube_path.h"
 
 enum {
-        BODY_MAX_BYTES = 2 * WORKLOADS_SHARD_BYTES, /* escaped, and with its frame */
         ANSWER_MAX_BYTES = 4 << 20,
         MAX_RETRIES = 2,
         EXPECTED_LINE_BYTES = 400,
@@ -38,7 +36,6 @@ struct usage_store {
                 int64_t written_mono_ms;
                 bool is_written, has_moved;
         } written[WORKLOADS_SHARDS_MAX];
-        struct buf body;
         char trouble[ERROR_MSG_MAX];
         struct metrics_series *writes, *workloads;
 };
@@ -51,7 +48,6 @@ struct usage_store *usage_store_new(const struct usage_store_options *options) {
         struct usage_store *store = xcalloc(1, sizeof(*store));
 
         store->options = *options;
-        store->body = BUF_INIT(BODY_MAX_BYTES);
         store->writes = metrics_counter(options->daemon->metrics, "plimsoll_workload_writes_total",
                                         "ConfigMaps written with what pods of workloads use.",
                                         NULL);
@@ -64,7 +60,6 @@ void usage_store_free(struct usage_store *store) {
         if (!store)
                 return;
         kube_cancel(store->call);
-        buf_done(&store->body);
         free(store);
 }
 
@@ -89,8 +84,9 @@ static void set_well(struct usage_store *store) {
         store->trouble[0] = '\0';
 }
 
-/* The call for ConfigMap number `at`. @method: POST to create it */
-static void start_call(struct usage_store *store, const char *method, kube_done_fn *on_done) {
+/* The call for ConfigMap number `at`. @method: POST to create it; @body: NULL: none */
+static void start_call(struct usage_store *store, const char *method, const char *body,
+                       kube_done_fn *on_done) {
         char name[WORKLOADS_CONFIG_MAP_MAX];
 
         workload_usage_config_map(store->at, name);
@@ -98,7 +94,6 @@ static void start_call(struct usage_store *store, const char *method, kube_done_
         _cleanup_(freep) char *path = kube_path(KUBE_CORE, store->options.namespace, "configmaps",
                                                 store->is_creating ? NULL : name,
                                                 "?fieldManager=" KUBE_FIELD_MANAGER);
-        bool has_body = store->body.len > 0;
         store->call = kube_start(
                 store->options.daemon->api,
                 &(struct kube_request){
@@ -106,8 +101,8 @@ static void start_call(struct usage_store *store, const char *method, kube_done_
                         .path = path,
                         .resource = "configmaps",
                         .content_type = store->is_creating ? NULL : "application/merge-patch+json",
-                        .body = has_body ? store->body.data : NULL,
-                        .body_bytes = store->body.len,
+                        .body = body,
+                        .body_bytes = body ? strlen(body) : 0,
                         .max_body_bytes = ANSWER_MAX_BYTES,
                         .max_retries = MAX_RETRIES,
                         .fence = store->fence,
@@ -153,7 +148,7 @@ static void on_config_map_read(void *userdata, const struct kube_answer *answer)
                 return;
         }
         if (++store->at < store->shards) {
-                start_call(store, "GET", on_config_map_read);
+                start_call(store, "GET", NULL, on_config_map_read);
                 return;
         }
         set_well(store);
@@ -251,31 +246,33 @@ static void write_lines(const struct usage_store *store, struct buf *out) {
         }
 }
 
-static void write_body(struct usage_store *store) {
+static void on_config_map_written(void *userdata, const struct kube_answer *answer);
+
+/* Write ConfigMap number `at`. */
+static void write_shard(struct usage_store *store, const char *method) {
         _cleanup_(buf_done) struct buf lines = BUF_INIT(WORKLOADS_SHARD_BYTES);
         char name[WORKLOADS_CONFIG_MAP_MAX], shards[8];
 
         write_lines(store, &lines);
         workload_usage_config_map(store->at, name);
         (void)snprintf(shards, sizeof(shards), "%zu", store->shards);
-        buf_clear(&store->body);
-        json_write_object(&store->body, NULL);
-        json_write_text(&store->body, "apiVersion", "v1");
-        json_write_text(&store->body, "kind", "ConfigMap");
-        json_write_object(&store->body, "metadata");
-        json_write_text(&store->body, "name", name);
-        json_write_object(&store->body, "labels");
-        json_write_text(&store->body, "app.kubernetes.io/part-of", "plimsoll");
-        json_write_object_end(&store->body);
-        json_write_object_end(&store->body);
-        json_write_object(&store->body, "data");
-        json_write_text(&store->body, WORKLOADS_SHARDS_KEY, shards);
-        json_write_text(&store->body, WORKLOADS_KEY, lines.len > 0 ? lines.data : "");
-        json_write_object_end(&store->body);
-        json_write_object_end(&store->body);
+        json_auto_t *object = json_pack("{s:s, s:s, s:{s:s, s:{s:s}}, s:{s:s, s:s}}", "apiVersion",
+                                        "v1", "kind", "ConfigMap", "metadata", "name", name,
+                                        "labels", "app.kubernetes.io/part-of", "plimsoll", "data",
+                                        WORKLOADS_SHARDS_KEY, shards, WORKLOADS_KEY,
+                                        lines.len > 0 ? lines.data : "");
+        char *body = json_dumps(object, JSON_COMPACT);
+        start_call(store, method, body, on_config_map_written);
+        free(body);
 }
 
-static void write_next(struct usage_store *store);
+static void write_next(struct usage_store *store) {
+        store->at = 0;
+        while (store->at < store->shards && !store->written[store->at].has_moved)
+                store->at++;
+        if (store->at < store->shards)
+                write_shard(store, "PATCH");
+}
 
 static void on_config_map_written(void *userdata, const struct kube_answer *answer) {
         struct usage_store *store = userdata;
@@ -283,7 +280,7 @@ static void on_config_map_written(void *userdata, const struct kube_answer *answ
 
         store->call = NULL;
         if (answer->outcome == KUBE_NOT_FOUND && !store->is_creating) {
-                start_call(store, "POST", on_config_map_written);
+                write_shard(store, "POST");
                 return;
         }
         if (answer->outcome != KUBE_OK) {
@@ -298,24 +295,12 @@ static void on_config_map_written(void *userdata, const struct kube_answer *answ
         write_next(store);
 }
 
-static void write_next(struct usage_store *store) {
-        for (store->at = 0; store->at < store->shards; store->at++) {
-                if (!store->written[store->at].has_moved)
-                        continue;
-                write_body(store);
-                start_call(store, "PATCH", on_config_map_written);
-                return;
-        }
-        buf_done(&store->body);
-}
-
 /* The leader */
 
 void usage_store_set_writer(struct usage_store *store, const struct kube_fence *fence) {
         if (!fence == (store->phase == STORE_STANDBY))
                 return;
         kube_cancel(TAKE_PTR(store->call));
-        buf_done(&store->body);
         memset(store->written, 0, sizeof(store->written));
         store->fence = fence ? *fence : (struct kube_fence){0};
         store->phase = fence ? STORE_READING : STORE_STANDBY;
@@ -328,7 +313,7 @@ void usage_store_tick(struct usage_store *store) {
         if (store->phase == STORE_STANDBY || store->call || store_now(store) < store->next_mono_ms)
                 return;
         if (store->phase == STORE_READING) {
-                start_call(store, "GET", on_config_map_read);
+                start_call(store, "GET", NULL, on_config_map_read);
                 return;
         }
         store->next_mono_ms = store_now(store) + store->options.interval_ms;
