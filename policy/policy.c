@@ -181,23 +181,12 @@ bool policy_query_parse(const struct policy *policy, const char *name, struct me
         return metric_query_parse(name, ret);
 }
 
-/* The metric that an annotation carries; owned by the caller. */
-static char *metric_of_key(const char *key) {
+bool policy_lacks_metric(const struct policy *policy, const char *key) {
         size_t len = strlen(key), suffix_len = strlen(ANNOTATION_PEAK);
         bool is_peak = len > suffix_len && strcmp(key + len - suffix_len, ANNOTATION_PEAK) == 0;
-
-        return xmemdup0(key, is_peak ? len - suffix_len : len);
-}
-
-bool policy_names_query(const struct policy *policy, const char *key) {
-        _cleanup_(freep) char *metric = metric_of_key(key);
+        _cleanup_(freep) char *metric = xmemdup0(key, is_peak ? len - suffix_len : len);
         struct metric_query query;
 
-        return policy_query_parse(policy, metric, &query);
-}
-
-bool policy_names_metric(const struct policy *policy, const char *key) {
-        _cleanup_(freep) char *metric = metric_of_key(key);
-
-        return policy_metric_index(policy, metric) >= 0;
+        return policy_query_parse(policy, metric, &query) &&
+               policy_metric_index(policy, metric) < 0;
 }

@@ -266,8 +266,6 @@ bool policy_resource_equal(const struct policy_resource *a, const struct policy_
 /** policy_query_parse() - metric_query_parse(), which also finds the policy's custom resources */
 _must_check_ bool policy_query_parse(const struct policy *policy, const char *name,
                                      struct metric_query *ret);
-/** policy_names_query() - @key, which has no prefix, is the name of a query that some policy could
- * have, or of its peak */
-bool policy_names_query(const struct policy *policy, const char *key);
-/** policy_names_metric() - @key is the name of a metric in this policy, or of its peak */
-bool policy_names_metric(const struct policy *policy, const char *key);
+/** policy_lacks_metric() - @key, which has no prefix, is the name of a query that another policy
+ * could have, or of its peak */
+bool policy_lacks_metric(const struct policy *policy, const char *key);

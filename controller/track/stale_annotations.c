@@ -15,7 +15,7 @@ static bool is_stale(const char *key, const char *value, const struct policy *po
                 return false;
         if (strcmp(key, ANNOTATION_HOT_VALUE) == 0)
                 return policy->hot_value_count == 0;
-        return policy_names_query(policy, key) && !policy_names_metric(policy, key);
+        return policy_lacks_metric(policy, key);
 }
 
 void stale_annotations_append(const struct kept_texts *kept, const struct policy *policy,

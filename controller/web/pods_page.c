@@ -86,19 +86,16 @@ static bool wait_for_pods(struct pods_page *page, struct http_exchange *exchange
 }
 
 bool pods_page_answer(struct pods_page *page, struct http_exchange *exchange) {
-        static const char *const allow[] = {"Allow", "GET, HEAD", NULL};
         const char *node;
 
         if (strcmp(exchange->path, "/pods") != 0)
                 return false;
-        if (strcmp(exchange->method, "GET") != 0) {
+        if (strcmp(exchange->method, "GET") != 0)
                 exchange->status = 405;
-                exchange->reply_headers = allow;
-        } else if ((node = http_query(exchange, "node")) == NULL || !node[0]) {
+        else if ((node = http_query(exchange, "node")) == NULL || !node[0])
                 exchange->status = 400;
-        } else if (!wait_for_pods(page, exchange)) {
+        else if (!wait_for_pods(page, exchange))
                 exchange->status = 503;
-        }
         return true;
 }
 

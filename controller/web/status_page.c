@@ -13,7 +13,6 @@ static const char *const html_headers[] = {"Content-Security-Policy", status_htm
 static const char *const json_headers[] = {"Content-Security-Policy",
                                            "default-src 'none'; frame-ancestors 'none'",
                                            COMMON_HEADERS, NULL};
-static const char *const method_headers[] = {"Allow", "GET, HEAD", NULL};
 
 struct shared_page *status_page_new(struct loop *loop,
                                     void (*write)(void *userdata, struct buf *out),
@@ -38,17 +37,11 @@ static void reply_html(struct http_exchange *exchange) {
 }
 
 bool status_page_answer(struct shared_page *json, struct http_exchange *exchange) {
-        bool is_html = strcmp(exchange->path, "/") == 0;
-
-        if (!is_html && strcmp(exchange->path, "/status.json") != 0)
-                return false;
-        if (strcmp(exchange->method, "GET") != 0) {
-                exchange->status = 405;
-                exchange->reply_headers = method_headers;
-        } else if (is_html) {
+        if (strcmp(exchange->path, "/") != 0)
+                return shared_page_serve(json, "/status.json", exchange);
+        if (strcmp(exchange->method, "GET") == 0)
                 reply_html(exchange);
-        } else {
-                shared_page_answer(json, exchange);
-        }
+        else
+                exchange->status = 405;
         return true;
 }
