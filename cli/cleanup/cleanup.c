@@ -1,5 +1,7 @@
-#include "cli/cleanup/cleanup.h"
-
+/*
+ * `cleanup`: removes what controllers have written on nodes, and their Lease. own_keys.h defines
+ * which annotations are ours, policy/node_taints.h which taints.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 #include "base/number.h"
 #include "base/timestamp.h"
 #include "cli/cleanup/own_keys.h"
+#include "cli/verb/verb.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"

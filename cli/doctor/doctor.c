@@ -1,5 +1,4 @@
-#include "cli/doctor/doctor.h"
-
+/* `doctor`: checks an installation. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 #include "base/mem.h"
 #include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_report.h"
+#include "cli/verb/verb.h"
 
 enum { LOOK_AGAIN_MS = 5000, WAIT_MAX_MS = MS_PER_HOUR };
 

@@ -1,5 +1,4 @@
-#include "cli/explain/explain_verb.h"
-
+/* `explain`: the reasons for a node's verdict and score, and for a pod's node. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "cli/explain/explain_decision.h"
 #include "cli/explain/explain_nodes.h"
 #include "cli/explain/explain_place.h"
+#include "cli/verb/verb.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 

@@ -1,5 +1,4 @@
-#include "cli/rebalance/rebalance.h"
-
+/* `rebalance`: which pods should move off hot nodes, and moving them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -13,6 +12,7 @@
 #include "cli/cluster/cluster_programs.h"
 #include "cli/rebalance/rebalance_ledger.h"
 #include "cli/rebalance/rebalance_print.h"
+#include "cli/verb/verb.h"
 #include "codec/json.h"
 
 static struct {

@@ -1,5 +1,4 @@
-#include "cli/simulate/simulate.h"
-
+/* `simulate`: compares two policies. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "base/mem.h"
 #include "cli/cluster/cluster_programs.h"
 #include "cli/simulate/difference.h"
+#include "cli/verb/verb.h"
 #include "codec/json.h"
 #include "codec/tree.h"
 #include "kube/kube_path.h"

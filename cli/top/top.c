@@ -1,10 +1,10 @@
-#include "cli/top/top.h"
-
+/* `top`: usage, limits, verdict and score of every node. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "cli/cluster/cluster_programs.h"
 #include "cli/top/top_view.h"
+#include "cli/verb/verb.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 #include "kube/kube_proto.h"

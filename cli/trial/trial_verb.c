@@ -1,5 +1,4 @@
-#include "cli/trial/trial_verb.h"
-
+/* `trial`: what Plimsoll would do for the cluster, by the trial of an extender. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli/cluster/cluster_programs.h"
+#include "cli/verb/verb.h"
 #include "codec/json.h"
 #include "program/table.h"
 

@@ -66,6 +66,10 @@ struct verb {
         verb_fn *run;
 };
 
+/* Of the folders with these names. */
+extern const struct verb cleanup_verb, doctor_verb, explain_verb, rebalance_verb, simulate_verb,
+        top_verb, trial_verb, workloads_verb;
+
 /** verb_main() - parse and run; @argv[0] is the verb. Prints errors to stderr. Return: exit status
  */
 int verb_main(const struct verb *verb, int argc, char **argv);

@@ -1,5 +1,4 @@
-#include "cli/workloads/workloads.h"
-
+/* `workloads`: what pods of each workload use, and what they should request. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/timestamp.h"
+#include "cli/verb/verb.h"
 #include "cli/workloads/workload_list.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
