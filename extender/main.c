@@ -16,7 +16,6 @@
 #include "extender/decisions/decisions_page.h"
 #include "extender/explain/nodes_page.h"
 #include "extender/handlers.h"
-#include "extender/table/annotation_style.h"
 #include "extender/table/node_table.h"
 #include "extender/table/table_watch.h"
 #include "extender/trial/trial_watch.h"
@@ -40,6 +39,10 @@ enum {
         SHUTDOWN_DELAY_MS = 3000,
 };
 
+static const char *const annotation_units[] = {"ratio", "percent", NULL};
+
+enum { ANNOTATION_UNIT_PERCENT = 1 }; /* of these */
+
 static struct {
         struct program_options shared;
         const char *bind_address;
@@ -47,7 +50,7 @@ static struct {
         struct option_list client_names;
         int64_t port, health_port;
         const char *health_bind_address; /* NULL: pages have no port of their own */
-        int unit;
+        int annotation_unit;
         bool is_binding, has_admission;
         double hold_back_percent;
 } settings;
@@ -101,7 +104,9 @@ static const struct option_row rows[] = {
          .help = "Percentage of the default scheduler's pods to leave to it, as if the extender were not installed. 'kubectl plimsoll trial' then compares both groups."},
         {.help = "Annotations"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
-        ANNOTATION_UNIT_ROW(settings.unit),
+        {.name = "annotation-unit", .type = OPTION_ENUM, .value = &settings.annotation_unit,
+         .fallback = "ratio", .choices = annotation_units,
+         .help = "Unit of the numbers in annotations; crane-scheduler-plus writes percent."},
         {.help = "Log"},
         PROGRAM_LOG_ROWS(settings.shared),
 };
@@ -110,7 +115,7 @@ static const struct option_row rows[] = {
 struct extender {
         struct daemon daemon;
         struct policy_source *policy_source;
-        struct annotation_style style;
+        struct program_annotations annotations;
         struct node_table *table;
         struct table_watch *table_watch;
         struct binder *binder;              /* NULL: without --bind */
@@ -308,7 +313,7 @@ static void extender_done(struct extender *extender) {
         trial_watch_free(extender->trial_watch);
         trial_free(extender->trial);
         node_table_free(extender->table);
-        annotation_style_done(&extender->style);
+        program_annotations_done(&extender->annotations);
         policy_source_free(extender->policy_source);
         daemon_done(&extender->daemon);
 }
@@ -332,15 +337,19 @@ static int extender_run(struct extender *extender, struct error *err) {
         };
         if (policy_source_new(&source_options, &extender->policy_source, &policy, err) < 0)
                 return program_exit_code(err);
-        if (annotation_style_init(&extender->style, &settings.shared, settings.unit, err) < 0 ||
+        if (program_annotations_init(&extender->annotations, &settings.shared, err) < 0 ||
             daemon_connect(daemon, PROGRAM, &settings.shared.kube, err) < 0) {
                 policy_free(policy);
                 return program_exit_code(err);
         }
         policy_source_watch_object(extender->policy_source, daemon->api);
 
-        struct node_table_options table_options = extender->style.table;
-        table_options.metrics = daemon->metrics;
+        const struct node_table_options table_options = {
+                .annotation_prefix = extender->annotations.prefix,
+                .zone = extender->annotations.zone,
+                .is_percent = settings.annotation_unit == ANNOTATION_UNIT_PERCENT,
+                .metrics = daemon->metrics,
+        };
         extender->table = node_table_new(&table_options, policy, clock_wall_unix_ms());
         extender->table_watch = table_watch_new(&(struct table_watch_options){
                 .loop = daemon->loop,
@@ -369,7 +378,7 @@ static int extender_run(struct extender *extender, struct error *err) {
                 extender->nodes_page = nodes_page_new(daemon->loop, extender->side,
                                                       extender->table);
                 extender->explain_page = explain_page_new(extender->side, extender->table,
-                                                          &extender->style.table);
+                                                          &table_options);
         }
         if (listen_for_schedulers(extender, err) < 0 ||
             (has_page_port() && listen_for_pages(extender, err) < 0))

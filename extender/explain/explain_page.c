@@ -86,6 +86,7 @@ static int judge_nodes_of_request(struct asking *asking, struct error *err) {
         int r = text ? policy_parse(text, strlen(text), false, &policy, err) : 0;
         if (r < 0)
                 return error_wrap(err, r, "policy");
+        options.metrics = NULL; /* these verdicts are no scheduler's */
         options.like = asking->live;
         options.has_no_pods = asking->request.at_unix_ms != 0;
         _cleanup_(node_table_freep) struct node_table *table = node_table_new(&options, policy,

@@ -26,7 +26,7 @@ enum {
 struct explain_page;
 
 /** explain_page_new() - @side and @table are borrowed and outlive it
- * @style: how to read annotations of nodes in requests */
+ * @style: of the table: how to read annotations of nodes in requests */
 struct explain_page *explain_page_new(struct side_thread *side, struct node_table *table,
                                       const struct node_table_options *style);
 /** explain_page_stop() - answer later requests with 503; before side_thread_free() */
