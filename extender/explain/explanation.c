@@ -5,17 +5,12 @@
 #include "base/mem.h"
 #include "policy/judge/judge_rows.h"
 
-/* Without an estimator, nothing is measured. */
 static struct estimator_expectation expect(const struct explanation *explanation) {
         static const struct pod_facts any_pod;
         const struct pod_facts *pod = explanation->pod ? explanation->pod : &any_pod;
-        struct estimator_expectation expectation = {.load = pod_load_counted(&pod->request)};
 
-        if (explanation->snapshot->estimator)
-                return estimator_expect(explanation->snapshot->estimator, pod->workload,
-                                        pod->workload_len, &pod->request);
-        pod_load_factor_init(&expectation.factor);
-        return expectation;
+        return estimator_expect(explanation->snapshot->estimator, pod->workload, pod->workload_len,
+                                &pod->request);
 }
 
 void explanation_init(struct explanation *explanation, const struct node_snapshot *snapshot,
@@ -43,10 +38,8 @@ void explanation_init(struct explanation *explanation, const struct node_snapsho
         if (explanation->has_estimate) {
                 explanation->expectation = expect(explanation);
                 question.load = explanation->expectation.load;
-                if (snapshot->estimator)
-                        question.reservation_count = estimator_reservations(
-                                snapshot->estimator, &of, snapshot->publication, now_mono_ms,
-                                reservations);
+                question.reservation_count = estimator_reservations(
+                        snapshot->estimator, &of, snapshot->publication, now_mono_ms, reservations);
         }
         for (size_t row = 0; row < nodes->count && !pod; row++)
                 explanation->closed_by[row] =

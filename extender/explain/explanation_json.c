@@ -90,11 +90,9 @@ static void put_pod(const struct explanation *explanation, struct buf *out) {
 }
 
 static void put_pods(const struct explanation *explanation, struct buf *out) {
-        struct estimator *estimator = explanation->snapshot->estimator;
-
-        if (!explanation->has_estimate || !estimator)
+        if (!explanation->has_estimate)
                 return;
-        const struct estimator_pods pods = estimator_pods(estimator);
+        const struct estimator_pods pods = estimator_pods(explanation->snapshot->estimator);
         json_write_object(out, "pods");
         json_write_int(out, "bound", (int64_t)pods.bound);
         json_write_int(out, "measured", (int64_t)pods.measured);

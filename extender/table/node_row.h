@@ -37,8 +37,8 @@ struct row_context {
         const struct zone *zone; /* the time zone of annotations; NULL: UTC */
         bool is_percent;         /* annotations carry percent instead of ratios */
         struct table_policy *table_policy;
-        struct estimator *estimator;      /* NULL: no policy has needed it yet */
-        const struct node_snapshot *like; /* in its place, see struct node_table_options */
+        struct estimator *estimator;      /* NULL: there is ... */
+        const struct node_snapshot *like; /* ... this, see struct node_table_options */
         bool has_no_pods;
         int64_t bindings_live_until_unix_ms; /* see node_hot_settle() */
         struct node_columns columns;

@@ -16,9 +16,8 @@
 
 struct node_snapshot {
         struct table_policy *table_policy;
-        struct estimator
-                *estimator;       /* borrowed from the table; NULL: no policy has needed it yet */
-        struct node_names *names; /* [row] */
+        struct estimator *estimator; /* borrowed from the table */
+        struct node_names *names;    /* [row] */
         struct judge_nodes nodes;
         uint64_t publication; /* its number */
         atomic_size_t refs;

@@ -99,14 +99,6 @@ static void forget_node(struct node_table *table, struct node_row *node) {
         node_row_free(node);
 }
 
-static void hold_estimate(struct node_table *table, struct node_row *node) {
-        if (table->context.estimator && !node->estimate)
-                node->estimate = estimator_node_hold(table->context.estimator, node->name,
-                                                     strlen(node->name), node);
-        if (node->estimate)
-                (void)estimator_set_capacity(node->estimate, &node->capacity);
-}
-
 static struct node_row *add_node(struct node_table *table, const char *name, size_t len) {
         struct node_row *node = node_row_new(name, len);
 
@@ -114,7 +106,8 @@ static struct node_row *add_node(struct node_table *table, const char *name, siz
         if (table->count == table->cap)
                 resize_columns(table, &table->context.columns, table->count, table->cap * 2);
         node->row = (uint32_t)table->count;
-        hold_estimate(table, node);
+        if (table->context.estimator)
+                node->estimate = estimator_node_hold(table->context.estimator, name, len, node);
         table->rows[table->count++] = node;
         table->has_new_names = table->is_dirty = true;
         return node;
@@ -152,6 +145,8 @@ struct node_table *node_table_new(const struct node_table_options *options, stru
         table->context.is_percent = options->is_percent;
         table->context.like = options->like;
         table->context.has_no_pods = options->has_no_pods;
+        if (!options->like)
+                table->context.estimator = estimator_new(on_estimate_changed, table);
         table->context.bindings_live_until_unix_ms = INT64_MIN;
         table->names = node_names_new(NULL, NULL, 0);
         (void)pthread_mutex_init(&table->current_lock, NULL);
@@ -198,15 +193,11 @@ void node_table_set_policy(struct node_table *table, struct policy *policy, int6
                 node->pool = (uint8_t)policy_pool_of(policy, &node->labels);
         }
         bool has_estimate = policy->scoring == POLICY_SCORING_ESTIMATE;
-        if (has_estimate && !context->estimator && !context->like)
-                context->estimator = estimator_new(on_estimate_changed, table);
         const struct node_columns like = {.metric_count = policy->metric_count,
                                           .has_estimate = has_estimate};
         resize_columns(table, &like, 0, size_max(table->count, 64));
-        for (size_t row = 0; row < table->count; row++) {
-                hold_estimate(table, table->rows[row]);
+        for (size_t row = 0; row < table->count; row++)
                 parse_row(table, row, now_unix_ms);
-        }
         table->is_dirty = true;
 }
 

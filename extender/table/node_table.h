@@ -81,8 +81,8 @@ void node_table_put(struct node_table *table, const struct node_update *update,
  * it has no name */
 bool node_table_put_object(struct node_table *table, const json_t *node, int64_t now_unix_ms);
 void node_table_remove(struct node_table *table, const char *name);
-/** node_table_estimator() - borrowed; NULL before the first policy with scoring: estimate. It is
- * kept when the policy changes */
+/** node_table_estimator() - borrowed; NULL: the table has options->like. Only policies with
+ * scoring: estimate use it */
 struct estimator *node_table_estimator(const struct node_table *table);
 
 /** node_table_bind() - a pod was bound to the node @name at @at_unix_ms; unknown nodes are ignored
