@@ -352,12 +352,9 @@ static int extender_run(struct extender *extender, struct error *err) {
         };
         extender->table = node_table_new(&table_options, policy, clock_wall_unix_ms());
         extender->table_watch = table_watch_new(&(struct table_watch_options){
-                .loop = daemon->loop,
-                .api = daemon->api,
+                .daemon = daemon,
                 .table = extender->table,
                 .namespace = kube_access_home(daemon->kube_access),
-                .metrics = daemon->metrics,
-                .health = daemon->health,
                 .on_bound = extender_on_bound,
                 .userdata = extender,
                 .awaits_policy = policy_source_is_awaited(extender->policy_source),

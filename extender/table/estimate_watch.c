@@ -12,8 +12,9 @@ enum {
 
 struct estimate_watch {
         struct estimate_watch_options options;
-        struct pod_watch *pods; /* NULL until estimate_watch_begin() */
-        struct loop_timer look_timer, step_timer;
+        struct pod_watch *pods;
+        struct loop_timer look_timer;
+        int64_t step_at_mono_ms; /* the next one */
         bool is_listing;
         int64_t live_mono_ms; /* the last time at which the watch was open; 0: never */
         int64_t gap_began_mono_ms, replays_until_mono_ms;
@@ -24,11 +25,11 @@ struct estimate_watch {
 };
 
 static int64_t estimate_now_unix_ms(const struct estimate_watch *watch) {
-        return loop_now_unix_ms(watch->options.loop);
+        return loop_now_unix_ms(watch->options.daemon->loop);
 }
 
 static int64_t estimate_now_mono_ms(const struct estimate_watch *watch) {
-        return loop_now_mono_ms(watch->options.loop);
+        return loop_now_mono_ms(watch->options.daemon->loop);
 }
 
 static void changed(const struct estimate_watch *watch) {
@@ -60,7 +61,7 @@ static int64_t gone_at_unix_ms(const struct estimate_watch *watch) {
 static void look_for_gap(struct estimate_watch *watch) {
         int64_t now_mono_ms = estimate_now_mono_ms(watch);
         bool is_gap = watch->live_mono_ms > 0 && now_mono_ms - watch->live_mono_ms > MISSED_MS;
-        bool is_live = watch->pods && !watch->is_listing && pod_watch_is_live(watch->pods);
+        bool is_live = !watch->is_listing && pod_watch_is_live(watch->pods);
 
         if (!is_live)
                 return;
@@ -148,12 +149,23 @@ static void on_list_ended(void *userdata) {
         changed(watch);
 }
 
+/* Before the list is complete, the requests of all pods are unknown. */
+static void step_if_due(struct estimate_watch *watch) {
+        int64_t now_mono_ms = estimate_now_mono_ms(watch);
+
+        if (now_mono_ms < watch->step_at_mono_ms || !pod_watch_is_live(watch->pods))
+                return;
+        estimator_step(watch->options.estimator, estimate_now_unix_ms(watch));
+        watch->step_at_mono_ms = now_mono_ms + ESTIMATOR_STEP_MS;
+}
+
 static void estimate_watch_look(void *userdata) {
         struct estimate_watch *watch = userdata;
         struct estimator_stats stats;
 
         look_for_gap(watch);
         look_for_step(watch);
+        step_if_due(watch);
         estimator_stats(watch->options.estimator, estimate_now_mono_ms(watch), &stats);
         metrics_set(watch->pods_held, (double)stats.pods);
         metrics_set(watch->last_binding, (double)watch->last_bound_unix_ms / MS_PER_S);
@@ -161,23 +173,13 @@ static void estimate_watch_look(void *userdata) {
         metrics_set(watch->reservations, (double)stats.reservations);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 metrics_set(watch->factor[r], stats.factor.ratio[r]);
-        loop_timer_arm(watch->options.loop, &watch->look_timer,
+        loop_timer_arm(watch->options.daemon->loop, &watch->look_timer,
                        estimate_now_mono_ms(watch) + LOOK_INTERVAL_MS, estimate_watch_look, watch);
-}
-
-static void step(void *userdata) {
-        struct estimate_watch *watch = userdata;
-
-        /* Before the list is complete, the requests of all pods are unknown. */
-        if (watch->pods && pod_watch_is_live(watch->pods))
-                estimator_step(watch->options.estimator, estimate_now_unix_ms(watch));
-        loop_timer_arm(watch->options.loop, &watch->step_timer,
-                       estimate_now_mono_ms(watch) + ESTIMATOR_STEP_MS, step, watch);
 }
 
 static void estimate_register_metrics(struct estimate_watch *watch) {
         static const char *const resources[] = {"cpu", "mem"};
-        struct metrics *metrics = watch->options.metrics;
+        struct metrics *metrics = watch->options.daemon->metrics;
 
         watch->pods_held = metrics_gauge(metrics, "plimsoll_extender_pods",
                                          "Bound pods in the estimate.", NULL);
@@ -201,38 +203,31 @@ static void estimate_register_metrics(struct estimate_watch *watch) {
 }
 
 struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *options) {
-        struct estimate_watch *watch = xcalloc(1, sizeof(*watch));
-
-        watch->options = *options;
-        estimate_register_metrics(watch);
-        estimate_watch_look(watch);
-        step(watch);
-        return watch;
-}
-
-void estimate_watch_begin(struct estimate_watch *watch) {
         static const struct pod_watch_events events = {
                 .list_begins = on_list_begins,
                 .pod = estimate_on_pod,
                 .gone = on_gone,
                 .list_ended = on_list_ended,
         };
+        const struct daemon *daemon = options->daemon;
+        struct estimate_watch *watch = xcalloc(1, sizeof(*watch));
 
-        if (watch->pods)
-                return;
-        watch->pods = pod_watch_new(watch->options.loop, watch->options.api, watch->options.metrics,
-                                    POD_WATCH_ALL, &events, watch);
+        watch->options = *options;
+        estimate_register_metrics(watch);
+        watch->pods = pod_watch_new(daemon->loop, daemon->api, daemon->metrics, POD_WATCH_ALL,
+                                    &events, watch);
+        estimate_watch_look(watch);
+        return watch;
 }
 
 const struct reflector *estimate_watch_reflector(const struct estimate_watch *watch) {
-        return watch->pods ? pod_watch_reflector(watch->pods) : NULL;
+        return pod_watch_reflector(watch->pods);
 }
 
 void estimate_watch_free(struct estimate_watch *watch) {
         if (!watch)
                 return;
-        loop_timer_disarm(watch->options.loop, &watch->look_timer);
-        loop_timer_disarm(watch->options.loop, &watch->step_timer);
+        loop_timer_disarm(watch->options.daemon->loop, &watch->look_timer);
         pod_watch_free(watch->pods);
         free(watch);
 }

@@ -37,11 +37,12 @@ struct table_watch {
         struct table_watch_options options;
         enum table_phase phase;
         struct reflector *nodes;
-        struct binding_watch *bindings;  /* NULL unless nodes are listed and hot values used */
-        int64_t recent_ms;               /* hot_value_keep_ms() of the policy */
-        struct estimate_watch *estimate; /* NULL until a policy has scoring: estimate */
-        struct usage_watch *usage;       /* NULL until then, and until nodes are listed */
-        bool awaits_policy;              /* nothing is published: the policy is unknown yet */
+        struct binding_watch *bindings; /* NULL unless nodes are listed and hot values used */
+        int64_t recent_ms;              /* hot_value_keep_ms() of the policy */
+        /* NULL until nodes are listed and a policy has scoring: estimate; kept from then on */
+        struct estimate_watch *estimate;
+        struct usage_watch *usage;
+        bool awaits_policy; /* nothing is published: the policy is unknown yet */
 
         /* When the next reading expires or hot value falls; sooner if something has changed. */
         struct loop_timer publish_timer;
@@ -57,11 +58,11 @@ struct table_watch {
 };
 
 static int64_t table_now_unix_ms(const struct table_watch *watch) {
-        return loop_now_unix_ms(watch->options.loop);
+        return loop_now_unix_ms(watch->options.daemon->loop);
 }
 
 static int64_t table_now_mono_ms(const struct table_watch *watch) {
-        return loop_now_mono_ms(watch->options.loop);
+        return loop_now_mono_ms(watch->options.daemon->loop);
 }
 
 static bool uses_estimate(const struct table_watch *watch) {
@@ -75,7 +76,8 @@ static bool may_publish(const struct table_watch *watch) {
 static void publish(void *userdata);
 
 static void publish_at(struct table_watch *watch, int64_t at_mono_ms) {
-        loop_timer_arm(watch->options.loop, &watch->publish_timer, at_mono_ms, publish, watch);
+        loop_timer_arm(watch->options.daemon->loop, &watch->publish_timer, at_mono_ms, publish,
+                       watch);
 }
 
 static void publish(void *userdata) {
@@ -120,33 +122,21 @@ static void on_bound_pod(void *userdata, const struct pod_facts *pod, bool is_ap
                 watch->options.on_bound(watch->options.userdata, pod, is_appeared);
 }
 
-/* Starts with the first policy that needs the estimate, and is kept.
- * Pods are watched after the list of nodes, when the policy of the cluster is known: unlike the
- * built-in policy, it may not need pods. */
+/* After the list of nodes, when the policy of the cluster is known: unlike the built-in policy, it
+ * may not need pods. */
 static void watch_estimate(struct table_watch *watch) {
-        if (!uses_estimate(watch))
+        struct estimator *estimator = node_table_estimator(watch->options.table);
+
+        if (watch->phase == TABLE_LISTING || watch->estimate || !uses_estimate(watch))
                 return;
-        if (!watch->estimate)
-                watch->estimate = estimate_watch_new(&(struct estimate_watch_options){
-                        .loop = watch->options.loop,
-                        .api = watch->options.api,
-                        .metrics = watch->options.metrics,
-                        .estimator = node_table_estimator(watch->options.table),
-                        .on_change = on_estimate_change,
-                        .on_pod = on_bound_pod,
-                        .userdata = watch,
-                });
-        if (watch->phase == TABLE_LISTING)
-                return;
-        estimate_watch_begin(watch->estimate);
-        if (!watch->usage)
-                watch->usage = usage_watch_new(&(struct usage_watch_options){
-                        .loop = watch->options.loop,
-                        .api = watch->options.api,
-                        .metrics = watch->options.metrics,
-                        .estimator = node_table_estimator(watch->options.table),
-                        .namespace = watch->options.namespace,
-                });
+        watch->estimate = estimate_watch_new(&(struct estimate_watch_options){
+                .daemon = watch->options.daemon,
+                .estimator = estimator,
+                .on_change = on_estimate_change,
+                .on_pod = on_bound_pod,
+                .userdata = watch,
+        });
+        watch->usage = usage_watch_new(watch->options.daemon, estimator, watch->options.namespace);
 }
 
 static void table_on_node(void *userdata, enum reflector_event event, const json_t *object) {
@@ -160,12 +150,11 @@ static void table_on_node(void *userdata, enum reflector_event event, const json
         touched(watch);
 }
 
-/* Return: hot values come from the watch */
-static bool settle_live(struct table_watch *watch) {
+/* Do hot values come from the watch? */
+static void settle_live(struct table_watch *watch) {
         bool is_live = watch->bindings && binding_watch_is_live(watch->bindings);
 
         node_table_set_live(watch->options.table, is_live, table_now_unix_ms(watch));
-        return is_live;
 }
 
 static void table_on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
@@ -183,6 +172,7 @@ static bool needs_bindings(const struct policy *policy) {
 
 /* Begins when the nodes are known, to which pods are bound. */
 static void watch_bindings(struct table_watch *watch) {
+        const struct daemon *daemon = watch->options.daemon;
         const struct policy *policy = node_table_policy(watch->options.table);
         int64_t recent_ms = hot_value_keep_ms(policy);
         bool is_needed = needs_bindings(policy);
@@ -199,9 +189,8 @@ static void watch_bindings(struct table_watch *watch) {
         }
         watch->recent_ms = recent_ms;
         if (is_needed && watch->phase != TABLE_LISTING && !watch->bindings)
-                watch->bindings = binding_watch_new(watch->options.loop, watch->options.api,
-                                                    watch->options.metrics, recent_ms,
-                                                    table_on_binding, watch);
+                watch->bindings = binding_watch_new(daemon->loop, daemon->api, daemon->metrics,
+                                                    recent_ms, table_on_binding, watch);
 }
 
 static void table_on_nodes_synced(void *userdata, size_t count) {
@@ -217,64 +206,52 @@ static void table_on_nodes_synced(void *userdata, size_t count) {
         watch_estimate(watch);
 }
 
-/* Without this watch, the extender uses the controller's annotation. So after the start the check
- * passes, and its text describes the problem. */
+/* The extender works without a watch of pods. So after the start the check passes, and its text
+ * describes the problem.
+ * @pods: NULL: the nodes are not listed yet */
+static void look_at_pods(const struct table_watch *watch, struct health_check *check,
+                         const struct reflector *pods, const char *with, const char *without) {
+        const char *trouble = pods ? reflector_trouble(pods) : "the nodes are not listed yet";
+
+        if (watch->phase != TABLE_STARTED && (!pods || reflector_is_awaited(pods)))
+                health_fail(check, "%s", trouble);
+        else if (trouble[0] == '\0')
+                health_pass(check, "%s", with);
+        else
+                health_pass(check,
+                            "%s the pod watch is not open (the service account needs list and "
+                            "watch on pods): %s",
+                            without, trouble);
+}
+
+/* Without it, the controller's annotation counts. */
 static void look_at_bindings(struct table_watch *watch) {
-        if (!needs_bindings(node_table_policy(watch->options.table)))
-                return;
-        const struct reflector *pods = watch->bindings ? binding_watch_reflector(watch->bindings)
-                                                       : NULL;
-        const char *trouble = pods ? reflector_trouble(pods) : "the nodes are not listed yet";
-        if (settle_live(watch))
-                health_pass(watch->bindings_check, "counted from the pod watch");
-        else if (watch->phase != TABLE_STARTED && (!pods || reflector_is_awaited(pods)))
-                health_fail(watch->bindings_check, "%s", trouble);
-        else
-                health_pass(watch->bindings_check,
-                            "using node_hot_value annotations, the pod watch is not open (the "
-                            "service account needs list and watch on pods): %s",
-                            trouble);
+        settle_live(watch);
+        if (needs_bindings(node_table_policy(watch->options.table)))
+                look_at_pods(watch, watch->bindings_check,
+                             watch->bindings ? binding_watch_reflector(watch->bindings) : NULL,
+                             "counted from the pod watch", "using node_hot_value annotations,");
 }
 
-/* Without this watch, the estimate uses readings only. So here as well, the check passes. */
-static void look_at_pods(struct table_watch *watch) {
-        const struct reflector *pods = watch->estimate ? estimate_watch_reflector(watch->estimate)
-                                                       : NULL;
-        const char *trouble = pods ? reflector_trouble(pods) : "the nodes are not listed yet";
-        struct estimator_stats stats;
-
-        if (!uses_estimate(watch)) {
-                health_pass(watch->pods_check, "not needed: the policy's scoring is not estimate");
-                return;
-        }
-        if (watch->phase != TABLE_STARTED && (!pods || reflector_is_awaited(pods))) {
-                health_fail(watch->pods_check, "%s", trouble);
-                return;
-        }
-        estimator_stats(node_table_estimator(watch->options.table), table_now_mono_ms(watch),
-                        &stats);
-        if (trouble[0] == '\0')
-                health_pass(watch->pods_check, "%zu pod%s", stats.pods, number_plural(stats.pods));
-        else
-                health_pass(watch->pods_check,
-                            "%zu pod%s, but the pod watch is not open (the service account needs "
-                            "list and watch on pods): %s",
-                            stats.pods, number_plural(stats.pods), trouble);
-}
-
-/* Likewise: these workloads count as not measured. */
-static void look_at_workloads(struct table_watch *watch) {
+/* Without pods, the estimate uses readings only, and without ConfigMaps, no workload is measured.
+ */
+static void look_at_estimate(struct table_watch *watch) {
+        static const char no_need[] = "not needed: the policy's scoring is not estimate";
         const char *trouble = watch->usage ? usage_watch_trouble(watch->usage)
                                            : "the nodes are not listed yet";
         struct estimator_stats stats;
 
         if (!uses_estimate(watch)) {
-                health_pass(watch->workloads_check,
-                            "not needed: the policy's scoring is not estimate");
+                health_pass(watch->pods_check, no_need);
+                health_pass(watch->workloads_check, no_need);
                 return;
         }
         estimator_stats(node_table_estimator(watch->options.table), table_now_mono_ms(watch),
                         &stats);
+        _cleanup_(freep) char *pods = xasprintf("%zu pod%s", stats.pods, number_plural(stats.pods));
+        _cleanup_(freep) char *but = xasprintf("%s, but", pods);
+        look_at_pods(watch, watch->pods_check,
+                     watch->estimate ? estimate_watch_reflector(watch->estimate) : NULL, pods, but);
         health_pass(watch->workloads_check, "%zu measured%s%s", stats.workloads,
                     *trouble ? ", but a watch of ConfigMaps is not open (the service account needs "
                                "list and watch on them): "
@@ -301,8 +278,7 @@ static void table_look_at_nodes(struct table_watch *watch) {
 static void look_at_watches(struct table_watch *watch) {
         table_look_at_nodes(watch);
         look_at_bindings(watch);
-        look_at_pods(watch);
-        look_at_workloads(watch);
+        look_at_estimate(watch);
 }
 
 static void look_at_table(struct table_watch *watch) {
@@ -336,12 +312,12 @@ static void table_watch_look(void *userdata) {
         look_at_table(watch);
         touched(watch);
         int64_t pause_ms = watch->phase == TABLE_STARTED ? LOOK_INTERVAL_MS : START_LOOK_MS;
-        loop_timer_arm(watch->options.loop, &watch->look_timer, now_mono_ms + pause_ms,
+        loop_timer_arm(watch->options.daemon->loop, &watch->look_timer, now_mono_ms + pause_ms,
                        table_watch_look, watch);
 }
 
 static void table_register_metrics(struct table_watch *watch) {
-        struct metrics *metrics = watch->options.metrics;
+        struct metrics *metrics = watch->options.daemon->metrics;
 
         watch->rows = metrics_gauge(metrics, "plimsoll_extender_table_nodes",
                                     "Nodes in the node table.", NULL);
@@ -362,8 +338,9 @@ static void table_register_metrics(struct table_watch *watch) {
 }
 
 static void watch_nodes(struct table_watch *watch) {
-        watch->nodes = reflector_new(watch->options.loop, watch->options.api,
-                                     watch->options.metrics,
+        const struct daemon *daemon = watch->options.daemon;
+
+        watch->nodes = reflector_new(daemon->loop, daemon->api, daemon->metrics,
                                      &(struct reflector_spec){
                                              .name = "nodes",
                                              .path = KUBE_NODES,
@@ -376,16 +353,16 @@ static void watch_nodes(struct table_watch *watch) {
 }
 
 struct table_watch *table_watch_new(const struct table_watch_options *options) {
+        struct health *health = options->daemon->health;
         struct table_watch *watch = xcalloc(1, sizeof(*watch));
 
         watch->options = *options;
         watch->awaits_policy = options->awaits_policy;
         table_register_metrics(watch);
-        watch->nodes_check = health_add(options->health, "nodes", "not listed yet");
-        watch->bindings_check = health_add(options->health, "bindings", "not listed yet");
-        watch->pods_check = health_add(options->health, "pods", "not listed yet");
-        watch->workloads_check = health_add(options->health, "workloads", "not listed yet");
-        watch_estimate(watch);
+        watch->nodes_check = health_add(health, "nodes", "not listed yet");
+        watch->bindings_check = health_add(health, "bindings", "not listed yet");
+        watch->pods_check = health_add(health, "pods", "not listed yet");
+        watch->workloads_check = health_add(health, "workloads", "not listed yet");
         watch_nodes(watch);
         watch_bindings(watch);
         table_watch_look(watch);
@@ -395,8 +372,8 @@ struct table_watch *table_watch_new(const struct table_watch_options *options) {
 void table_watch_free(struct table_watch *watch) {
         if (!watch)
                 return;
-        loop_timer_disarm(watch->options.loop, &watch->publish_timer);
-        loop_timer_disarm(watch->options.loop, &watch->look_timer);
+        loop_timer_disarm(watch->options.daemon->loop, &watch->publish_timer);
+        loop_timer_disarm(watch->options.daemon->loop, &watch->look_timer);
         binding_watch_free(watch->bindings);
         estimate_watch_free(watch->estimate);
         usage_watch_free(watch->usage);

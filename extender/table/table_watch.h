@@ -15,20 +15,14 @@
 
 #include <stdbool.h>
 
+#include "daemon/daemon.h"
 #include "extender/table/node_table.h"
-#include "kube/kube_api.h"
-#include "metrics/metrics.h"
-#include "net/health.h"
-#include "net/loop.h"
 #include "policy/pods/pod_watch.h"
 
 struct table_watch_options {
-        struct loop *loop; /* all borrowed; they outlive the watch */
-        struct kube_api *api;
+        const struct daemon *daemon; /* all borrowed; they outlive the watch */
         struct node_table *table;
-        const char *namespace; /* usage_watch_options.namespace */
-        struct metrics *metrics;
-        struct health *health;
+        const char *namespace; /* of the ConfigMaps of usage_watch.h */
         /* May be NULL: a pod is bound, as far as the policy needs to watch pods; also called when a
          * bound pod changes. */
         void (*on_bound)(void *userdata, const struct pod_facts *pod, bool is_appeared);

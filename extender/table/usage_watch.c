@@ -21,7 +21,8 @@ struct usage_shard {
 };
 
 struct usage_watch {
-        struct usage_watch_options options;
+        const struct daemon *daemon;
+        struct estimator *estimator;
         char *path;
         size_t count;
         struct usage_shard shards[WORKLOADS_SHARDS_MAX];
@@ -37,8 +38,8 @@ static bool take_line(const struct usage_shard *shard, const char *line, size_t 
 
         if (workload_usage_parse(line, len, &name, &usage, err) < 0)
                 return false;
-        estimator_measure_workload(shard->watch->options.estimator, (uint32_t)shard->number,
-                                   name.text, name.len,
+        estimator_measure_workload(shard->watch->estimator, (uint32_t)shard->number, name.text,
+                                   name.len,
                                    &(struct workload_measure){
                                            .mean = usage.mean,
                                            .spread = usage.spread,
@@ -53,13 +54,13 @@ static void take_lines(struct usage_shard *shard, const char *lines) {
         struct error err = ERROR_NULL;
         size_t malformed = 0;
 
-        estimator_workloads_begin(shard->watch->options.estimator);
+        estimator_workloads_begin(shard->watch->estimator);
         for (const char *line = lines; line && *line != '\0';) {
                 size_t len = strcspn(line, "\n");
                 malformed += !take_line(shard, line, len, &err);
                 line += len + (line[len] == '\n');
         }
-        estimator_workloads_ended(shard->watch->options.estimator, (uint32_t)shard->number);
+        estimator_workloads_ended(shard->watch->estimator, (uint32_t)shard->number);
         if (malformed > 0 && !shard->is_malformed)
                 log_warn(MSG("workloads cannot be read"),
                          STR("config_map", strchr(shard->selector, '=') + 1),
@@ -93,8 +94,8 @@ static void watch_shard(struct usage_watch *watch, size_t number) {
         *shard = (struct usage_shard){.watch = watch, .number = number};
         workload_usage_config_map(number, name);
         (void)snprintf(shard->selector, sizeof(shard->selector), "metadata.name=%s", name);
-        shard->reflector = reflector_new(watch->options.loop, watch->options.api,
-                                         watch->options.metrics,
+        shard->reflector = reflector_new(watch->daemon->loop, watch->daemon->api,
+                                         watch->daemon->metrics,
                                          &(struct reflector_spec){
                                                  .name = "workloads",
                                                  .path = watch->path,
@@ -115,11 +116,13 @@ static void set_count(struct usage_watch *watch, size_t count) {
                 watch_shard(watch, watch->count++);
 }
 
-struct usage_watch *usage_watch_new(const struct usage_watch_options *options) {
+struct usage_watch *usage_watch_new(const struct daemon *daemon, struct estimator *estimator,
+                                    const char *namespace) {
         struct usage_watch *watch = xcalloc(1, sizeof(*watch));
 
-        watch->options = *options;
-        watch->path = xasprintf(KUBE_CORE "/namespaces/%s/configmaps", options->namespace);
+        watch->daemon = daemon;
+        watch->estimator = estimator;
+        watch->path = xasprintf(KUBE_CORE "/namespaces/%s/configmaps", namespace);
         set_count(watch, 1);
         return watch;
 }

@@ -8,21 +8,15 @@
  */
 #pragma once
 
+#include "daemon/daemon.h"
 #include "extender/estimator/estimator.h"
-#include "kube/kube_api.h"
-#include "metrics/metrics.h"
-
-struct usage_watch_options {
-        struct loop *loop; /* all borrowed; they outlive the watch */
-        struct kube_api *api;
-        struct metrics *metrics;
-        struct estimator *estimator;
-        const char *namespace; /* of the ConfigMaps */
-};
 
 struct usage_watch;
 
-struct usage_watch *usage_watch_new(const struct usage_watch_options *options);
+/** usage_watch_new() - @daemon and @estimator are borrowed, and outlive the watch
+ * @namespace: of the ConfigMaps; copied */
+struct usage_watch *usage_watch_new(const struct daemon *daemon, struct estimator *estimator,
+                                    const char *namespace);
 void usage_watch_free(struct usage_watch *watch);
 /** usage_watch_trouble() - why a ConfigMap cannot be watched; "": all can be */
 const char *usage_watch_trouble(const struct usage_watch *watch);

@@ -116,6 +116,7 @@ static void step_and_return(struct fixture *f) {
 
 struct watched {
         struct fixture f;
+        struct daemon daemon;
         struct estimator *estimator;
         struct estimator_node *node;
         struct estimate_watch *watch;
@@ -131,12 +132,12 @@ static void ignore_pod(void *userdata, const struct pod_facts *pod, bool is_appe
 /* Two pods of one core each. */
 static void begin_watching(struct watched *w) {
         start(&w->f);
+        w->daemon = (struct daemon){
+                .loop = w->f.rig.loop, .api = w->f.rig.api, .metrics = w->f.rig.metrics};
         w->estimator = estimator_new(on_usage_change, NULL);
         w->node = estimator_node_hold(w->estimator, "n", 1, &w->owner);
         w->watch = estimate_watch_new(&(struct estimate_watch_options){
-                .loop = w->f.rig.loop,
-                .api = w->f.rig.api,
-                .metrics = w->f.rig.metrics,
+                .daemon = &w->daemon,
                 .estimator = w->estimator,
                 .on_change = on_change,
                 .on_pod = ignore_pod,
@@ -144,8 +145,6 @@ static void begin_watching(struct watched *w) {
         });
         estimator_set_capacity(w->node, &(struct pod_load){{10, 1e10}});
         read_cores(w->node, 2);
-        estimate_watch_begin(w->watch);
-        estimate_watch_begin(w->watch); /* once counts */
         run_until(&w->f, pods_of, w->estimator, 2);
 }
 

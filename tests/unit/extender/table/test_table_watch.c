@@ -40,7 +40,7 @@ static double skewed_shown(const struct fixture *f) {
 
 struct watched {
         struct fixture f;
-        struct health *health;
+        struct daemon daemon;
         struct node_table *table;
         struct table_watch *watch;
 };
@@ -50,7 +50,12 @@ static void begin_with(struct watched *w, const char *more, bool awaits_policy) 
         _cleanup_(freep) char *text = xasprintf("%s%s", policy_text, more);
 
         start(&w->f);
-        w->health = health_new();
+        w->daemon = (struct daemon){
+                .loop = w->f.rig.loop,
+                .api = w->f.rig.api,
+                .metrics = w->f.rig.metrics,
+                .health = health_new(),
+        };
         w->table = node_table_new(
                 &(struct node_table_options){.annotation_prefix = "", .metrics = w->f.rig.metrics},
                 policy_of(text), standing_ms);
@@ -58,12 +63,9 @@ static void begin_with(struct watched *w, const char *more, bool awaits_policy) 
                            (struct scripted_reply){.expect = {"/configmaps?"},
                                                    .response = scripted_http(404, "", "{}")});
         w->watch = table_watch_new(&(struct table_watch_options){
-                .loop = w->f.rig.loop,
-                .api = w->f.rig.api,
+                .daemon = &w->daemon,
                 .table = w->table,
                 .namespace = "kube-system",
-                .metrics = w->f.rig.metrics,
-                .health = w->health,
                 .awaits_policy = awaits_policy,
         });
 }
@@ -75,7 +77,7 @@ static void begin(struct watched *w, const char *more) {
 static void end(struct watched *w) {
         table_watch_free(w->watch);
         node_table_free(w->table);
-        health_free(w->health);
+        health_free(w->daemon.health);
         stop(&w->f);
 }
 
@@ -266,19 +268,19 @@ TEST(waits_for_pods) {
                 usually(&w.f, "/pods?", "watch=1", scripted_stream(""), false, true);
                 begin(&w, rows[i].policy);
                 pass(&w.f, 30 * MS_PER_S); /* they count from the nodes on */
-                assert_true(says(w.health, false, "[-] nodes: "));
+                assert_true(says(w.daemon.health, false, "[-] nodes: "));
                 assert_int_equal(sem_post(&w.f.go_on), 0);
                 run_until(&w.f, nodes_of, w.table, 1);
                 if (rows[i].result)
                         run_until(&w.f, counted, lists_of(&w.f, "pods", rows[i].result), 1);
                 pass(&w.f, 100);
                 if (rows[i].waiting) {
-                        assert_true(says(w.health, false, rows[i].waiting));
+                        assert_true(says(w.daemon.health, false, rows[i].waiting));
                         pass(&w.f, 19 * MS_PER_S);
-                        assert_true(says(w.health, false, ""));
+                        assert_true(says(w.daemon.health, false, ""));
                         pass(&w.f, MS_PER_S);
                 }
-                if (!says(w.health, true, rows[i].told))
+                if (!says(w.daemon.health, true, rows[i].told))
                         fail_msg("row %zu", i);
                 end(&w);
         }

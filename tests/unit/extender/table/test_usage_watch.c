@@ -65,14 +65,10 @@ TEST(shards) {
                   false, false);
         add_usual(&f, SECOND, "watch=1", scripted_stream(""), false, true);
         start(&f);
+        const struct daemon daemon = {
+                .loop = f.rig.loop, .api = f.rig.api, .metrics = f.rig.metrics};
         struct estimator *estimator = estimator_new(on_usage_change, NULL);
-        struct usage_watch *watch = usage_watch_new(&(struct usage_watch_options){
-                .loop = f.rig.loop,
-                .api = f.rig.api,
-                .metrics = f.rig.metrics,
-                .estimator = estimator,
-                .namespace = "kube-system",
-        });
+        struct usage_watch *watch = usage_watch_new(&daemon, estimator, "kube-system");
         run_until(&f, workloads_of, estimator, 3);
         assert_true(cores_of(estimator, "d/Job/a") == 0.25);
         assert_true(cores_of(estimator, "d/Job/b") == 2);
