@@ -108,24 +108,17 @@ static void count_shortlist(struct handlers *handlers, const struct answer *answ
         }
 }
 
-static void keep_filter(struct decisions *decisions, const struct job *job) {
-        struct decision_filter filter;
+static void keep(struct decisions *decisions, const struct job *job,
+                 void (*take)(const struct answer *answer, struct decision *decision)) {
         struct decision_pod pod;
 
         if (!decisions || !decision_take_pod(&job->request.pod, &pod))
                 return;
-        decision_take_filter(&job->answer, &filter);
-        decisions_put_filter(decisions, &pod, &filter);
-}
-
-static void keep_ranking(struct decisions *decisions, const struct job *job) {
-        struct decision_ranking ranking;
-        struct decision_pod pod;
-
-        if (!decisions || !decision_take_pod(&job->request.pod, &pod))
+        struct decision *decision = decisions_open(decisions, &pod);
+        if (!decision)
                 return;
-        decision_take_ranking(&job->answer, &ranking);
-        decisions_put_ranking(decisions, &pod, &ranking);
+        take(&job->answer, decision);
+        decisions_close(decisions);
 }
 
 static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
@@ -143,7 +136,7 @@ static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_
         count_shortlist(handlers, &job->answer);
         if (!reply_filter(job->reply, &job->answer))
                 return false;
-        keep_filter(handlers->options.decisions, job);
+        keep(handlers->options.decisions, job, decision_take_filter);
         return true;
 }
 
@@ -161,7 +154,7 @@ static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_u
                 count_scored(handlers, &job->answer.judge);
         if (!reply_prioritize(job->reply, &job->answer))
                 return false;
-        keep_ranking(handlers->options.decisions, job);
+        keep(handlers->options.decisions, job, decision_take_ranking);
         return true;
 }
 

@@ -26,7 +26,7 @@ enum {
         DECISION_FULL_NAME_MAX = POD_FACTS_NAMESPACE_MAX + 1 + POD_FACTS_NAME_MAX,
 };
 
-/* The heap. It is the last member of an answer, and only its used part is copied. */
+/* The heap. */
 struct decision_texts {
         uint16_t used;
         char bytes[DECISION_TEXT_BYTES];

@@ -115,7 +115,8 @@ static void take_rejections(const struct answer *answer, const uint8_t place[POL
         }
 }
 
-void decision_take_filter(const struct answer *answer, struct decision_filter *ret) {
+void decision_take_filter(const struct answer *answer, struct decision *decision) {
+        struct decision_filter *ret = &decision->filter;
         const struct judge_question *question = &answer->judge.question;
         const struct judge_filtered *filtered = &answer->judge.filtered;
         const struct policy *policy = question->nodes->policy;
@@ -133,6 +134,8 @@ void decision_take_filter(const struct answer *answer, struct decision_filter *r
                 ret->rule = (uint8_t)(question->rule - policy->rules + 1);
         take_predicates(filtered, policy, ret, place);
         take_rejections(answer, place, ret);
+        decision->filter_count++;
+        decision->is_ranked = false;
 }
 
 /* ---- Prioritize. */
@@ -230,7 +233,8 @@ static void take_nodes(const struct answer *answer, struct decision_ranking *ran
         }
 }
 
-void decision_take_ranking(const struct answer *answer, struct decision_ranking *ret) {
+void decision_take_ranking(const struct answer *answer, struct decision *decision) {
+        struct decision_ranking *ret = &decision->ranking;
         const struct judge *judge = &answer->judge;
         const struct pod_facts *pod = judge->question.pod;
         const struct policy *policy = judge->question.nodes->policy;
@@ -245,4 +249,6 @@ void decision_take_ranking(const struct answer *answer, struct decision_ranking 
                 take_priorities(judge, policy, ret);
         }
         take_nodes(answer, ret);
+        decision->ranking_count++;
+        decision->is_ranked = true;
 }

@@ -16,7 +16,6 @@ enum {
 struct slot {
         TAILQ_ENTRY(slot) age;
         LIST_ENTRY(slot) same_bucket;
-        uint64_t order; /* of its last answer or binding */
         struct decision decision;
 };
 
@@ -25,11 +24,10 @@ TAILQ_HEAD(slot_list, slot);
 
 struct decisions {
         pthread_mutex_t lock;
-        struct slot_list unverified, confirmed; /* the newest first */
+        struct slot_list by_age; /* the last answer or binding first */
         size_t unverified_count;
         struct bucket by_id[BUCKETS]; /* ids are seeded hashes */
         size_t count;
-        uint64_t last_order;
         int64_t confirmed_unix_ms;
         struct slot slots[DECISIONS_MAX];
 };
@@ -40,8 +38,7 @@ struct decisions *decisions_new(void) {
         struct decisions *decisions = xcalloc(1, sizeof(*decisions));
 
         (void)pthread_mutex_init(&decisions->lock, NULL);
-        TAILQ_INIT(&decisions->unverified);
-        TAILQ_INIT(&decisions->confirmed);
+        TAILQ_INIT(&decisions->by_age);
         return decisions;
 }
 
@@ -67,29 +64,31 @@ static struct slot *find(struct decisions *decisions, uint64_t id) {
         return slot;
 }
 
-static void take_out(struct decisions *decisions, struct slot *slot) {
-        bool is_confirmed = slot->decision.confirmed_unix_ms != 0;
+static bool is_confirmed(const struct slot *slot) {
+        return slot->decision.confirmed_unix_ms != 0;
+}
 
-        TAILQ_REMOVE(is_confirmed ? &decisions->confirmed : &decisions->unverified, slot, age);
-        decisions->unverified_count -= !is_confirmed;
+static void take_out(struct decisions *decisions, struct slot *slot) {
+        TAILQ_REMOVE(&decisions->by_age, slot, age);
+        decisions->unverified_count -= !is_confirmed(slot);
         LIST_REMOVE(slot, same_bucket);
 }
 
 static void put_in(struct decisions *decisions, struct slot *slot) {
-        bool is_confirmed = slot->decision.confirmed_unix_ms != 0;
-
-        slot->order = ++decisions->last_order;
-        TAILQ_INSERT_HEAD(is_confirmed ? &decisions->confirmed : &decisions->unverified, slot, age);
-        decisions->unverified_count += !is_confirmed;
+        TAILQ_INSERT_HEAD(&decisions->by_age, slot, age);
+        decisions->unverified_count += !is_confirmed(slot);
         LIST_INSERT_HEAD(bucket_of(decisions, slot->decision.pod.id), slot, same_bucket);
 }
 
 static struct slot *free_slot(struct decisions *decisions) {
+        bool has_many = decisions->unverified_count >= DECISIONS_UNVERIFIED_MAX;
+        struct slot *oldest;
+
         if (decisions->count < DECISIONS_MAX)
                 return &decisions->slots[decisions->count++];
-        bool has_many = decisions->unverified_count >= DECISIONS_UNVERIFIED_MAX;
-        struct slot *oldest = TAILQ_LAST(has_many ? &decisions->unverified : &decisions->confirmed,
-                                         slot_list);
+        TAILQ_FOREACH_REVERSE(oldest, &decisions->by_age, slot_list, age)
+        if (is_confirmed(oldest) != has_many)
+                break;
         take_out(decisions, oldest);
         return oldest;
 }
@@ -98,7 +97,7 @@ static struct slot *free_slot(struct decisions *decisions) {
 static struct decision *decision_of(struct decisions *decisions, const struct decision_pod *pod) {
         struct slot *slot = find(decisions, pod->id);
 
-        if (slot && slot->decision.confirmed_unix_ms != 0)
+        if (slot && is_confirmed(slot))
                 return NULL;
         if (slot) {
                 take_out(decisions, slot);
@@ -117,42 +116,27 @@ static struct decision *decision_of(struct decisions *decisions, const struct de
 /* @uid: NULL: any */
 static const struct slot *find_name(const struct decisions *decisions, const char *full_name,
                                     const char *uid) {
-        const struct slot_list *const lists[] = {&decisions->confirmed, &decisions->unverified};
-        const struct slot *slot;
+        const struct slot *slot, *found = NULL;
 
-        for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-                TAILQ_FOREACH (slot, lists[i], age)
-                        if (strcmp(slot->decision.pod.full_name, full_name) == 0 &&
-                            (!uid || strcmp(slot->decision.pod.uid, uid) == 0))
-                                return slot;
-        return NULL;
+        TAILQ_FOREACH (slot, &decisions->by_age, age)
+                if (strcmp(slot->decision.pod.full_name, full_name) == 0 &&
+                    (!uid || strcmp(slot->decision.pod.uid, uid) == 0) &&
+                    (!found || (is_confirmed(slot) && !is_confirmed(found))))
+                        found = slot;
+        return found;
 }
 
 /* ---- Any thread. */
 
-void decisions_put_filter(struct decisions *decisions, const struct decision_pod *pod,
-                          const struct decision_filter *filter) {
+struct decision *decisions_open(struct decisions *decisions, const struct decision_pod *pod) {
         (void)pthread_mutex_lock(&decisions->lock);
         struct decision *decision = decision_of(decisions, pod);
-        if (decision) {
-                memcpy(&decision->filter, filter,
-                       offsetof(struct decision_filter, texts.bytes) + filter->texts.used);
-                decision->filter_count++;
-                decision->is_ranked = false;
-        }
-        (void)pthread_mutex_unlock(&decisions->lock);
+        if (!decision)
+                decisions_close(decisions);
+        return decision;
 }
 
-void decisions_put_ranking(struct decisions *decisions, const struct decision_pod *pod,
-                           const struct decision_ranking *ranking) {
-        (void)pthread_mutex_lock(&decisions->lock);
-        struct decision *decision = decision_of(decisions, pod);
-        if (decision) {
-                memcpy(&decision->ranking, ranking,
-                       offsetof(struct decision_ranking, texts.bytes) + ranking->texts.used);
-                decision->ranking_count++;
-                decision->is_ranked = true;
-        }
+void decisions_close(struct decisions *decisions) {
         (void)pthread_mutex_unlock(&decisions->lock);
 }
 
@@ -195,16 +179,12 @@ bool decisions_get(struct decisions *decisions, const char *full_name, const cha
 }
 
 size_t decisions_list(struct decisions *decisions, uint16_t ret_slots[static DECISIONS_MAX]) {
+        const struct slot *slot;
         size_t count = 0;
 
         (void)pthread_mutex_lock(&decisions->lock);
-        const struct slot *a = TAILQ_FIRST(&decisions->unverified);
-        const struct slot *b = TAILQ_FIRST(&decisions->confirmed);
-        while (a || b) {
-                const struct slot **newer = !b || (a && a->order > b->order) ? &a : &b;
-                ret_slots[count++] = (uint16_t)(*newer - decisions->slots);
-                *newer = TAILQ_NEXT(*newer, age);
-        }
+        TAILQ_FOREACH (slot, &decisions->by_age, age)
+                ret_slots[count++] = (uint16_t)(slot - decisions->slots);
         (void)pthread_mutex_unlock(&decisions->lock);
         return count;
 }

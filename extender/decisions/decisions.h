@@ -1,6 +1,6 @@
 /*
  * The last DECISIONS_MAX pods of the scheduler's calls, with the last answers about each. Pods are
- * told apart by their UID. Any thread; the lock is held while one decision is copied.
+ * told apart by their UID. Any thread; the lock is held while one decision is taken or copied.
  *
  * Without client certificates, anybody who reaches the port can ask, about any pod. So a decision
  * is unverified until the pod is bound to a node that the answers allow (decisions_confirm()). Then
@@ -29,12 +29,10 @@ struct decisions *decisions_new(void);
 void decisions_free(struct decisions *decisions);
 DEFINE_FREEP(struct decisions, decisions_free);
 
-/** decisions_put_filter() - a filter call was answered */
-void decisions_put_filter(struct decisions *decisions, const struct decision_pod *pod,
-                          const struct decision_filter *filter);
-/** decisions_put_ranking() - a prioritize call was answered */
-void decisions_put_ranking(struct decisions *decisions, const struct decision_pod *pod,
-                           const struct decision_ranking *ranking);
+/** decisions_open() - the decision about @pod, to take an answer (decision_take.h). The lock is
+ * held until decisions_close(). Return: NULL: the pod is bound already, and no lock is held */
+struct decision *decisions_open(struct decisions *decisions, const struct decision_pod *pod);
+void decisions_close(struct decisions *decisions);
 
 /**
  * decisions_confirm() - a watch shows that @pod is bound

@@ -138,18 +138,23 @@ static size_t judge_pod(int64_t turn) {
 
 /* What is kept of them, for another pod each time. */
 static size_t keep_pod(int64_t turn) {
-        struct decision_filter filter;
-        struct decision_ranking ranking;
+        struct decision *decision = NULL;
         struct decision_pod pod;
 
         request.pod.id = (uint64_t)turn + 1;
         if (!decision_take_pod(&request.pod, &pod))
                 return 0;
-        decision_take_filter(&filtered, &filter);
-        decisions_put_filter(decisions, &pod, &filter);
-        decision_take_ranking(&scored, &ranking);
-        decisions_put_ranking(decisions, &pod, &ranking);
-        return filter.rejection_count + ranking.node_count;
+        for (int call = 0; call < 2; call++) {
+                decision = decisions_open(decisions, &pod);
+                if (!decision)
+                        abort();
+                if (call == 0)
+                        decision_take_filter(&filtered, decision);
+                else
+                        decision_take_ranking(&scored, decision);
+                decisions_close(decisions);
+        }
+        return decision->filter.rejection_count + decision->ranking.node_count;
 }
 
 static size_t read_page(int64_t turn) {

@@ -55,15 +55,15 @@ static struct node_snapshot *snapshot_new(int64_t now_unix_ms) {
 static void check_decision(struct answer *answer, struct reply *reply,
                            const struct node_snapshot *snapshot, const struct request *request,
                            int64_t now_unix_ms) {
-        struct decision decision = {.filter_count = 1, .ranking_count = 1};
+        struct decision decision = {0};
         struct buf text = BUF_INIT(DECISION_JSON_MAX_BYTES);
 
         if (!decision_take_pod(&request->pod, &decision.pod))
                 return;
-        decision_take_filter(answer, &decision.filter);
+        decision_take_filter(answer, &decision);
         answer_score(answer, snapshot, request, now_unix_ms, 0);
         PROPERTY(reply_prioritize(reply, answer));
-        decision_take_ranking(answer, &decision.ranking);
+        decision_take_ranking(answer, &decision);
         decision_json(&decision, SIZE_MAX, &text);
         PROPERTY(!text.overflow);
         json_t *json = json_loadb(text.data, text.len, JSON_ALLOW_NUL, NULL);

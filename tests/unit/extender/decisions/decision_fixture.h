@@ -42,8 +42,7 @@ static inline void ask_filter(struct fixture *fixture, const char *pod, const ch
         answer_filter(&fixture->answer, fixture->snapshot, &fixture->request, NOW);
         answer_shortlist(&fixture->answer, 0);
         assert_true(decision_take_pod(&fixture->request.pod, &fixture->decision.pod));
-        decision_take_filter(&fixture->answer, &fixture->decision.filter);
-        fixture->decision.filter_count++;
+        decision_take_filter(&fixture->answer, &fixture->decision);
 }
 
 static inline void ask_prioritize(struct fixture *fixture, const char *pod, const char *names) {
@@ -51,8 +50,7 @@ static inline void ask_prioritize(struct fixture *fixture, const char *pod, cons
         answer_score(&fixture->answer, fixture->snapshot, &fixture->request, NOW, 0);
         assert_true(reply_prioritize(&fixture->reply, &fixture->answer));
         assert_true(decision_take_pod(&fixture->request.pod, &fixture->decision.pod));
-        decision_take_ranking(&fixture->answer, &fixture->decision.ranking);
-        fixture->decision.ranking_count++;
+        decision_take_ranking(&fixture->answer, &fixture->decision);
 }
 
 /* @max_nodes: 1: as in the list. The page's object, borrowed. */

@@ -25,25 +25,34 @@ static struct decision_pod pod_of(unsigned id, const char *name) {
 /* @at_unix_ms is also what an answer is known by. */
 static void filter(struct decisions *decisions, unsigned id, const char *name, int64_t at_unix_ms) {
         const struct decision_pod pod = pod_of(id, name);
+        struct decision *decision = decisions_open(decisions, &pod);
 
-        decisions_put_filter(
-                decisions, &pod,
-                &(struct decision_filter){
-                        .call = {.at_unix_ms = at_unix_ms, .candidates = 10, .duplicates = 1},
-                        .rejected = 2,
-                        .left_out = 3});
+        if (!decision)
+                return;
+        decision->filter = (struct decision_filter){
+                .call = {.at_unix_ms = at_unix_ms, .candidates = 10, .duplicates = 1},
+                .rejected = 2,
+                .left_out = 3};
+        decision->filter_count++;
+        decision->is_ranked = false;
+        decisions_close(decisions);
 }
 
 static void rank(struct decisions *decisions, unsigned id, const char *name, int64_t at_unix_ms) {
         const struct decision_pod pod = pod_of(id, name);
+        struct decision *decision = decisions_open(decisions, &pod);
 
-        decisions_put_ranking(decisions, &pod,
-                              &(struct decision_ranking){
-                                      .call.at_unix_ms = at_unix_ms,
-                                      .node_count = 1,
-                                      .nodes = {{.name = {.at = 2, .len = 3}, .score = 8}},
-                                      .texts = {.used = 5, .bytes = "..abc"},
-                              });
+        if (!decision)
+                return;
+        decision->ranking = (struct decision_ranking){
+                .call.at_unix_ms = at_unix_ms,
+                .node_count = 1,
+                .nodes = {{.name = {.at = 2, .len = 3}, .score = 8}},
+                .texts = {.used = 5, .bytes = "..abc"},
+        };
+        decision->ranking_count++;
+        decision->is_ranked = true;
+        decisions_close(decisions);
 }
 
 /* What a watch of pods reports. */
@@ -186,21 +195,23 @@ TEST(other_bindings) {
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
                 const struct decision_pod pod = pod_of(7, "web");
-                struct decision_filter filtered = {
+                struct decision *decision = decisions_open(decisions, &pod);
+
+                decision->filter = (struct decision_filter){
                         .rejection_count = 1,
                         .rejections = {{.node = {.len = 3}}},
                         .texts = {.used = 3, .bytes = "hot"},
                 };
-                struct decision_ranking ranking = {
-                        .call = {.at_unix_ms = 100000, .candidates = cases[i].is_whole ? 2 : 3},
+                decision->ranking = (struct decision_ranking){
+                        .call = {.at_unix_ms = 100000,
+                                 .candidates = cases[i].is_whole ? 2 : 3,
+                                 .duplicates = 1},
                         .node_count = 1,
                         .nodes = {{.name = {.len = 3}}},
                         .texts = {.used = 3, .bytes = "abc"},
                 };
-
-                ranking.call.duplicates = 1;
-                decisions_put_filter(decisions, &pod, &filtered);
-                decisions_put_ranking(decisions, &pod, &ranking);
+                decision->filter_count = decision->is_ranked = 1;
+                decisions_close(decisions);
                 confirm(decisions, 7, cases[i].node, cases[i].bound_unix_ms);
                 assert_int_equal(decisions_confirmed_unix_ms(decisions) != 0,
                                  cases[i].is_confirmed);
