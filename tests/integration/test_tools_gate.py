@@ -1,14 +1,10 @@
-"""What the gate counts: which failure has a second try, and what its closing lines say; what is in the
-parts of `make nightly`; and that Ctrl-C ends it."""
+"""What the gate counts: which failure has a second try; and what is in the parts of `make nightly`."""
 
 import pathlib
 import re
-import signal
-import subprocess
 import sys
 
 import pytest
-from harness import wait_until
 
 TOOLS = pathlib.Path(__file__).resolve().parents[1] / "tools"
 sys.path.insert(0, str(TOOLS))
@@ -71,32 +67,6 @@ def test_death_is_seen_in_either_part_of_a_test(tmp_path, book):
     assert book.second_try([outcome(tmp_path, slow=SLOW), died]) is None
 
 
-def test_closing_lines(tmp_path, book, capsys):
-    (tmp_path / "integration").mkdir()
-    assert not book.account("x", 1, 2.0, lambda: outcome(tmp_path, good=None, slow=SLOW), True)
-    book.unsteady.append(book.second_try([outcome(tmp_path, slow=SLOW)]))
-    assert book.account("x again", 0, 1.0, lambda: outcome(tmp_path, slow=None))
-    book.finish()
-    assert not book.failures
-    *_, named, _, before, last = capsys.readouterr().out.splitlines()
-    assert named == f"passed at its second try only: test_x.slow: {SLOW}"
-    assert (before, last) == ("1 at its second try", "2 passed, 0 failed, 0 skipped")
-
-
-@pytest.mark.parametrize(
-    "holds, last",
-    [(True, "0 passed, 0 failed, 2 skipped"), (False, "0 passed, 3 failed, 0 skipped")],
-)
-def test_a_file_may_be_skipped_as_a_whole(monkeypatch, book, capsys, holds, last):
-    """As one whose tests all need namespaces, on a machine without."""
-    monkeypatch.setattr(ledger, "MAY_SKIP", [(r"test_x\.", "^no", lambda: holds)])
-    found = ledger.Outcome()
-    found.skips = [("test_x.a", "no namespaces"), ("test_x.b", "no namespaces")]
-    book.account("x", 0, 1.0, lambda: found)
-    book.finish()
-    assert capsys.readouterr().out.splitlines()[-1] == last
-
-
 def test_parts_are_those_of_the_page():
     page = (gate.TOP / "tests/README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| ((?:`[\w-]+`(?:, )?)+) \| .* \| (\d+) \|$", page, re.MULTILINE)
@@ -125,23 +95,3 @@ def test_the_night_leaves_no_file_out():
     assert sorted(gate.fuzz_half(0) + gate.fuzz_half(1)) == sorted(t[5:] for t in targets)
 
 
-# Two steps in a thread, of which the first runs until it is ended.
-TWO_STEPS = """
-import os, lanes
-lanes.end_at_a_signal()
-step = ["flock", "lock", "sh", "-c", "echo here; exec sleep 1000"]
-lanes.run({"one": [], "two": []}, 1, lambda name: lanes.run_one(step, name, ".", os.environ, 1000, True))
-"""
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_all_that_runs(tmp_path, number):
-    """Before, the program waited for its limit, half an hour, while the step went on."""
-    argv = [sys.executable, "-c", TWO_STEPS]
-    with subprocess.Popen(argv, cwd=tmp_path, env={"PYTHONPATH": TOOLS}, stdout=-1) as process:
-        assert process.stdout.readline().strip() == b"here"
-        process.send_signal(number)
-        assert process.wait(20) == 128 + number
-    assert not (tmp_path / "two").exists()
-    is_free = ["flock", "--nonblock", tmp_path / "lock", "true"]
-    wait_until(lambda: subprocess.call(is_free) == 0, what="the step to be gone")

@@ -1,15 +1,10 @@
-"""docs/placement.md, results.md, and the bounds of `make check`: how figures of draws are compared, and that neither can
-be stale."""
+"""docs/placement.md, results.md, and the bounds of `make check`: neither can be stale."""
 
 import json
-import lzma
-import math
 import os
 import pathlib
 import re
-import statistics
 import sys
-import time
 
 import pytest
 from pages import TOP
@@ -26,7 +21,7 @@ import traces
 BUILD = pathlib.Path(os.environ["PLIMSOLL_RELEASE_DIR"])
 
 
-def left(scenario="loop", family="", **hot):
+def left(**hot):
     """What algorithms have left in a scenario; `hot` has {algorithm: node-minutes of each seed}."""
     rows = {
         name: {
@@ -37,28 +32,13 @@ def left(scenario="loop", family="", **hot):
         }
         for name, seeds in hot.items()
     }
-    return ratios.Left(scenario, rows, family)
+    return ratios.Left("loop", rows, "")
 
 
 def test_sets_of_seeds_do_not_overlap():
     sets = [set(seeds) for seeds in (runs.TUNING, runs.PAGE, runs.GATES)]
     assert len(set.union(*sets)) == sum(map(len, sets))
     assert len(runs.PAGE) >= 12 and len(runs.GATES) >= 12
-
-
-def test_jackknife_of_a_mean_is_its_standard_error():
-    seeds = [3.0, 5.0, 4.0, 9.0]
-    found = ratios.jackknife(lambda without: ratios.mean(seeds, without), len(seeds))
-    assert found.value == 5.25
-    assert found.error == pytest.approx(statistics.stdev(seeds) / math.sqrt(len(seeds)))
-    assert ratios.jackknife(lambda without: 2.0, 1) == ratios.Measured(2.0, 0.0)
-
-
-def test_what_is_left_is_of_all_seeds_together():
-    measured = left(default=[10, 30], estimate=[5, 5]).measured("estimate")
-    # Without the first seed a sixth is left, without the second a half.
-    assert measured.value == 0.25
-    assert measured.error == pytest.approx(math.sqrt(2 * (1 / 6) ** 2 / 2))
 
 
 @pytest.mark.parametrize(
@@ -74,55 +54,6 @@ def test_what_is_left_is_of_all_seeds_together():
 def test_verdict_needs_both(estimate, crane, said):
     found = left(default=[100, 100], estimate=estimate, crane=crane)
     assert ratios.verdict(found, "estimate", "crane") == said
-
-
-def test_means_over_scenarios():
-    lefts = [left(default=[10, 10], estimate=seeds) for seeds in ([1, 1], [4, 4], [0, 0])]
-    assert ratios.arithmetic(lefts, "estimate").value == pytest.approx(0.5 / 3)
-    # Nothing counts as a hundredth.
-    geometric = ratios.geometric(lefts, "estimate")
-    assert geometric.value == pytest.approx((0.1 * 0.4 * 0.01) ** (1 / 3)) and geometric.error == 0
-
-
-def test_a_family_counts_once():
-    similar = [left(family="bursts", default=[10, 10], estimate=[4, 4]) for _ in range(5)]
-    alone = left(family="memory", default=[10, 10], estimate=[1, 1])
-    mean = ratios.families([*similar, alone], "estimate")
-    assert mean.value == pytest.approx((0.4 * 0.1) ** 0.5) and mean.error == 0
-
-
-def test_sums_of_a_family_are_pooled():
-    """One that has nothing of a measure does not decide what is left of it."""
-    lefts = [left(default=[0, 0], estimate=[1, 1]), left(default=[30, 30], estimate=[14, 14])]
-    assert ratios.pooled(lefts, "estimate", "throttledCoreSeconds").value == pytest.approx(0.5)
-    assert ratios.pooled(lefts, "estimate", "pendingPods") is None
-
-
-def test_factor_beyond_chance():
-    lefts = [left(default=[10, 10], estimate=[1, 1], crane=[2, 2])]
-    factor = ratios.factor(lefts, "crane", "estimate")
-    assert factor.value == pytest.approx(2) and ratios.is_factor(factor)
-    assert not ratios.is_factor(ratios.Measured(2.0, 0.8))
-    assert not ratios.is_factor(ratios.Measured(0.97, 0.0))
-
-
-def test_a_run_that_is_kept_is_of_the_same_recording(tmp_path, monkeypatch):
-    run = runs.Run(experiments.path_of("replay-surf"), runs.TUNING[:1], ("default",))
-    source, build = tmp_path / "surf-2022-week-jobs-cpu-30s.csv.xz", tmp_path / "build"
-    runs.program(build).parent.mkdir(parents=True)
-    runs.program(build).write_bytes(b"simulator")
-    monkeypatch.setenv("PLIMSOLL_TRACES", str(tmp_path))
-    simulated = []
-    monkeypatch.setattr(runs, "simulate", lambda build, run: simulated.append(run) or {})
-    kept = runs.Kept(build, tmp_path / "kept")
-    for count, series in (
-        (1, b"9,60,30,1,1,5\n"),
-        (1, b"9,60,30,1,1,5\n"),
-        (2, b"8,60,30,1,1,5\n"),
-    ):
-        source.write_bytes(lzma.compress(series))
-        os.utime(source, (time.time() + 60, time.time() + 60))
-        assert kept.simulate(run) == {} and len(simulated) == count
 
 
 def test_page_has_a_place_for_each_table_and_each_is_written():
