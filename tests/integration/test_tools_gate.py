@@ -93,5 +93,3 @@ def test_the_night_leaves_no_file_out():
     assert older <= {path.stem for path in gate.test_files("e2e")}
     targets = {path.stem for path in (gate.TOP / "tests" / "fuzz").glob("fuzz_*.c")}
     assert sorted(gate.fuzz_half(0) + gate.fuzz_half(1)) == sorted(t[5:] for t in targets)
-
-

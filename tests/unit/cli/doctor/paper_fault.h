@@ -7,10 +7,9 @@
 #include "cli/doctor/doctor_report.h"
 
 struct paper_fault {
-        const char *check; /* NULL: nothing is found */
+        const char *check; /* "": nothing is found */
         enum doctor_state state;
         const char *what; /* part of the finding */
-        struct paper_change changes[PAPER_CHANGES];
 };
 
 /* Return: whether what the checks find is the fault, and nothing else. */
@@ -24,13 +23,13 @@ static inline bool paper_is_only(const struct doctor_facts *facts,
                 if (finding->state == DOCTOR_OK)
                         continue;
                 count++;
-                if (fault->check && strcmp(fault->check, finding->id) == 0 &&
-                    finding->state == fault->state && strstr(finding->what, fault->what))
+                if (strcmp(fault->check, finding->id) == 0 && finding->state == fault->state &&
+                    strstr(finding->what, fault->what))
                         continue;
                 print_error("%s: %s\n", finding->id, finding->what);
                 others++;
         }
-        return others == 0 && count == (fault->check ? 1 : 0);
+        return others == 0 && count == (*fault->check ? 1 : 0);
 }
 
 /* Of the cluster after up to @count changes. */
@@ -42,12 +41,4 @@ static inline void paper_collect_changed(struct paper_cluster *paper,
         for (size_t i = 0; i < count && changes[i].where; i++)
                 paper_change(paper, &changes[i]);
         assert_int_equal(paper_collect(paper, ret, &err), 0);
-}
-
-static inline bool paper_is_found(struct paper_cluster *paper, const struct paper_fault *fault) {
-        _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
-
-        paper_reset(paper);
-        paper_collect_changed(paper, fault->changes, PAPER_CHANGES, &facts);
-        return paper_is_only(&facts, fault);
 }
