@@ -7,90 +7,26 @@
 
 #include "base/mem.h"
 #include "policy/annotation.h"
+#include "tests/unit/fixture/rows.h"
 
 /* 2026-07-23T11:25:54Z */
 #define AT_UNIX_MS INT64_C(1784805954000)
 
-TEST(parse) {
-        static const struct {
-                const char *text;
-                int code;
-                double value;
-                int64_t at_unix_ms;
-        } rows[] = {
-                {"0.34210,2026-07-23T11:25:54Z", 0, 0.3421, AT_UNIX_MS},
-                {"0,2026-07-23T11:25:54Z", 0, 0, AT_UNIX_MS},
-                {"1.5,2026-07-23T11:25:54Z", 0, 1.5, AT_UNIX_MS}, /* above 1 is used as it stands */
-                {"2,2026-07-23T11:25:54Z", 0, 2, AT_UNIX_MS},
-                {"+5e-1,2026-07-23T11:25:54Z", 0, 0.5, AT_UNIX_MS},
-                {".5,2026-07-23T11:25:54Z", 0, 0.5, AT_UNIX_MS},
-                {"5.,2026-07-23T11:25:54Z", 0, 5, AT_UNIX_MS},
-                {"-0,2026-07-23T11:25:54Z", 0, 0, AT_UNIX_MS}, /* not below zero */
-                {"999999999.5,2026-07-23T11:25:54Z", 0, 999999999.5, AT_UNIX_MS},
-                {"1e300,2026-07-23T11:25:54Z", 0, 1e9, AT_UNIX_MS}, /* as it would be written */
-                {"0.1,2026-07-23T11:25:54.5Z", 0, 0.1, AT_UNIX_MS + 500},
-                {"0.1,2026-07-23T11:25:54.123456789Z", 0, 0.1, AT_UNIX_MS + 123},
-                {"0.1,1970-01-01T00:00:00Z", 0, 0.1, 0},
-                {"-0.1,2026-07-23T11:25:54Z", -ERANGE, 0, 0},
-                {"", -EINVAL, 0, 0},
-                {",", -EINVAL, 0, 0},
-                {"0.1", -EINVAL, 0, 0},
-                {"0.1,", -EINVAL, 0, 0},
-                {",2026-07-23T11:25:54Z", -EINVAL, 0, 0},
-                {"0.1,2026-07-23T11:25:54Z,", -EINVAL, 0, 0}, /* exactly two parts */
-                {"0.1,2026-07-23T11:25:54Z,x", -EINVAL, 0, 0},
-                {"0,1,2026-07-23T11:25:54Z", -EINVAL, 0, 0}, /* a locale's comma */
-                {" 0.1,2026-07-23T11:25:54Z", -EINVAL, 0, 0},
-                {"0.1 ,2026-07-23T11:25:54Z", -EINVAL, 0, 0},
-                {"0.1, 2026-07-23T11:25:54Z", -EINVAL, 0, 0},
-                {"0.1,2026-07-23T11:25:54Z ", -EINVAL, 0, 0},
-                {"0.1,2026-07-23T11:25:54Z\n", -EINVAL, 0, 0},
-                {"34%,2026-07-23T11:25:54Z", -EINVAL, 0, 0},
-                {"0x1p-2,2026-07-23T11:25:54Z", -EINVAL, 0, 0},
-                {"1_0,2026-07-23T11:25:54Z", -EINVAL, 0, 0},
-                {"NaN,2026-07-23T11:25:54Z", -EINVAL, 0, 0},
-                {"inf,2026-07-23T11:25:54Z", -EINVAL, 0, 0},
-                {"1e999,2026-07-23T11:25:54Z", -EINVAL, 0, 0}, /* infinite when read */
-                {"0.1,2026-07-23T11:25:54", -EINVAL, 0, 0},
-                {"0.1,1784805954", -EINVAL, 0, 0},
-        };
+static void show(const char *text, size_t len, struct buf *out) {
+        struct annotation got = {.value = 42, .at_unix_ms = 42};
+        struct error err = ERROR_NULL;
+        int r = annotation_parse(text, len, NULL, &got, &err);
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct annotation got = {.value = 42, .at_unix_ms = 42};
-                struct error err = ERROR_NULL;
-                int r = annotation_parse(rows[i].text, strlen(rows[i].text), NULL, &got, &err);
-                double value = rows[i].code == 0 ? rows[i].value : 42;
-                int64_t at_unix_ms = rows[i].code == 0 ? rows[i].at_unix_ms : 42;
-                if (r != rows[i].code || got.value != value || got.at_unix_ms != at_unix_ms)
-                        fail_msg("'%s' gave %d, %g, %lld", rows[i].text, r, got.value,
-                                 (long long)got.at_unix_ms);
-                assert_true((r < 0) == (err.msg[0] != '\0'));
-                assert_int_equal(
-                        r, annotation_parse(rows[i].text, strlen(rows[i].text), NULL, &got, NULL));
-        }
+        if (r == 0)
+                buf_printf(out, "%.17g %lld", got.value, (long long)got.at_unix_ms);
+        else
+                assert_true(got.value == 42 && got.at_unix_ms == 42);
+        buf_puts(out, err.msg);
+        assert_int_equal(r, annotation_parse(text, len, NULL, &got, NULL));
 }
 
-/* What is wrong is named, and the part of the text that it is in. */
-TEST(messages) {
-        static const struct {
-                const char *text, *message;
-        } rows[] = {
-                {"", "expected <number>,<timestamp>, got ''"},
-                {"0.1", "expected <number>,<timestamp>, got '0.1'"},
-                {",", "expected a decimal number before the comma, got ''"},
-                {"x,y", "expected a decimal number before the comma, got 'x'"},
-                {"-1,2026-07-23T11:25:54Z", "expected a number >= 0, got '-1'"},
-                {"0.1,y",
-                 "expected a timestamp like 2026-07-23T11:25:54Z after the comma, got 'y'"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct annotation got;
-                struct error err = ERROR_NULL;
-                assert_true(annotation_parse(rows[i].text, strlen(rows[i].text), NULL, &got, &err) <
-                            0);
-                assert_string_equal(err.msg, rows[i].message);
-        }
+TEST(parse) {
+        rows_check("annotations.tsv", show);
 }
 
 TEST(bytes) {

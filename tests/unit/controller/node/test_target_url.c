@@ -4,46 +4,17 @@
 #include <errno.h>
 
 #include "controller/node/target_url.h"
+#include "tests/unit/fixture/rows.h"
+
+static void show(const char *text, size_t len, struct buf *out) {
+        struct error err = ERROR_NULL;
+
+        assert_int_equal(target_url_check(text, &err), *err.msg ? -EINVAL : 0);
+        buf_puts(out, err.msg);
+}
 
 TEST(check) {
-        static const struct {
-                const char *template;
-                const char *complaint; /* part of the message; NULL: accepted */
-        } rows[] = {
-                {"http://{address}:9100/metrics", NULL},
-                {"https://proxy.example:8001/api/v1/nodes/{node}:9100/proxy/metrics", NULL},
-                {"http://{node}.nodes.example/", NULL},
-                {"http://proxy/?target={address}&x=%7B", NULL},
-                {"http://proxy/metrics", "have the same page"},
-                {"http://{address}:{port}/", "unknown placeholder"},
-                {"ftp://{node}/", "must begin with"},
-                {"{address}/metrics", "must begin with"},
-                {"", "must begin with"},
-                {"http://{name}/", "unknown placeholder"},
-                {"http://{Node}/", "unknown placeholder"},
-                {"http://{}/{node}", "unknown placeholder"},
-                {"http://{node/", "{ without }"},
-                {"http://{node}}/", "} without {"},
-                {"http://{{node}}/", "unknown placeholder"},
-                {"http://{node}/a b", "percent-encoded"},
-                {"http://{node}/\n", "percent-encoded"},
-                {"http://{node}/\x7f", "percent-encoded"},
-                {"http://{node}/\xc3\xa4", "percent-encoded"},
-                {"http:///{node}", "no host"},
-                {"http://user:hunter2@{node}/", "a user or password"},
-                {"https://user@{address}:9100/", "a user or password"},
-                {"http://{node}/@", NULL},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct error err = ERROR_NULL;
-                int r = target_url_check(rows[i].template, &err);
-                if (!rows[i].complaint)
-                        assert_int_equal(r, 0);
-                else if (r != -EINVAL || !strstr(err.msg, rows[i].complaint))
-                        fail_msg("%s: %d %s", rows[i].template, r, err.msg);
-                assert_null(strstr(err.msg, "hunter2"));
-        }
+        rows_check("target-urls.tsv", show);
 }
 
 TEST(build) {

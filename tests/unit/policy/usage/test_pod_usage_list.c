@@ -4,47 +4,23 @@
 #include <errno.h>
 
 #include "policy/usage/pod_usage_list.h"
+#include "tests/unit/fixture/rows.h"
 
-#define ENTRIES_4 "0000000a=1/2,0000000b=1/2,0000000c=1/2,0000000d=1/2"
-#define ENTRIES_16 ENTRIES_4 "," ENTRIES_4 "," ENTRIES_4 "," ENTRIES_4
+static void show(const char *text, size_t len, struct buf *out) {
+        struct pod_usage_list list = {.count = 42};
+        struct error err = ERROR_NULL;
+        int r = pod_usage_list_parse(text, len, &list, &err);
+
+        assert_int_equal(err.code, r);
+        if (r == 0)
+                buf_printf(out, "%zu", list.count);
+        else
+                assert_int_equal(list.count, 42);
+        buf_puts(out, err.msg);
+}
 
 TEST(parse) {
-        static const struct {
-                const char *text;
-                int code;
-                size_t count;
-        } rows[] = {
-                {"", 0, 0},
-                {"1f0c9ab2=1.20/512", 0, 1},
-                {"1f0c9ab2=1.20/512,7d11e0c4=0.003/48", 0, 2},
-                {ENTRIES_16, 0, 16},
-                {ENTRIES_16 ",0000000e=1/2", -EINVAL, 0},
-                {"1f0c9ab2=1.20/512,", -EINVAL, 0},
-                {",", -EINVAL, 0},
-                {"1f0c9ab=1.20/512", -EINVAL, 0},
-                {"1f0c9ab21=1.20/512", -EINVAL, 0},
-                {"1F0C9AB2=1.20/512", -EINVAL, 0},
-                {"1f0c9ab2", -EINVAL, 0},
-                {"1f0c9ab2=", -EINVAL, 0},
-                {"1f0c9ab2=1", -EINVAL, 0},
-                {"1f0c9ab2=1/", -EINVAL, 0},
-                {"1f0c9ab2=/1", -EINVAL, 0},
-                {"1f0c9ab2=1/nan", -EINVAL, 0},
-                {"1f0c9ab2=-1/1", -ERANGE, 0},
-                {"1f0c9ab2=1/-1", -ERANGE, 0},
-                {"1f0c9ab2=10001/1", -ERANGE, 0},
-                {"1f0c9ab2=1/1e10", -ERANGE, 0},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct pod_usage_list list = {.count = 42};
-                struct error err = ERROR_NULL;
-                int r = pod_usage_list_parse(rows[i].text, strlen(rows[i].text), &list, &err);
-                if (r != rows[i].code)
-                        fail_msg("%s: %d", rows[i].text, r);
-                assert_int_equal(err.code, r);
-                assert_int_equal(list.count, r < 0 ? 42 : rows[i].count);
-        }
+        rows_check("pod-usage.tsv", show);
 }
 
 TEST(a_long_text_is_malformed) {

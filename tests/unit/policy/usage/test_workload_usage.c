@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "policy/usage/workload_usage.h"
+#include "tests/unit/fixture/rows.h"
 
 #define LINE                                                                                       \
         "web/Deployment/shop pods=12 guaranteed=1 request=0.25/536870912 mean=0.113/201326592 "    \
@@ -35,50 +36,18 @@ TEST(parse) {
         assert_true(fabs((double)usage.histograms[ESTIMATE_MEM].weights[39] - 1584) < 0.01);
 }
 
-TEST(odd_lines) {
-        static const struct {
-                const char *line;
-                int code;
-                const char *problem;
-        } rows[] = {
-                {"a mean=1/2", 0, ""},
-                {"a mean=1/2 later=x", 0, ""}, /* a key of another version */
-                {"a mean=1/2 cpu=", 0, ""},
-                {"a mean=1/2 cpu=1:0", 0, ""}, /* no weight at all */
-                {"", -EINVAL, "not a workload's line"},
-                {"a", -EINVAL, "not a workload's line"},
-                {" mean=1/2", -EINVAL, "not a workload's line"},
-                {"\x7f mean=1/2", -EINVAL, "not a workload's line"},
-                {"a ", -EINVAL, "there is no mean"},
-                {"a pods=1", -EINVAL, "there is no mean"},
-                {"a mean", -EINVAL, "\"mean\" is not <key>=<value>"},
-                {"a  mean=1/2", -EINVAL, "\"\" is not <key>=<value>"},
-                {"a mean=1", -EINVAL, "mean: \"1\" is not <cores>/<memory>"},
-                {"a mean=-1/2", -ERANGE, "mean: \"-1/2\" is negative or too large"},
-                {"a mean=1/2e15", -ERANGE, "mean: \"1/2e15\" is negative or too large"},
-                {"a pods=x", -EINVAL, "pods: \"x\" is not a number"},
-                {"a guaranteed=-1", -ERANGE, "guaranteed: \"-1\" is negative or too large"},
-                {"a weight=1e10", -ERANGE, "weight: \"1e10\" is negative or too large"},
-                {"a since=today", -EINVAL, "since: \"today\" is not a time"},
-                {"a seen=", -EINVAL, "seen: \"\" is not a time"},
-                {"a cpu=1", -EINVAL, "cpu: \"1\" is not <bucket>:<weight>"},
-                {"a cpu=100:1", -EINVAL, "cpu: \"100:1\" is not <bucket>:<weight>"},
-                {"a cpu=1:1,x:1", -EINVAL, "cpu: \"x:1\" is not <bucket>:<weight>"},
-                {"a cpu=1:1,2:1000", -EINVAL, "cpu: \"2:1000\" is not <bucket>:<weight>"},
-                {"a mem=1:-1", -EINVAL, "mem: \"1:-1\" is not <bucket>:<weight>"},
-        };
+static void show(const char *text, size_t len, struct buf *out) {
+        struct workload_usage_name name = {NULL, 42};
+        struct workload_usage usage = {.pods = 42};
+        struct error err = ERROR_NULL;
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct workload_usage_name name = {NULL, 42};
-                struct workload_usage usage = {.pods = 42};
-                struct error err = ERROR_NULL;
-                int r = workload_usage_parse(rows[i].line, strlen(rows[i].line), &name, &usage,
-                                             &err);
-                if (r != rows[i].code || strcmp(err.msg, rows[i].problem) != 0)
-                        fail_msg("%s: %d %s", rows[i].line, r, err.msg);
-                if (r < 0)
-                        assert_true(name.len == 42 && usage.pods == 42);
-        }
+        if (workload_usage_parse(text, len, &name, &usage, &err) < 0)
+                assert_true(name.len == 42 && usage.pods == 42);
+        buf_puts(out, err.msg);
+}
+
+TEST(odd_lines) {
+        rows_check("workload-lines.tsv", show);
 }
 
 TEST(names) {

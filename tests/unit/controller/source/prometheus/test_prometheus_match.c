@@ -4,34 +4,17 @@
 #include <stdio.h>
 
 #include "controller/source/prometheus/prometheus_match.h"
+#include "tests/unit/fixture/rows.h"
+
+static void show_host(const char *text, size_t len, struct buf *out) {
+        char host[PROMETHEUS_LABEL_MAX];
+
+        prometheus_instance_host(text, host);
+        buf_puts(out, host);
+}
 
 TEST(instance_host) {
-        static const struct {
-                const char *instance, *host;
-        } rows[] = {
-                {"10.0.0.7:9100", "10.0.0.7"},
-                {"10.0.0.7", "10.0.0.7"},
-                {"[fd00::7]:9100", "fd00::7"},
-                {"[FD00:0:0::0007]:9100", "fd00::7"},
-                {"fd00:0::7", "fd00::7"}, /* no port: too many colons for one */
-                {"Node-7.example:9100", "node-7.example"},
-                {"node-7", "node-7"},
-                {"node-7:https", "node-7"},
-                {"10.0.0.7:9100/probe", "10.0.0.7:9100/probe"},
-                {"::ffff:10.0.0.7", "::ffff:10.0.0.7"},
-                {"[fd00::7", "fd00::7"},
-                {"[]:1", ""},
-                {"[", ""},
-                {":9100", ""},
-                {"", ""},
-                {"http://10.0.0.7:9100/x", "http://10.0.0.7:9100/x"}, /* a probe's; nobody's host */
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                char host[PROMETHEUS_LABEL_MAX];
-                prometheus_instance_host(rows[i].instance, host);
-                assert_string_equal(host, rows[i].host);
-        }
+        rows_check("instances.tsv", show_host);
 }
 
 TEST(find) {

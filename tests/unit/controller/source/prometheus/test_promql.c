@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "controller/source/prometheus/promql.h"
+#include "tests/unit/fixture/rows.h"
 
 /* With two resources of its own. */
 static const struct policy policy = {
@@ -37,48 +38,12 @@ static const char *now(struct buf *out, const char *name) {
 
 #define GUARD " unless on (instance) (up == 0 unless on (instance) up == 1)"
 
-TEST(now) {
-        static const struct {
-                const char *name, *expected;
-        } rows[] = {
-                {"mem_usage_avg_5m",
-                 "({__name__=\"mem_usage_avg_5m\"} or on (instance) "
-                 "((clamp_min(1 - avg_over_time(node_memory_MemAvailable_bytes[5m]) / "
-                 "(avg_over_time(node_memory_MemTotal_bytes[5m]) - "
-                 "avg_over_time(node_memory_Hugetlb_bytes[5m]) or "
-                 "avg_over_time(node_memory_MemTotal_bytes[5m])) >= -1, 0)) and on (instance) "
-                 "node_memory_MemAvailable_bytes))" GUARD},
-                {"psi_io_usage_avg_90s", "({__name__=\"psi_io_usage_avg_90s\"} or on (instance) "
-                                         "((rate(node_pressure_io_waiting_seconds_total[1m30s]) / "
-                                         "rate(node_time_seconds[1m30s])) and on (instance) "
-                                         "node_pressure_io_waiting_seconds_total))" GUARD},
-                /* Too long to be asked for: our own windows have it. */
-                {"cpu_usage_avg_1h", "({__name__=\"cpu_usage_avg_1h\"})" GUARD},
-                /* A maximum would take a subquery. */
-                {"cpu_usage_max_avg_1d",
-                 "(last_over_time({__name__=\"cpu_usage_max_avg_1d\"}[10m]))" GUARD},
-                {"mem_usage_p95_1h",
-                 "(last_over_time({__name__=\"mem_usage_p95_1h\"}[10m]))" GUARD},
-                {"gpu_usage_avg_5m",
-                 "({__name__=\"gpu_usage_avg_5m\"} or on (instance) "
-                 "((max by (job, instance, node, nodename, kubernetes_node) (avg_over_time("
-                 "{__name__=\"DCGM_FI_DEV_GPU_UTIL\",modelName=\"A\\\\100\",pci=\"\\\"x\\\"\"}"
-                 "[5m])) / 100) and on (instance) {__name__=\"DCGM_FI_DEV_GPU_UTIL\","
-                 "modelName=\"A\\\\100\",pci=\"\\\"x\\\"\"}))" GUARD},
-                {"ops_usage_avg_5m",
-                 "({__name__=\"ops_usage_avg_5m\"} or on (instance) "
-                 "((sum by (job, instance, node, nodename, kubernetes_node) (rate("
-                 "{__name__=\"disk_ops_total\"}[5m])) / "
-                 "sum by (job, instance, node, nodename, kubernetes_node) (avg_over_time("
-                 "{__name__=\"disk_ops_limit\"}[5m]))) and on (instance) "
-                 "{__name__=\"disk_ops_total\"}))" GUARD},
-                /* Somebody's own rule; no PromQL identifier. */
-                {"gpu.busy-share", "({__name__=\"gpu.busy-share\"})" GUARD},
-        };
-        _cleanup_(buf_done) struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
+static void show(const char *text, size_t len, struct buf *out) {
+        (void)now(out, text);
+}
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-                assert_string_equal(now(&out, rows[i].name), rows[i].expected);
+TEST(now) {
+        rows_check("promql.tsv", show);
 }
 
 /* Every resource has a formula, with the window in each range and nothing left to fill in. */
