@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "kube/object_index.h"
+#include "tests/unit/fixture/rows.h"
 
 #define LETTERS_32 "abcdefghijklmnopqrstuvwxyzabcdef"
 #define LETTERS_128 LETTERS_32 LETTERS_32 LETTERS_32 LETTERS_32
@@ -25,43 +26,20 @@ static bool remove_one(struct object_index *index, const char *text) {
         return object_index_remove(index, text, strlen(text));
 }
 
-TEST(identities) {
-        static const struct {
-                const char *text;
-                bool is_usable;
-        } rows[] = {
-                {OBJECT("\"name\":\"a\",\"namespace\":\"d\",\"uid\":\"u\""), true},
-                {OBJECT("\"name\":\"a\""), true}, /* of the cluster; without a uid */
-                {OBJECT("\"name\":\"" LETTERS_128 "\",\"uid\":\"" LETTERS_128 "\""), true},
-                {OBJECT("\"name\":\"" LETTERS_256 "\""), false},
-                {OBJECT("\"name\":\"a/b\""), false},
-                {OBJECT("\"name\":\"\""), false},
-                {OBJECT("\"name\":7"), false},
-                {OBJECT("\"name\":\"a\",\"namespace\":\"d/e\""), false},
-                {OBJECT("\"name\":\"a\",\"namespace\":\"" LETTERS_256 "\""), false},
-                {OBJECT("\"name\":\"a\",\"uid\":\"u/v\""), false},
-                {OBJECT("\"name\":\"a\",\"uid\":\"" LETTERS_128 "x\""), false},
-                {OBJECT("\"name\":\"\\u0061\""), false},
-                {OBJECT("\"n\\u0061me\":\"a\""), true},
-                {OBJECT("\"name\":\"a\",\"uid\":\"\\u0061\""), false},
-                {OBJECT("\"name\":\"" LETTERS_256 LETTERS_256 "\""), false},
-                {"{\"metadata\":7}", false},
-                {"{}", false},
-                /* not even JSON */
-                {"{\"metadata\":{\"name\":x}}", false},
-                {"{\"kind\":x}", false},
-                {"{\"kind", false},
-        };
+static void show(const char *text, size_t len, struct buf *out) {
+        struct object_index index = {.max_objects = 1};
+        bool ok = see(&index, text) == OBJECT_NEW;
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct object_index index = {.max_objects = 1};
-                bool ok = rows[i].is_usable;
-                if (see(&index, rows[i].text) != (ok ? OBJECT_NEW : OBJECT_UNUSABLE) ||
-                    (see(&index, rows[i].text) == OBJECT_SAME) != ok || index.entries.len != ok ||
-                    remove_one(&index, rows[i].text) != ok || index.entries.len != 0)
-                        fail_msg("row %zu", i);
-                object_index_done(&index);
-        }
+        assert_int_equal(see(&index, text), ok ? OBJECT_SAME : OBJECT_UNUSABLE);
+        assert_int_equal(index.entries.len, ok);
+        assert_int_equal(remove_one(&index, text), ok);
+        assert_int_equal(index.entries.len, 0);
+        object_index_done(&index);
+        buf_puts(out, ok ? "usable" : "-");
+}
+
+TEST(identities) {
+        rows_check("object-identities.tsv", show);
 }
 
 /* Against an object that is held. */

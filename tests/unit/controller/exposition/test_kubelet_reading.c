@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "controller/exposition/kubelet_reading.h"
+#include "tests/unit/fixture/rows.h"
 
 #define BIT(resource) (UINT32_C(1) << (resource))
 #define BASICS (BIT(METRIC_CPU) | BIT(METRIC_MEM) | BIT(METRIC_SWAP))
@@ -158,44 +159,23 @@ TEST(cpu_stands_still) {
         assert_string_equal(given.reading.why[METRIC_CPU], still);
 }
 
-TEST(odd_pages) {
-        static const struct {
-                const char *text;
-                enum kubelet_outcome outcome;
-                uint32_t gauges;
-                size_t malformed;
-        } rows[] = {
-                {"", KUBELET_NO_METRICS, 0, 0},
-                {"resource_scrape_error 1\n", KUBELET_SCRAPE_ERROR, 0, 0},
-                {"node_memory_working_set_bytes 8e9\nresource_scrape_error 1\n",
-                 KUBELET_SCRAPE_ERROR, 0, 0},
-                {"node_memory_working_set_bytes 8e9\n", KUBELET_NEW, BIT(METRIC_MEM), 0},
-                /* the first counts */
-                {"node_memory_working_set_bytes 8e9\nnode_memory_working_set_bytes -1\n",
-                 KUBELET_NEW, BIT(METRIC_MEM), 0},
-                {"node_memory_working_set_bytes -1\n", KUBELET_NO_METRICS, 0, 1},
-                {"node_memory_working_set_bytes NaN\n", KUBELET_NO_METRICS, 0, 1},
-                {"node_memory_working_set_bytes +Inf\n", KUBELET_NO_METRICS, 0, 1},
-                {"node_memory_working_set_bytes 1e19\n", KUBELET_NO_METRICS, 0, 1},
-                {"node_memory_working_set_bytes 8e9 -7\n", KUBELET_NO_METRICS, 0, 1},
-                {"node_memory_working_set_bytes 8e9 1e12\n", KUBELET_NO_METRICS, 0, 1},
-                {"node_memory_working_set_bytes 8e9 soon\n", KUBELET_NO_METRICS, 0, 1},
-                {"node_memory_working_set_bytes 8e9 1\nnode_swap_usage_bytes x\n", KUBELET_NEW,
-                 BIT(METRIC_MEM), 1},
-                {"node_memory_working_set_bytes 9e17 1\n", KUBELET_NEW, BIT(METRIC_MEM), 0},
-                {"node_memory_working_set_bytes 0\n", KUBELET_NO_METRICS, 0, 0},
-                {"node_memory_working_set_bytes 0\nnode_swap_usage_bytes 0\n", KUBELET_NEW,
-                 BIT(METRIC_SWAP), 0},
-        };
+static void show(const char *text, size_t len, struct buf *out) {
+        static const char *const outcomes[] = {[KUBELET_NEW] = "new",
+                                               [KUBELET_NO_METRICS] = "no metrics",
+                                               [KUBELET_SCRAPE_ERROR] = "scrape error"};
+        struct kubelet_wants wants;
+        struct given given = begin(&wants, BASICS);
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct kubelet_wants wants;
-                struct given given = begin(&wants, BASICS);
-                assert_int_equal(answer(&given, 0, rows[i].text), rows[i].outcome);
-                assert_int_equal(given.reading.step.gauges, rows[i].gauges);
-                assert_int_equal(given.reading.malformed, rows[i].malformed);
-                assert_true(given.reading.step.num[METRIC_MEM] <= 1);
-        }
+        buf_puts(out, outcomes[answer(&given, 0, text)]);
+        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++)
+                if (given.reading.step.gauges & BIT(r))
+                        buf_printf(out, ", %s", metric_resource_rows[r].name);
+        buf_printf(out, ", %zu malformed", (size_t)given.reading.malformed);
+        assert_true(given.reading.step.num[METRIC_MEM] <= 1);
+}
+
+TEST(odd_pages) {
+        rows_check("kubelet-node-pages.tsv", show);
 }
 
 TEST(no_memory_in_use) {

@@ -4,21 +4,18 @@
 #include <glob.h>
 #include <libgen.h>
 
-#include "judged_nodes.h"
-#include "tests/unit/fixture/rows.h"
-
-enum { NODES_MAX = 5 };
+#include "judged_rows.h"
 
 /* Those that pass the filter, and then by points; equal ones in the request's order. */
 static char *order_of(struct judged *judged, const struct judged_node *nodes, double cores) {
-        struct judged_node passing[NODES_MAX] = {0};
+        struct judged_node passing[JUDGED_ROW_NODES + 1] = {0};
         struct buf order = BUF_INIT(1024);
         size_t count = 0;
         int before = -1;
 
         judged_ask(judged, nodes, cores, 1);
         answer_filter(&judged->answer, judged->snapshot, &judged->request, JUDGED_NOW);
-        bool is_rejected[NODES_MAX] = {0};
+        bool is_rejected[JUDGED_ROW_NODES + 1] = {0};
         for (size_t i = 0; nodes[i].name; i++) {
                 is_rejected[i] = !judged->answer.judge.filtered.is_listed[i];
                 if (!is_rejected[i])
@@ -42,33 +39,19 @@ static char *order_of(struct judged *judged, const struct judged_node *nodes, do
         return buf_take(&order);
 }
 
-/* @cell: "name: readings; labels", or "" */
-static struct judged_node node_of(char *cell) {
-        struct judged_node node = {0};
-
-        if (*cell == '\0')
-                return node;
-        node.name = strsep(&cell, ":");
-        node.readings = strsep(&cell, ";");
-        node.labels = cell;
-        return node;
-}
-
 TEST(who_wins) {
         for (struct rows rows = rows_open("shipped-policies.tsv"); rows_next(&rows);) {
                 _cleanup_(freep) char *path = xasprintf(POLICIES "/%s", rows.cells[0]);
-                struct judged_node nodes[NODES_MAX] = {0};
+                struct judged_node nodes[JUDGED_ROW_NODES + 1] = {0};
                 struct policy *policy = NULL;
                 struct error err = ERROR_NULL;
                 struct judged judged;
                 if (policy_load_file(path, true, &policy, &err) < 0)
                         fail_msg("%s", err.msg);
                 judged_init(&judged, policy);
-                for (size_t n = 0; n + 1 < NODES_MAX; n++) {
-                        nodes[n] = node_of(rows.cells[4 + n]);
-                        if (nodes[n].name)
-                                judged_put(&judged, &nodes[n]);
-                }
+                judged_row_nodes(&rows, nodes);
+                for (size_t n = 0; nodes[n].name; n++)
+                        judged_put(&judged, &nodes[n]);
                 struct estimator *estimator = node_table_estimator(judged.table);
                 if (estimator)
                         estimator_list_ended(estimator, JUDGED_NOW, JUDGED_NOW);
