@@ -27,7 +27,7 @@
 struct controller_options {
         struct compiled_policy_options compiled; /* its sources are set from those below */
         const struct source_list *sources;       /* borrowed */
-        const struct source_spec *kubelet; /* how to read pods if no source is one; or NULL */
+        const struct source_spec *kubelet;       /* how to read pods if no source is one; or NULL */
         struct node_network_options network;
         struct node_set_options nodes;
         const char *node_selector;  /* NULL: every node */

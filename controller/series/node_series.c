@@ -177,9 +177,9 @@ static struct series_row *get_row(struct node_series *series, size_t slot) {
                        (series->row_cap - before) * sizeof(*series->rows));
         }
         if (!series->rows[slot])
-                series->rows[slot] = xcalloc(1, sizeof(struct series_row) +
-                                                        series->policy->metric_count *
-                                                                sizeof(float));
+                series->rows[slot] = xcalloc(1,
+                                             sizeof(struct series_row) +
+                                                     series->policy->metric_count * sizeof(float));
         return series->rows[slot];
 }
 

@@ -24,8 +24,8 @@ struct node_series *node_series_new(struct metrics *metrics, const struct policy
 void node_series_free(struct node_series *series);
 DEFINE_FREEP(struct node_series, node_series_free);
 
-/** node_series_set_policy() - follow another policy, without any rows; @policy is borrowed until the
- * next one */
+/** node_series_set_policy() - follow another policy, without any rows; @policy is borrowed until
+ * the next one */
 void node_series_set_policy(struct node_series *series, const struct policy *policy);
 
 /** node_series_keep() - the present values of the node in @slot; @name is borrowed until

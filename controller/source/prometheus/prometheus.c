@@ -14,7 +14,7 @@ enum {
         FIRST_ROUND_MS = 300,         /* after the last node: more may follow */
         FIRST_ROUND_LATEST_MS = 5000, /* after the first node */
         ONCE_ROUND_MS = 1000,
-        ROUNDS_TO_RECOVER = 3, /* in a row, before the recovery of a query is logged */
+        ROUNDS_TO_RECOVER = 3,     /* in a row, before the recovery of a query is logged */
         BODY_MAX_BYTES = 64 << 10, /* the longest percent-encoded query and its parameters */
         CONNECT_TIMEOUT_MS = 3000,
         /* A longer reply is a failure. A reply about 5,000 nodes has 1 to 3 MB. */

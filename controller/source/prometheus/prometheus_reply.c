@@ -122,8 +122,10 @@ static bool read_label(struct skim *skim, void *ret) {
 }
 
 #define LABEL(key, label)                                                                          \
-        { SKIM_ONLY(key, char[PROMETHEUS_LABEL_MAX]), .at = (label)*PROMETHEUS_LABEL_MAX,          \
-          .read = read_label }
+        {                                                                                          \
+                SKIM_ONLY(key, char[PROMETHEUS_LABEL_MAX]), .at = (label)*PROMETHEUS_LABEL_MAX,    \
+                                                            .read = read_label                     \
+        }
 
 static const struct skim_field label_fields[] = {
         LABEL("__name__", PROMETHEUS_NAME),

@@ -5,8 +5,7 @@
 #include "tests/unit/fixture/rows.h"
 
 static void show_query(const char *text, size_t len, struct buf *out) {
-        static const char *const statistics[] = {"avg", "max", "p50",
-                                                 "p90", "p95", "p99"};
+        static const char *const statistics[] = {"avg", "max", "p50", "p90", "p95", "p99"};
         struct metric_query query = {METRIC_RESOURCE_COUNT, METRIC_P99, 42};
 
         if (metric_query_parse(text, &query))

@@ -75,8 +75,7 @@ TEST(kubelet) {
                 {"", ACCOUNT "/ca.crt", ACCOUNT "/token"},
                 {"tls_config: {insecure_skip_verify: true}", NULL, ACCOUNT "/token"},
                 {"tls_config: {ca_file: /ca}", "/ca", ACCOUNT "/token"},
-                {"tls_config: {cert_file: /crt, key_file: /key}", ACCOUNT "/ca.crt",
-                 NULL},
+                {"tls_config: {cert_file: /crt, key_file: /key}", ACCOUNT "/ca.crt", NULL},
                 {"authorization: {credentials_file: /t}", ACCOUNT "/ca.crt", "/t"},
         };
 
