@@ -82,13 +82,12 @@ static void put_in(struct decisions *decisions, struct slot *slot) {
 
 static struct slot *free_slot(struct decisions *decisions) {
         bool has_many = decisions->unverified_count >= DECISIONS_UNVERIFIED_MAX;
-        struct slot *oldest;
 
         if (decisions->count < DECISIONS_MAX)
                 return &decisions->slots[decisions->count++];
-        TAILQ_FOREACH_REVERSE(oldest, &decisions->by_age, slot_list, age)
-        if (is_confirmed(oldest) != has_many)
-                break;
+        struct slot *oldest = TAILQ_LAST(&decisions->by_age, slot_list);
+        while (is_confirmed(oldest) == has_many)
+                oldest = TAILQ_PREV(oldest, slot_list, age);
         take_out(decisions, oldest);
         return oldest;
 }
