@@ -2,6 +2,7 @@
  * The fields of a DynamicSchedulerPolicy, from the document down.
  */
 #include <float.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "base/nearest.h"
 #include "codec/json.h"
 #include "codec/reader.h"
+#include "codec/yaml_write.h"
 #include "policy/policy.h"
 #include "policy/policy_advice.h"
 #include "policy/policy_entries.h"
@@ -512,16 +514,21 @@ static void add_warning(void *userdata, const char *text) {
         policy->warning_count++;
 }
 
-/* @text: consumed */
-static int policy_read(const struct tree_node *root, char *text, bool is_strict,
+static int policy_read(const char *text, size_t len, bool is_strict, bool hides_lines,
                        struct policy **ret, struct error *err) {
         _cleanup_(policy_freep) struct policy *policy = xcalloc(1, sizeof(*policy));
+        _cleanup_(tree_freep) struct tree *tree = NULL;
         struct policy_draft draft = {.policy = policy};
-        struct reader reader = {
-                .on_warning = add_warning, .userdata = &draft, .is_strict = is_strict};
+        struct reader reader = {.on_warning = add_warning,
+                                .userdata = &draft,
+                                .is_strict = is_strict,
+                                .hides_lines = hides_lines};
 
-        policy->text = text;
-        read_policy_document(&reader, root, policy);
+        int r = tree_parse(text, len, &tree, err);
+        if (r < 0)
+                return r;
+        policy->text = xmemdup0(text, len);
+        read_policy_document(&reader, tree_root(tree), policy);
         if (reader.error.code != 0) {
                 if (err)
                         *err = reader.error;
@@ -533,24 +540,25 @@ static int policy_read(const struct tree_node *root, char *text, bool is_strict,
 
 int policy_parse(const char *text, size_t len, bool is_strict, struct policy **ret,
                  struct error *err) {
-        _cleanup_(tree_freep) struct tree *tree = NULL;
-
-        int r = tree_parse(text, len, &tree, err);
-        return r < 0 ? r : policy_read(tree_root(tree), xmemdup0(text, len), is_strict, ret, err);
+        return policy_read(text, len, is_strict, false, ret, err);
 }
 
 int policy_from_object(const json_t *object, bool is_strict, struct policy **ret,
                        struct error *err) {
-        _cleanup_(tree_freep) struct tree *tree = NULL;
-
-        int r = tree_from_json(object, &tree, err);
-        if (r < 0)
-                return r;
         json_auto_t *shown = json_pack(
                 "{s:O*, s:O*, s:{s:O*}, s:O*}", "apiVersion", json_at(object, "apiVersion", NULL),
                 "kind", json_at(object, "kind", NULL), "metadata", "name",
                 json_at(object, "metadata", "name", NULL), "spec", json_at(object, "spec", NULL));
-        return policy_read(tree_root(tree), json_dumps(shown, JSON_INDENT(2)), is_strict, ret, err);
+        _cleanup_(freep) char *text = NULL;
+        size_t len = 0;
+
+        FILE *out = open_memstream(&text, &len);
+        if (!out)
+                mem_exhausted();
+        yaml_write(shown, out);
+        if (fclose(out) != 0)
+                mem_exhausted();
+        return policy_read(text, len, is_strict, true, ret, err);
 }
 
 int policy_load_file(const char *path, bool is_strict, struct policy **ret, struct error *err) {

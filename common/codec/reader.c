@@ -16,12 +16,12 @@ enum { QUOTED_MAX = 60, FIELD_MAX = 64 }; /* bytes of the document that a messag
 
 enum { PLACE_BYTES = READER_PATH_MAX + FIELD_MAX + 32 };
 
-/* "line 12: spec.priority[2].weight: "; nodes of an API object have no line. */
+/* "line 12: spec.priority[2].weight: " */
 static void describe_place(char ret[static PLACE_BYTES], const struct reader_map *map,
                            const char *field, unsigned line) {
         char where[24] = "";
 
-        if (line > 0)
+        if (!map->reader->hides_lines)
                 (void)snprintf(where, sizeof(where), "line %u: ", line);
         if (!field)
                 (void)snprintf(ret, PLACE_BYTES, "%s%s: ", where,
@@ -98,7 +98,7 @@ static void add_error(struct reader *reader, const char *place, const struct err
         reader->texts_len = strlen(all->msg);
 }
 
-/* @line: 0: unknown. A warning is built like an error: bounded, and without control characters. */
+/* A warning is built like an error: bounded, and without control characters. */
 static void report_at(const struct reader_map *map, enum reader_severity severity, unsigned line,
                       const char *field, const char *what) {
         struct reader *reader = map->reader;

@@ -34,7 +34,8 @@ struct reader {
         /* Receives each warning; may be NULL if the reader is strict and the caller never warns. */
         void (*on_warning)(void *userdata, const char *text);
         void *userdata;
-        bool is_strict; /* suspicions are errors */
+        bool is_strict;   /* suspicions are errors */
+        bool hides_lines; /* the author has never seen this text, such as that of an API object */
         /* "line 3: a: ...; line 9: b: ...; and 2 more errors"; code 0: none. It has as many errors
          * as fit, up to READER_MAX_ERRORS; a field has at most one of them. */
         struct error error;

@@ -1,11 +1,11 @@
 /*
- * A configuration document: YAML (by libyaml) or JSON, as a tree whose nodes know their lines, for
- * errors. Tags, merge keys, several documents and duplicate keys are errors. An alias repeats all
- * nodes of its anchor. Size, depth and number of nodes have ceilings. A tree is immutable.
+ * A configuration document as a tree whose nodes know their lines, for errors. libyaml reads it:
+ * the document is YAML, and so JSON as well, but for surrogate pairs in \u escapes. Tags, merge
+ * keys, several documents and duplicate keys are errors. An alias repeats all nodes of its anchor.
+ * Size, depth and number of nodes have ceilings. A tree is immutable.
  */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,8 +22,7 @@ enum tree_kind { TREE_SCALAR, TREE_LIST, TREE_MAP };
 
 struct tree_node {
         enum tree_kind kind;
-        unsigned line;   /* 1-based; 0: unknown, as in an API object; see tree_parse() */
-        unsigned column; /* 1-based */
+        unsigned line, column; /* 1-based */
 
         /* TREE_SCALAR; the text is NUL-terminated and has no other NUL */
         const char *text;
@@ -42,17 +41,11 @@ struct tree_node {
 struct tree;
 
 /**
- * tree_parse() - read a YAML 1.1 or JSON document
- *
- * Lines are known for YAML, and for JSON that libyaml can read: JSON without surrogate pairs in \u
- * escapes, keys of more than 1,024 characters and unusual white space.
+ * tree_parse() - read a YAML 1.1 document
  * @ret: owned by the caller; an empty document is an error
  * Return: 0; -EINVAL with "line N, column N: what" in @err; -E2BIG past a ceiling
  */
 _must_check_ int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err);
-
-/** tree_from_json() - a tree from an API object. Null is a plain "null", and strings are quoted */
-_must_check_ int tree_from_json(const json_t *json, struct tree **ret, struct error *err);
 
 /**
  * tree_load_file() - file_read() and tree_parse()

@@ -1,6 +1,7 @@
 /* Worlds for tests: a stream as it stands in a scenario file, and nodes. */
 #pragma once
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/unit/fixture/test.h"

@@ -166,13 +166,11 @@ TEST(one_error_for_a_field) {
         assert_false(reader_map_is_sound(&root));
 }
 
-TEST(an_api_object_has_no_lines) {
+TEST(hides_the_lines_of_a_text_that_its_author_has_not_seen) {
         struct values values = defaults;
-        struct reader reader = {.is_strict = true};
-        _cleanup_(tree_freep) struct tree *tree = NULL;
-        json_auto_t *json = json_pack("{s:{s:i, s:i}}", "sizes", "integer", 1, "period", 5);
+        struct reader reader = {.is_strict = true, .hides_lines = true};
+        _cleanup_(tree_freep) struct tree *tree = parse("sizes: {integer: 1, period: 5}");
 
-        assert_int_equal(tree_from_json(json, &tree, NULL), 0);
         read_document(&reader, tree, &values);
         assert_string_equal(reader.error.msg,
                             "sizes.period: expected a duration of at least 1s, with a unit, got 5");

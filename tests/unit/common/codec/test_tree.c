@@ -156,49 +156,6 @@ TEST(ceilings) {
         assert_null(tree);
 }
 
-/* Keys longer than libyaml's 1,024 characters are good JSON. */
-TEST(long_key) {
-        _cleanup_(freep) char *key = repeat("k", 5000, "");
-        _cleanup_(freep) char *text = xasprintf("{\"%s\": 1}", key);
-        _cleanup_(tree_freep) struct tree *tree = NULL;
-        struct error err = ERROR_NULL;
-
-        assert_int_equal(tree_parse(text, strlen(text), &tree, &err), 0);
-        assert_string_equal(tree_get(tree_root(tree), key)->text, "1");
-        assert_int_equal(tree_root(tree)->line, 0); /* read by jansson */
-}
-
-TEST(from_json) {
-        static const char text[] = "{\"a\": [1, -9007199254740993, 0.65, 1e300, 0.1, 2.0],"
-                                   " \"b\": {\"c\": \"x\", \"d\": null}, \"e\": true, \"f\": []}";
-        _cleanup_(tree_freep) struct tree *tree = NULL;
-        struct tree *untouched = NULL;
-        struct error err = ERROR_NULL;
-        json_auto_t *json = json_loads(text, 0, NULL);
-
-        assert_int_equal(tree_from_json(json, &tree, &err), 0);
-        _cleanup_(freep) char *printed = print(tree);
-        assert_string_equal(printed, "{a:[1,-9007199254740993,0.65,1e+300,0.1,2],"
-                                     "b:{c:\"x\",d:null},e:true,f:[]}");
-        assert_int_equal(tree_root(tree)->line, 0);
-        assert_true(tree_is_null(tree_get(tree_get(tree_root(tree), "b"), "d")));
-
-        /* Nothing behind the fault is read. */
-        json_auto_t *nul = json_loads("[{\"a\": \"\\u0000\", \"b\": {\"c\": 1}}, 2]",
-                                      JSON_ALLOW_NUL, NULL);
-        assert_int_equal(tree_from_json(nul, &untouched, &err), -EINVAL);
-        assert_string_equal(err.msg, "a NUL character in the text"); /* no line to name */
-        json_t *deep = json_array();
-        for (int i = 0; i < TREE_MAX_DEPTH; i++) {
-                json_t *outer = json_array();
-                json_array_append_new(outer, deep);
-                deep = outer;
-        }
-        assert_int_equal(tree_from_json(deep, &untouched, &err), -E2BIG);
-        json_decref(deep);
-        assert_null(untouched);
-}
-
 TEST(accessors) {
         static const char text[] = "a: x\nb: [1]\nc: ''\nd:\ne: null\nf: 'null'\n";
         _cleanup_(tree_freep) struct tree *tree = NULL;
