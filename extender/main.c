@@ -1,6 +1,7 @@
 /* plimsoll-extender: answers kube-scheduler's filter and prioritize calls from node annotations. */
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include "kube/kube_path.h"
 #include "net/certificates.h"
 #include "net/http_server.h"
+#include "net/loop.h"
 #include "net/server_tls.h"
 #include "policy/live/policy_options.h"
 #include "policy/live/policy_source.h"
@@ -125,7 +127,8 @@ struct extender {
         struct decisions *decisions;        /* NULL without --status-page, like the next four */
         struct shared_page *decisions_list, *nodes_page;
         struct explain_page *explain_page;
-        struct side_thread *side;
+        struct loop *side; /* for pages that take too long for the loop and for workers */
+        pthread_t side_thread;
         struct handlers *handlers;
         struct http_server *server;
         struct http_server *page_server;   /* NULL: pages have no port of their own */
@@ -292,9 +295,10 @@ static void extender_done(struct extender *extender) {
         if (extender->binder)
                 binder_stop(extender->binder);
         if (extender->side) {
+                loop_stop(extender->side);
+                (void)pthread_join(extender->side_thread, NULL);
                 shared_page_stop(extender->nodes_page);
                 explain_page_stop(extender->explain_page);
-                side_thread_free(extender->side);
         }
         if (extender->trial)
                 shared_page_stop(trial_watch_page(extender->trial_watch));
@@ -305,6 +309,7 @@ static void extender_done(struct extender *extender) {
         handlers_free(extender->handlers);
         shared_page_free(extender->nodes_page);
         explain_page_free(extender->explain_page);
+        loop_free(extender->side);
         shared_page_free(extender->decisions_list);
         decisions_free(extender->decisions);
         binder_free(extender->binder);
@@ -316,6 +321,11 @@ static void extender_done(struct extender *extender) {
         program_annotations_done(&extender->annotations);
         policy_source_free(extender->policy_source);
         daemon_done(&extender->daemon);
+}
+
+static void *run_side(void *loop) {
+        loop_run(loop);
+        return NULL;
 }
 
 static int extender_run(struct extender *extender, struct error *err) {
@@ -371,11 +381,12 @@ static int extender_run(struct extender *extender, struct error *err) {
         if (settings.shared.has_status_page) {
                 extender->decisions = decisions_new();
                 extender->decisions_list = decisions_page_list(daemon->loop, extender->decisions);
-                extender->side = side_thread_new();
-                extender->nodes_page = nodes_page_new(daemon->loop, extender->side,
-                                                      extender->table);
+                extender->side = loop_new();
+                extender->nodes_page = nodes_page_new(extender->side, extender->table);
                 extender->explain_page = explain_page_new(extender->side, extender->table,
                                                           &table_options);
+                if (pthread_create(&extender->side_thread, NULL, run_side, extender->side) != 0)
+                        abort();
         }
         if (listen_for_schedulers(extender, err) < 0 ||
             (has_page_port() && listen_for_pages(extender, err) < 0))

@@ -26,7 +26,7 @@ struct shared_page {
 
         pthread_mutex_t lock; /* guards all members below but `age` */
         struct text *text;    /* the newest one; NULL: none */
-        /* Suspended, for the loop or the side thread. */
+        /* Suspended, for the loop. */
         struct http_exchange *waiting[SHARED_PAGE_MAX_WAITING];
         size_t waiting_count;
         bool is_stopped;
@@ -147,7 +147,7 @@ static void answer_waiting(struct shared_page *page, struct text *text) {
         }
 }
 
-/* On the thread that renders. */
+/* On the loop's thread. */
 static void on_waiting(void *userdata) {
         struct shared_page *page = userdata;
         struct text *text = find_or_render(page);
@@ -166,9 +166,7 @@ static bool wait_for_text(struct shared_page *page, struct http_exchange *exchan
                 http_suspend(exchange);
                 page->waiting[page->waiting_count++] = exchange;
         }
-        if (may_wait && is_first && page->options.side)
-                side_thread_post(page->options.side, on_waiting, page);
-        else if (may_wait && is_first)
+        if (may_wait && is_first)
                 loop_post(page->options.loop, on_waiting, page);
         (void)pthread_mutex_unlock(&page->lock);
         return may_wait;
@@ -178,7 +176,7 @@ void shared_page_answer(struct shared_page *page, struct http_exchange *exchange
         struct text *text = find_text(page);
 
         assert(!exchange->release);
-        if (!text && (page->options.is_from_loop || page->options.side)) {
+        if (!text && page->options.is_from_loop) {
                 if (wait_for_text(page, exchange))
                         return;
         } else if (!text) {

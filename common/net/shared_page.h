@@ -11,10 +11,9 @@
  * there are, and other clients are answered.
  *
  * The thread that renders depends on the data:
- * - Data of the loop's thread: the server suspends requests, and the loop renders the text and
+ * - Data of a loop's thread: the server suspends requests, and the loop renders the text and
  * answers them. While SHARED_PAGE_MAX_WAITING requests wait, others get 503, so that probes find
- * free connections when the loop is busy.
- * - Data of any thread that takes long to render: the same with a side thread in place of the loop.
+ * free connections when the loop is busy. A text that takes long to render has a loop of its own.
  * - Data of any thread: the first worker that finds no text renders it, and other workers wait for
  * it. The page works even if the loop hangs.
  */
@@ -27,7 +26,6 @@
 #include "base/buf.h"
 #include "net/http_server.h"
 #include "net/loop.h"
-#include "net/side_thread.h"
 
 enum {
         SHARED_PAGE_KEEP_MS = 1000,
@@ -37,8 +35,7 @@ enum {
 
 struct shared_page_options {
         struct loop *loop;          /* borrowed; outlives the page */
-        bool is_from_loop;          /* it has data of the loop's thread; else of any thread */
-        struct side_thread *side;   /* borrowed; renders it; NULL: the loop or a worker */
+        bool is_from_loop;          /* the loop renders it; else a worker */
         size_t max_bytes;           /* of a text; a longer one gives 500 */
         const char *content_type;   /* static, like the headers */
         const char *const *headers; /* see struct http_exchange */
@@ -64,5 +61,5 @@ void shared_page_answer(struct shared_page *page, struct http_exchange *exchange
 bool shared_page_serve(struct shared_page *page, const char *path, struct http_exchange *exchange);
 
 /** shared_page_stop() - answer waiting and later requests with 503; after loop_run() has returned
- * and before side_thread_free() and http_server_stop() */
+ * and before http_server_stop() */
 void shared_page_stop(struct shared_page *page);

@@ -13,7 +13,7 @@
 #include "extender/explain/explanation.h"
 
 struct explain_page {
-        struct side_thread *side;
+        struct loop *side;
         struct node_table *table;
         struct node_table_options style;
         pthread_mutex_t lock; /* guards what follows */
@@ -174,7 +174,7 @@ static void asking_done(struct asking *asking) {
         explain_request_done(&asking->request);
 }
 
-/* On the side thread. */
+/* On the thread of the side loop. */
 static void explain_now(void *userdata) {
         struct explain_page *page = userdata;
         struct http_exchange *exchange = page->exchange;
@@ -209,7 +209,7 @@ static int begin(struct explain_page *page, struct http_exchange *exchange) {
         if (status == 0) {
                 http_suspend(exchange);
                 page->exchange = exchange;
-                side_thread_post(page->side, explain_now, page);
+                loop_post(page->side, explain_now, page);
         }
         (void)pthread_mutex_unlock(&page->lock);
         return status;
@@ -234,7 +234,7 @@ bool explain_page(struct explain_page *page, struct http_exchange *exchange) {
         return true;
 }
 
-struct explain_page *explain_page_new(struct side_thread *side, struct node_table *table,
+struct explain_page *explain_page_new(struct loop *side, struct node_table *table,
                                       const struct node_table_options *style) {
         struct explain_page *page = xcalloc(1, sizeof(*page));
 
@@ -247,8 +247,13 @@ struct explain_page *explain_page_new(struct side_thread *side, struct node_tabl
 
 void explain_page_stop(struct explain_page *page) {
         (void)pthread_mutex_lock(&page->lock);
+        struct http_exchange *waiting = TAKE_PTR(page->exchange);
         page->is_stopped = true;
         (void)pthread_mutex_unlock(&page->lock);
+        if (waiting) {
+                waiting->status = 503;
+                http_resume(waiting);
+        }
 }
 
 void explain_page_free(struct explain_page *page) {

@@ -5,8 +5,8 @@
  * their readings are those in the request, and what is in flight there is what the extender knows,
  * unless the request is about another time ("at").
  *
- * It runs on a side thread, one request at a time: others get 429 with Retry-After. Bodies of more
- * than EXPLAIN_MAX_BYTES get 413, and requests that take longer than EXPLAIN_MAX_MS get 503.
+ * It runs on a loop of its own, one request at a time: others get 429 with Retry-After. Bodies of
+ * more than EXPLAIN_MAX_BYTES get 413, and requests that take longer than EXPLAIN_MAX_MS get 503.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 #include "extender/table/node_table.h"
 #include "net/http_server.h"
-#include "net/side_thread.h"
+#include "net/loop.h"
 
 enum {
         EXPLAIN_MAX_BYTES = 64 << 20,
@@ -27,11 +27,11 @@ struct explain_page;
 
 /** explain_page_new() - @side and @table are borrowed and outlive it
  * @style: of the table: how to read annotations of nodes in requests */
-struct explain_page *explain_page_new(struct side_thread *side, struct node_table *table,
+struct explain_page *explain_page_new(struct loop *side, struct node_table *table,
                                       const struct node_table_options *style);
-/** explain_page_stop() - answer later requests with 503; before side_thread_free() */
+/** explain_page_stop() - answer waiting and later requests with 503; after @side has ended */
 void explain_page_stop(struct explain_page *page);
-/** explain_page_free() - after the server and the side thread have stopped */
+/** explain_page_free() - after the server has stopped */
 void explain_page_free(struct explain_page *page);
 
 /** explain_page() - answer POST /explain, now or later; other methods get 405. An error has the

@@ -102,11 +102,10 @@ static void write_nodes(void *userdata, struct buf *out) {
         node_snapshot_unref(snapshot);
 }
 
-struct shared_page *nodes_page_new(struct loop *loop, struct side_thread *side,
-                                   struct node_table *table) {
+struct shared_page *nodes_page_new(struct loop *side, struct node_table *table) {
         return shared_page_new(&(struct shared_page_options){
-                .loop = loop,
-                .side = side,
+                .loop = side,
+                .is_from_loop = true,
                 .max_bytes = NODES_PAGE_MAX_BYTES,
                 .content_type = "application/json",
                 .write = write_nodes,
