@@ -27,7 +27,6 @@ struct cluster {
         struct cluster *extender; /* of --extender */
         struct kubectl *kubectl;  /* NULL: without it */
         struct kube_access *access;
-        struct http_client *client;
         struct metrics *metrics; /* watches need it; nobody reads it */
         struct kube_api *api;
         struct cluster_answer *answer; /* of the current call */
@@ -40,11 +39,9 @@ struct cluster *cluster_new(struct kube_access *access) {
 
         cluster->loop = loop_new();
         cluster->access = access;
-        cluster->client = http_client_new(
-                cluster->loop,
-                &(struct http_client_options){.user_agent = "kubectl-plimsoll/" PLIMSOLL_VERSION});
         cluster->metrics = metrics_new();
-        cluster->api = kube_api_new(cluster->loop, cluster->client, access, NULL);
+        cluster->api = kube_api_new(cluster->loop, "kubectl-plimsoll/" PLIMSOLL_VERSION, access,
+                                    NULL);
         return cluster;
 }
 
@@ -110,7 +107,6 @@ void cluster_free(struct cluster *cluster) {
                 return;
         kube_api_free(cluster->api);
         metrics_free(cluster->metrics);
-        http_client_free(cluster->client);
         kube_access_free(cluster->access);
         loop_free(cluster->loop);
         kubectl_free(cluster->kubectl);

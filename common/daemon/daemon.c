@@ -37,16 +37,12 @@ int daemon_connect(struct daemon *daemon, const char *program,
         int r = kube_access_load(options, &daemon->kube_access, err);
         if (r < 0)
                 return r;
-        daemon->kube_client = http_client_new(
-                daemon->loop, &(struct http_client_options){.user_agent = user_agent});
-        daemon->api = kube_api_new(daemon->loop, daemon->kube_client, daemon->kube_access,
-                                   daemon->metrics);
+        daemon->api = kube_api_new(daemon->loop, user_agent, daemon->kube_access, daemon->metrics);
         return 0;
 }
 
 void daemon_done(struct daemon *daemon) {
         kube_api_free(daemon->api);
-        http_client_free(daemon->kube_client);
         kube_access_free(daemon->kube_access);
         if (daemon->on_signal) {
                 loop_fd_remove(daemon->loop, daemon->signal_fd);

@@ -13,7 +13,6 @@
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
 #include "net/health.h"
-#include "net/http_client.h"
 #include "net/http_server.h"
 #include "net/loop.h"
 #include "net/shared_page.h"
@@ -28,8 +27,7 @@ struct daemon {
         void (*on_signal)(void *userdata, int signal_number); /* NULL until daemon_on_signals() */
         void *signal_userdata;
         int signal_fd;
-        struct kube_access *kube_access; /* NULL until daemon_connect(), like the next two */
-        struct http_client *kube_client;
+        struct kube_access *kube_access; /* NULL until daemon_connect(), like the next one */
         struct kube_api *api;
 };
 

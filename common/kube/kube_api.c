@@ -25,13 +25,13 @@ enum {
         MESSAGE_MAX_BYTES = 300,
 };
 
-/* Pools of connections, each with a queue: streams stay open and must not block short calls, and
- * urgent calls must not wait for others. */
-enum { COMMON_POOL, STREAM_POOL, URGENT_POOL };
+/* Each has connections and a queue: streams stay open and must not block short calls, and urgent
+ * calls must not wait for others. */
+enum client { COMMON_CLIENT, STREAM_CLIENT, URGENT_CLIENT, CLIENT_COUNT };
 
 struct kube_api {
         struct loop *loop;
-        struct http_client *client;
+        struct http_client *clients[CLIENT_COUNT];
         struct kube_access *config;
         struct metrics *metrics;
         struct metrics_series *clock; /* NULL: no metrics */
@@ -77,12 +77,14 @@ const char *kube_outcome_name(enum kube_outcome outcome) {
 
 static void attempt_call(void *userdata);
 
-struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
-                              struct kube_access *config, struct metrics *metrics) {
+struct kube_api *kube_api_new(struct loop *loop, const char *user_agent, struct kube_access *config,
+                              struct metrics *metrics) {
         struct kube_api *api = xcalloc(1, sizeof(*api));
 
-        *api = (struct kube_api){
-                .loop = loop, .client = client, .config = config, .metrics = metrics};
+        *api = (struct kube_api){.loop = loop, .config = config, .metrics = metrics};
+        for (size_t i = 0; i < CLIENT_COUNT; i++)
+                api->clients[i] = http_client_new(
+                        loop, &(struct http_client_options){.user_agent = user_agent});
         if (metrics)
                 api->clock = metrics_gauge(
                         metrics, "plimsoll_clock_ahead_seconds",
@@ -110,6 +112,8 @@ void kube_api_free(struct kube_api *api) {
                 return;
         while (!LIST_EMPTY(&api->calls))
                 kube_cancel(LIST_FIRST(&api->calls));
+        for (size_t i = 0; i < CLIENT_COUNT; i++)
+                http_client_free(api->clients[i]);
         free(api);
 }
 
@@ -379,6 +383,9 @@ static void attempt_call(void *userdata) {
                                                      ? xasprintf("Authorization: Bearer %s",
                                                                  credentials.bearer)
                                                      : NULL;
+        enum client client = request->on_data     ? STREAM_CLIENT
+                             : request->is_urgent ? URGENT_CLIENT
+                                                  : COMMON_CLIENT;
         const char *headers[4] = {accept_line};
         size_t header_count = 1;
         if (call->body)
@@ -386,7 +393,7 @@ static void attempt_call(void *userdata) {
         if (bearer_line)
                 headers[header_count++] = bearer_line;
 
-        call->http = http_start(api->client,
+        call->http = http_start(api->clients[client],
                                 &(struct http_request){
                                         .method = request->method,
                                         .url = call->url,
@@ -404,9 +411,6 @@ static void attempt_call(void *userdata) {
                                         .wants_gzip = request->wants_gzip,
                                         .tls = &credentials.tls,
                                         .unix_socket = credentials.unix_socket,
-                                        .pool = request->on_data     ? STREAM_POOL
-                                                : request->is_urgent ? URGENT_POOL
-                                                                     : COMMON_POOL,
                                         .on_data = request->on_data ? on_http_data : NULL,
                                         .on_done = on_http_done,
                                         .userdata = call,

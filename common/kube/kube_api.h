@@ -16,9 +16,9 @@
 struct kube_api;
 struct kube_call;
 
-/** kube_api_new() - all arguments are borrowed and outlive it; @metrics can be NULL */
-struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
-                              struct kube_access *config, struct metrics *metrics);
+/** kube_api_new() - all are borrowed, and outlive it except @user_agent; @metrics can be NULL */
+struct kube_api *kube_api_new(struct loop *loop, const char *user_agent, struct kube_access *config,
+                              struct metrics *metrics);
 /** kube_api_free() - cancels all calls, without callbacks */
 void kube_api_free(struct kube_api *api);
 /** kube_api_clock_ahead_ms() - how far this machine's clock was ahead of the API server's at its

@@ -3,9 +3,9 @@
  * HTTP client; http_client.c schedules calls.
  *
  *     http_client                      owns the idle easy handles and the pool of bodies
- *       +- pool 0, 1, ...              queue -> active, up to max_in_flight of them
- *            +- shard                  a multi handle: its connections, and its timer in the loop
- *                 +- call              owns its copy of the request; while it is active it has an
+ *       |                              queue -> active, up to max_in_flight of them
+ *       +- shard                       a multi handle: its connections, and its timer in the loop
+ *            +- call                   owns its copy of the request; while it is active it has an
  *                                      easy handle, and a body after its first piece
  *
  *     QUEUED -> ACTIVE -> DONE, during its on_done; then it is freed
@@ -43,14 +43,12 @@ enum http_call_state {
         HTTP_CALL_DONE,   /* its on_done is running */
 };
 
-struct http_pool;
 struct http_shard;
 
 struct http_call {
         struct http_client *client;
-        struct http_pool *pool;
         struct http_shard *shard;
-        TAILQ_ENTRY(http_call) entry; /* in pool->queue or pool->active */
+        TAILQ_ENTRY(http_call) entry; /* in client->queue or client->active */
         enum http_call_state state;
 
         struct http_request request; /* borrowed members are NULL: they are copied below */

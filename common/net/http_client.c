@@ -16,7 +16,7 @@
 
 enum {
         DEFAULT_MAX_IN_FLIGHT = 128,
-        SHARDS = 64,               /* per pool; 6 kB each, enough for 30,000 hosts */
+        SHARDS = 64,               /* 6 kB each, enough for 30,000 hosts */
         SHARD_DESCRIPTORS = 2,     /* of curl itself */
         SHARD_CONNECTIONS = 4096,  /* without a limit of descriptors: more than a shard has hosts */
         SHARD_CONNECTIONS_MIN = 4, /* however low the limit is */
@@ -34,18 +34,14 @@ struct http_shard {
 
 TAILQ_HEAD(call_list, http_call);
 
-struct http_pool {
-        struct call_list queue;  /* first in, first out */
-        struct call_list active; /* at most max_in_flight */
-        size_t queue_len, active_len;
-        struct http_shard *shards[SHARDS]; /* NULL until a call needs it */
-};
-
 struct http_client {
         struct loop *loop;
         char *user_agent, *ca_bundle;
         size_t max_in_flight, max_descriptors;
-        struct http_pool pools[HTTP_POOLS];
+        struct call_list queue;  /* first in, first out */
+        struct call_list active; /* at most max_in_flight */
+        size_t queue_len, active_len;
+        struct http_shard *shards[SHARDS]; /* NULL until a call needs it */
         struct loop_timer pump_timer;
         struct body_pool bodies;
         struct http_tls_copy *last_tls;
@@ -96,9 +92,9 @@ static void detach_call(struct http_call *call) {
         loop_timer_disarm(client->loop, &call->timer);
         (void)curl_multi_remove_handle(call->shard->multi, call->easy);
         give_back_easy(client, TAKE_PTR(call->easy));
-        TAILQ_REMOVE(&call->pool->active, call, entry);
-        call->pool->active_len--;
-        if (!TAILQ_EMPTY(&call->pool->queue))
+        TAILQ_REMOVE(&client->active, call, entry);
+        client->active_len--;
+        if (!TAILQ_EMPTY(&client->queue))
                 start_queued_soon(client);
 }
 
@@ -124,12 +120,9 @@ static void drop_call(struct http_call *call) {
 }
 
 static void destroy_client(struct http_client *client) {
-        for (size_t p = 0; p < HTTP_POOLS; p++) {
-                struct http_pool *pool = &client->pools[p];
-                for (size_t i = 0; i < SHARDS; i++)
-                        if (pool->shards[i])
-                                shard_free(pool->shards[i]);
-        }
+        for (size_t i = 0; i < SHARDS; i++)
+                if (client->shards[i])
+                        shard_free(client->shards[i]);
         while (client->easies_len > 0)
                 curl_easy_cleanup(client->easies[--client->easies_len]);
         free(client->easies);
@@ -164,15 +157,13 @@ static void end_http_call(struct http_call *call, CURLcode code) {
 }
 
 static void remove_doomed(struct http_client *client) {
-        for (size_t p = 0; p < HTTP_POOLS; p++) {
-                struct http_pool *pool = &client->pools[p];
-                struct http_call *call = NULL, *next = NULL;
-                for (call = TAILQ_FIRST(&pool->active); call; call = next) {
-                        next = TAILQ_NEXT(call, entry);
-                        if (call->state == HTTP_CALL_DOOMED) {
-                                detach_call(call);
-                                drop_call(call);
-                        }
+        struct http_call *call = NULL, *next = NULL;
+
+        for (call = TAILQ_FIRST(&client->active); call; call = next) {
+                next = TAILQ_NEXT(call, entry);
+                if (call->state == HTTP_CALL_DOOMED) {
+                        detach_call(call);
+                        drop_call(call);
                 }
         }
 }
@@ -184,8 +175,8 @@ void http_cancel(struct http_call *call) {
         struct http_client *client = call->client;
         switch (call->state) {
         case HTTP_CALL_QUEUED:
-                TAILQ_REMOVE(&call->pool->queue, call, entry);
-                call->pool->queue_len--;
+                TAILQ_REMOVE(&client->queue, call, entry);
+                client->queue_len--;
                 drop_call(call);
                 break;
         case HTTP_CALL_ACTIVE:
@@ -207,19 +198,16 @@ void http_client_free(struct http_client *client) {
         if (!client)
                 return;
 
+        struct http_call *call = NULL, *next = NULL;
         assert(!client->is_freed);
         client->is_freed = true;
         enter_callback(client);
         loop_timer_disarm(client->loop, &client->pump_timer);
-        for (size_t p = 0; p < HTTP_POOLS; p++) {
-                struct http_pool *pool = &client->pools[p];
-                struct http_call *call = NULL, *next = NULL;
-                while (!TAILQ_EMPTY(&pool->queue))
-                        http_cancel(TAILQ_FIRST(&pool->queue));
-                for (call = TAILQ_FIRST(&pool->active); call; call = next) {
-                        next = TAILQ_NEXT(call, entry);
-                        http_cancel(call);
-                }
+        while (!TAILQ_EMPTY(&client->queue))
+                http_cancel(TAILQ_FIRST(&client->queue));
+        for (call = TAILQ_FIRST(&client->active); call; call = next) {
+                next = TAILQ_NEXT(call, entry);
+                http_cancel(call);
         }
         leave_callback(client);
 }
@@ -358,10 +346,9 @@ static void on_call_timer(void *userdata) {
 
 static void start_call(struct http_call *call) {
         struct http_client *client = call->client;
-        struct http_pool *pool = call->pool;
 
-        TAILQ_REMOVE(&pool->queue, call, entry);
-        pool->queue_len--;
+        TAILQ_REMOVE(&client->queue, call, entry);
+        client->queue_len--;
         call->loop = client->loop;
         call->bodies = &client->bodies;
         call->easy = take_easy(client);
@@ -377,8 +364,8 @@ static void start_call(struct http_call *call) {
                 if (left_ms <= 0)
                         code = CURLE_ABORTED_BY_CALLBACK; /* as by on_ready_to_send() */
         }
-        TAILQ_INSERT_TAIL(&pool->active, call, entry);
-        pool->active_len++;
+        TAILQ_INSERT_TAIL(&client->active, call, entry);
+        client->active_len++;
         call->state = HTTP_CALL_ACTIVE;
         if (code == CURLE_OK) {
                 if (curl_multi_add_handle(call->shard->multi, call->easy) != CURLM_OK)
@@ -393,15 +380,12 @@ static void start_call(struct http_call *call) {
  * restarted by its owner, does not block the loop. */
 static void start_queued_calls(void *userdata) {
         struct http_client *client = userdata;
+        size_t count = client->queue_len;
 
         enter_callback(client);
-        for (size_t p = 0; p < HTTP_POOLS; p++) {
-                struct http_pool *pool = &client->pools[p];
-                size_t count = pool->queue_len;
-                while (count-- > 0 && !TAILQ_EMPTY(&pool->queue) &&
-                       pool->active_len < client->max_in_flight)
-                        start_call(TAILQ_FIRST(&pool->queue));
-        }
+        while (count-- > 0 && !TAILQ_EMPTY(&client->queue) &&
+               client->active_len < client->max_in_flight)
+                start_call(TAILQ_FIRST(&client->queue));
         leave_callback(client);
 }
 
@@ -437,13 +421,13 @@ static struct http_shard *shard_new(struct http_client *client, struct http_shar
         return shard;
 }
 
-static struct http_shard *choose_shard(struct http_client *client, struct http_pool *pool,
+static struct http_shard *choose_shard(struct http_client *client,
                                        const struct http_request *request) {
         const char *authority = NULL;
         size_t authority_len = http_call_authority(request->url, &authority);
         size_t index = request->has_phase ? (size_t)(request->phase_ratio * SHARDS)
                                           : strmap_hash(authority, authority_len);
-        struct http_shard **shard = &pool->shards[index % SHARDS];
+        struct http_shard **shard = &client->shards[index % SHARDS];
 
         if (!*shard)
                 *shard = shard_new(client, shard);
@@ -456,14 +440,13 @@ void http_client_allow(struct http_client *client, size_t max_in_flight) {
         if (max_in_flight <= client->max_in_flight)
                 return;
         client->max_in_flight = max_in_flight;
-        for (size_t p = 0; p < HTTP_POOLS; p++)
-                for (size_t i = 0; i < SHARDS; i++)
-                        if (client->pools[p].shards[i])
-                                limit_connections(client, client->pools[p].shards[i]);
+        for (size_t i = 0; i < SHARDS; i++)
+                if (client->shards[i])
+                        limit_connections(client, client->shards[i]);
 }
 
 struct http_call *http_start(struct http_client *client, const struct http_request *request) {
-        assert(!client->is_freed && request->pool < HTTP_POOLS);
+        assert(!client->is_freed);
 
         struct http_call *call = http_call_new(request, client->last_tls);
         call->client = client;
@@ -472,15 +455,14 @@ struct http_call *http_start(struct http_client *client, const struct http_reque
                 client->last_tls = call->tls;
                 client->last_tls->refs++;
         }
-        call->pool = &client->pools[request->pool];
-        call->shard = choose_shard(client, call->pool, request);
+        call->shard = choose_shard(client, request);
         if (call->shard->call_count++ == 0)
                 loop_timer_disarm(client->loop, &call->shard->idle);
         call->state = HTTP_CALL_QUEUED;
-        TAILQ_INSERT_TAIL(&call->pool->queue, call, entry);
-        call->pool->queue_len++;
+        TAILQ_INSERT_TAIL(&client->queue, call, entry);
+        client->queue_len++;
         /* At the limit, the end of a call starts the next one. */
-        if (call->pool->active_len < client->max_in_flight)
+        if (client->active_len < client->max_in_flight)
                 start_queued_soon(client);
         return call;
 }
@@ -503,11 +485,8 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
         client->max_in_flight = options->max_in_flight > 0 ? options->max_in_flight
                                                            : DEFAULT_MAX_IN_FLIGHT;
         client->max_descriptors = options->max_descriptors;
-        for (size_t p = 0; p < HTTP_POOLS; p++) {
-                struct http_pool *pool = &client->pools[p];
-                TAILQ_INIT(&pool->queue);
-                TAILQ_INIT(&pool->active);
-        }
+        TAILQ_INIT(&client->queue);
+        TAILQ_INIT(&client->active);
         body_pool_init(&client->bodies, SIZE_MAX, BODY_FIRST_BYTES + BODY_PADDING);
         return client;
 }

@@ -20,9 +20,8 @@ struct http_client;
 struct http_call;
 
 struct http_client_options {
-        size_t max_in_flight;   /* per pool; more calls are queued; 0: 128 */
-        size_t max_descriptors; /* of the common pool; 0: no limit. Only idle connections are closed
-                                   to stay below it */
+        size_t max_in_flight;   /* more calls are queued; 0: 128 */
+        size_t max_descriptors; /* 0: no limit. Only idle connections are closed to stay below it */
         const char *user_agent; /* borrowed */
 };
 
@@ -92,8 +91,6 @@ typedef void http_done_fn(void *userdata, const struct http_response *response);
  * client. */
 typedef bool http_data_fn(void *userdata, const char *data, size_t len);
 
-enum { HTTP_POOLS = 3 };
-
 struct http_request {
         const char *method;         /* "GET", "PATCH", ...; static text */
         const char *url;            /* http or https */
@@ -112,9 +109,6 @@ struct http_request {
         const char *basic_auth;     /* "user:password"; may be NULL */
         const struct http_tls *tls; /* may be NULL */
         const char *unix_socket;    /* path to connect to, instead of the URL's host; or NULL */
-        /* Calls share connections only within their pool, which is below HTTP_POOLS; 0 is the
-         * common pool. Streams that stay open, such as watches, have a pool of their own. */
-        unsigned pool;
         /* A periodic call starts at this point of its period, in [0, 1). Hosts with close phases
          * share a multi handle: curl checks all idle connections of a handle every second while it
          * is in use. The phase of a host does not change. */

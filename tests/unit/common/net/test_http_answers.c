@@ -264,7 +264,6 @@ TEST_BETWEEN(freed_while_calls_start, set_up, tear_down) {
         _cleanup_(free_attemptp) struct attempt *next = new_attempt(origin, "/");
         _cleanup_(free_attemptp) struct attempt *other = new_attempt("http://127.0.0.1:1", "/");
         malformed->frees_client = true;
-        other->request.pool = 1;
         begin(malformed);
         begin(next);
         begin(other);

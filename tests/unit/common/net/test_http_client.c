@@ -320,12 +320,6 @@ TEST_BETWEEN(connections_are_kept, set_up, tear_down) {
         }
         assert_int_equal(atomic_load(&peer->requests), 20);
         assert_int_equal(atomic_load(&peer->connections), 1);
-
-        /* Another pool does not share it. */
-        _cleanup_(free_attemptp) struct attempt *other = new_attempt(peer->origin, "/ok");
-        other->request.pool = 2;
-        run(other);
-        assert_int_equal(atomic_load(&peer->connections), 2);
 }
 
 /* One that nobody has used for two minutes is closed, also if nothing else is called. */
@@ -409,14 +403,9 @@ TEST_BETWEEN(queue, set_up, tear_down) {
                 attempts[i]->request.timeout_ms = QUEUE_TIMEOUT_MS;
                 begin(attempts[i]);
         }
-        /* A stream in a pool of its own does not wait for them. */
-        _cleanup_(free_attemptp) struct attempt *stream = new_attempt(peer->origin, "/ok");
-        stream->request.pool = 1;
-        begin(stream);
         http_cancel(TAKE_PTR(attempts[5]->call));
         under_way--;
         loop_run(loop);
-        assert_true(stream->response.duration_ms < QUEUE_TIMEOUT_MS);
         for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
                 if (i == 5)
                         assert_int_equal(attempts[i]->done_calls, 0);
@@ -425,9 +414,8 @@ TEST_BETWEEN(queue, set_up, tear_down) {
                                          i < 2 ? HTTP_TIMEOUT : HTTP_OK);
                 free_attempt(attempts[i]);
         }
-        /* Two at a time and the stream; the peer may notice late that the first two were given up.
-         */
-        assert_true(atomic_load(&peer->most_open) <= 5);
+        /* Two at a time; the peer may notice late that the first two were given up. */
+        assert_true(atomic_load(&peer->most_open) <= 4);
 }
 
 TEST_BETWEEN(stream, set_up, tear_down) {
