@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #define MS_PER_S INT64_C(1000)
@@ -23,11 +21,3 @@ int64_t clock_mono_ms(void);
 int64_t clock_mono_ns(void);
 /** clock_thread_cpu_ns() - CPU time of the calling thread */
 int64_t clock_thread_cpu_ns(void);
-
-/** clock_cond_init() - pthread_cond_init() for clock_cond_wait() */
-void clock_cond_init(pthread_cond_t *cond);
-/** clock_cond_wait() - pthread_cond_timedwait() until @until_mono_ms; later if the machine is
- * suspended in between
- * Return: false after the timeout; true if woken, perhaps spuriously
- */
-bool clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_mono_ms);

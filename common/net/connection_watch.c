@@ -315,6 +315,17 @@ void connection_watch_set(struct connection_watch *watch, struct watched *watche
         atomic_store(&watched->yields_mono_ns, yields_mono_ns);
 }
 
+bool connection_watch_has_requests(struct connection_watch *watch) {
+        struct watched *w = NULL;
+        bool has_requests = false;
+
+        pthread_mutex_lock(&watch->lock);
+        LIST_FOREACH (w, &watch->open_list, entry)
+                has_requests |= !w->is_cut && !is_silent(w);
+        pthread_mutex_unlock(&watch->lock);
+        return has_requests;
+}
+
 void connection_watch_address(const struct watched *watched,
                               char text[static CONNECTION_WATCH_ADDRESS_MAX]) {
         char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "", *plain = host;

@@ -66,7 +66,7 @@ enum watched_state {
         WATCHED_IDLE,     /* the reply was sent */
 };
 
-/* Embedded in the owner's connection. Private, but `is_cut` can be read. */
+/* Embedded in the owner's connection. Private, but `is_cut` and `state` can be read. */
 struct watched {
         LIST_ENTRY(watched) entry;
         union {
@@ -106,6 +106,9 @@ void connection_watch_close(struct connection_watch *watch, struct watched *watc
 /** connection_watch_set() - enter @state, and set its deadline */
 void connection_watch_set(struct connection_watch *watch, struct watched *watched,
                           enum watched_state state);
+
+/** connection_watch_has_requests() - whether any request is arriving, handled or replied to */
+bool connection_watch_has_requests(struct connection_watch *watch);
 
 /** connection_watch_address() - "10.1.2.3:40000" or "[fd00::1]:40000", for logs */
 void connection_watch_address(const struct watched *watched,

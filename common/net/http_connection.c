@@ -17,27 +17,20 @@ enum {
         TLS_RECORD_HEADER_BYTES = 5,
 };
 
-enum phase {
-        PHASE_IDLE,      /* between requests, or the request line is arriving */
-        PHASE_HEADERS,   /* the headers are arriving */
-        PHASE_BODY,      /* the body arrives, the request is queued, or it is handled */
-        PHASE_SUSPENDED, /* suspended by the handler */
-        PHASE_REPLYING,  /* the reply is queued */
-};
-
 /* One connection and the request that it carries. */
 struct connection {
         struct http_server *server;
         struct http_worker *worker;
-        struct watched watched;
+        struct watched watched; /* has the state of the request */
         struct address_place place;
         struct server_tls *tls; /* for its handshake; NULL: plain HTTP */
         struct tls_handshake handshake;
         uint64_t trust_generation;
-        enum phase phase;
-        bool is_loopback; /* the client connected to a loopback address */
-        bool is_last;     /* close after the reply */
-        int refusal;      /* the status to reply after the body, which is dropped; 0: none */
+        bool is_loopback;  /* the client connected to a loopback address */
+        bool is_last;      /* close after the reply */
+        bool has_headers;  /* they were read */
+        bool is_suspended; /* by the handler */
+        int refusal;       /* the status to reply after the body, which is dropped; 0: none */
         size_t announced_bytes;
         struct body *body;
         struct http_exchange exchange;
@@ -79,7 +72,6 @@ static enum MHD_Result queue_reply(struct connection *connection, struct MHD_Con
                 (void)MHD_add_response_header(response, header[0], header[1]);
         if (must_close(connection))
                 (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-        connection->phase = PHASE_REPLYING;
         connection_watch_set(connection->server->watch, &connection->watched, WATCHED_REPLYING);
         enum MHD_Result result = MHD_queue_response(mhd, (unsigned)exchange->status, response);
         MHD_destroy_response(response);
@@ -104,11 +96,7 @@ static enum MHD_Result begin_request(struct connection *connection, struct MHD_C
         const char *length = header_value(mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
         uint64_t announced = 0;
 
-        connection->phase = PHASE_BODY;
-        pthread_mutex_lock(&server->lock);
-        server->requests_under_way++;
-        pthread_mutex_unlock(&server->lock);
-
+        connection->has_headers = true;
         /* The handshake has ensured this; a second line of defence. */
         if (server->needs_client_cert && !connection->handshake.is_verified)
                 return refuse_request(connection, mhd, MHD_HTTP_FORBIDDEN);
@@ -169,7 +157,7 @@ static enum MHD_Result answer_request(struct connection *connection, struct MHD_
         connection->server->handler(connection->server->userdata, exchange);
         atomic_store(&connection->worker->is_handling, false);
         address_queue_leave(&connection->server->queue, &connection->place);
-        return connection->phase == PHASE_SUSPENDED ? MHD_YES : queue_reply(connection, mhd);
+        return connection->is_suspended ? MHD_YES : queue_reply(connection, mhd);
 }
 
 enum MHD_Result http_connection_request(void *userdata, struct MHD_Connection *mhd, const char *url,
@@ -180,12 +168,12 @@ enum MHD_Result http_connection_request(void *userdata, struct MHD_Connection *m
 
         (void)userdata;
         (void)version;
-        if (connection->phase == PHASE_HEADERS)
+        if (!connection->has_headers)
                 return begin_request(connection, mhd);
-        if (connection->phase == PHASE_SUSPENDED) /* after MHD_resume_connection() */
+        if (atomic_load(&connection->watched.state) == WATCHED_REPLYING)
+                return MHD_NO;        /* nothing else is expected after the reply */
+        if (connection->is_suspended) /* after MHD_resume_connection() */
                 return queue_reply(connection, mhd);
-        if (connection->phase != PHASE_BODY)
-                return MHD_NO; /* nothing else is expected after the reply */
         if (*upload_data_size == 0)
                 return answer_request(connection, mhd, url, method);
         take_body_piece(connection, upload_data, *upload_data_size);
@@ -198,7 +186,7 @@ static struct connection *connection_of(struct MHD_Connection *mhd) {
 }
 
 void http_suspend(struct http_exchange *exchange) {
-        CONTAINER_OF(exchange, struct connection, exchange)->phase = PHASE_SUSPENDED;
+        CONTAINER_OF(exchange, struct connection, exchange)->is_suspended = true;
         MHD_suspend_connection(exchange->connection);
 }
 
@@ -224,7 +212,7 @@ void *http_connection_request_line(void *userdata, const char *uri, struct MHD_C
 
         (void)userdata;
         (void)uri;
-        connection->phase = PHASE_HEADERS;
+        connection->has_headers = connection->is_suspended = false;
         connection->refusal = 0;
         connection->announced_bytes = 0;
         connection->exchange = (struct http_exchange){0};
@@ -240,19 +228,11 @@ void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void 
         (void)userdata;
         (void)mhd;
         (void)code;
-        bool was_under_way = connection->phase >= PHASE_BODY;
         address_queue_leave(&server->queue,
                             &connection->place); /* it broke before the handler ran */
         release_request(connection);
-        connection->phase = PHASE_IDLE;
         connection_watch_set(server->watch, &connection->watched, WATCHED_IDLE);
         *request = NULL;
-        if (!was_under_way)
-                return;
-        pthread_mutex_lock(&server->lock);
-        if (--server->requests_under_way == 0)
-                pthread_cond_broadcast(&server->changed);
-        pthread_mutex_unlock(&server->lock);
 }
 
 /* Connections */

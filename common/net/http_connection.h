@@ -41,10 +41,8 @@ struct http_server {
         _Atomic uint64_t trust_generation; /* incremented when the client CA changes */
         atomic_bool is_draining;
 
-        pthread_mutex_t lock;
-        pthread_cond_t changed; /* signals that requests_under_way is 0 */
+        pthread_mutex_t lock;   /* guards the next member */
         struct server_tls *tls; /* for new connections; NULL: plain HTTP */
-        size_t requests_under_way;
 };
 
 /* Callbacks of struct address_queue. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -19,6 +20,8 @@ enum {
         TRANSFER_MAX_S = 30,
         HANDLING_LOAD = 1 << 16,     /* higher than any number of connections */
         SPARE_BODY_BYTES = 32 << 20, /* for more bodies in addition to one of maximum size */
+        DRAIN_LOOK_MS = 5,
+        NS_PER_MS = 1000 * 1000,
 };
 
 static size_t worker_load(const struct http_worker *worker) {
@@ -58,7 +61,6 @@ static void destroy_server(struct http_server *server) {
         address_queue_done(&server->queue);
         handshake_watch_free(server->handshakes);
         server_tls_unref(server->tls);
-        pthread_cond_destroy(&server->changed);
         pthread_mutex_destroy(&server->lock);
         free(server);
 }
@@ -99,7 +101,6 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         server->needs_client_cert = options->tls.client_ca_file != NULL;
         server->handshakes = tls ? handshake_watch_new(options->metrics) : NULL;
         server->tls = TAKE_PTR(tls);
-        clock_cond_init(&server->changed);
         (void)pthread_mutex_init(&server->lock, NULL);
 
         unsigned connections = or_default(options->max_connections, DEFAULT_CONNECTIONS);
@@ -171,15 +172,12 @@ void http_server_quiesce(struct http_server *server) {
 }
 
 void http_server_stop(struct http_server *server, int64_t drain_ms) {
+        const struct timespec pause = {.tv_nsec = DRAIN_LOOK_MS * NS_PER_MS};
         int64_t end_mono_ms = clock_mono_ms() + drain_ms;
 
         http_server_quiesce(server);
-        pthread_mutex_lock(&server->lock);
-        while (server->requests_under_way > 0)
-                if (!clock_cond_wait(&server->changed, &server->lock, end_mono_ms))
-                        break;
-        pthread_mutex_unlock(&server->lock);
-
+        while (connection_watch_has_requests(server->watch) && clock_mono_ms() < end_mono_ms)
+                (void)nanosleep(&pause, NULL);
         connection_watch_stop(server->watch);
         address_queue_stop(&server->queue);
         destroy_server(server);

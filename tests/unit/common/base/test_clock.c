@@ -1,7 +1,6 @@
 /* The clocks, on a machine that is suspended. Linked with --wrap=clock_gettime. */
 #include "tests/unit/fixture/test.h"
 
-#include <pthread.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -29,18 +28,4 @@ TEST(suspend_counts) {
         assert_true(clock_wall_unix_ms() - wall_unix_ms >= MS_PER_HOUR);
         assert_true(clock_mono_ms() - mono_ms >= MS_PER_HOUR);
         assert_true(clock_mono_ns() - mono_ns >= MS_PER_HOUR * 1000000);
-}
-
-/* A wait that is begun then does not last an hour longer. */
-TEST(wait) {
-        pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-        pthread_cond_t never;
-
-        suspended_s = 3600;
-        clock_cond_init(&never);
-        (void)pthread_mutex_lock(&lock);
-        assert_false(clock_cond_wait(&never, &lock, clock_mono_ms() + 50));
-        assert_false(clock_cond_wait(&never, &lock, clock_mono_ms() - 50));
-        (void)pthread_mutex_unlock(&lock);
-        (void)pthread_cond_destroy(&never);
 }
