@@ -15,14 +15,10 @@ void node_annotation_read(const char *text, const struct zone *zone, int64_t per
                           struct reading *ret) {
         struct annotation parsed;
 
-        *ret = (struct reading){
-                .state = READING_MISSING,
-                .text = text,
-                .expires_unix_ms = READING_NEVER,
-        };
+        *ret = (struct reading){.state = READING_MISSING, .expires_unix_ms = READING_NEVER};
         if (!text)
                 return;
-        if (annotation_parse(text, strlen(text), zone, &parsed, &ret->err) < 0) {
+        if (annotation_parse(text, strlen(text), zone, &parsed, NULL) < 0) {
                 ret->state = READING_MALFORMED;
                 return;
         }

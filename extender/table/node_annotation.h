@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#include "base/error.h"
 #include "base/zone.h"
 
 /* The state of a reading, for explain and the gauges. */
@@ -21,16 +20,14 @@ const char *node_reading_state_name(enum reading_state state);
 
 struct reading {
         enum reading_state state;
-        const char *text;        /* the annotation, cut at ANNOTATION_MAX_BYTES; NULL: missing */
-        double value;            /* not set if missing or malformed */
+        double value;            /* 0 if missing or malformed */
         int64_t at_unix_ms;      /* likewise */
         int64_t expires_unix_ms; /* READING_NEVER if missing or malformed */
-        struct error err;        /* set if malformed */
 };
 
 /**
  * node_annotation_read() - parse an annotation; the caller, who has the time, checks the expiry
- * @text: borrowed as long as @ret; NULL: missing
+ * @text: NULL: missing
  * @zone: the time zone of annotations; NULL: UTC
  */
 void node_annotation_read(const char *text, const struct zone *zone, int64_t period_ms,

@@ -5,18 +5,20 @@
 #include "base/mem.h"
 #include "extender/table/row_estimate.h"
 #include "policy/annotation.h"
+#include "policy/hot_value.h"
 #include "policy/judge/judge_nodes.h"
 
 struct node_row *node_row_new(const char *name, size_t len) {
         struct node_row *node = xcalloc(1, sizeof(*node));
 
         node->name = xmemdup0(name, len);
-        node->hot.annotated_expires_unix_ms = READING_NEVER;
+        node->facts.pods = -1;
+        node->hot.expires_unix_ms = READING_NEVER;
         return node;
 }
 
 void node_row_free(struct node_row *node) {
-        binding_ring_done(&node->hot.bound);
+        binding_ring_done(&node->bound);
         kept_texts_done(&node->annotations);
         kept_texts_done(&node->labels);
         free(node->closed_by);
@@ -87,7 +89,7 @@ static uint32_t usage_like(const struct node_row *node, struct row_context *cont
                                : NODE_ROW_NONE;
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                double capacity = node->capacity.of[r];
+                double capacity = node->facts.capacity.of[r];
                 usage->per_capacity[r] = capacity > 0 ? 1 / capacity : 0;
                 if (row == NODE_ROW_NONE || !like->columns.facts[row].is_known[r])
                         continue;
@@ -120,17 +122,33 @@ static void settle_estimate(struct node_row *node, struct row_context *context,
         context->columns.estimate_number[node->row] = number;
 }
 
+/* The newer one of the count and the annotation. Return: when it changes next */
+static int64_t settle_hot(struct node_row *node, struct row_context *context, int64_t now_unix_ms) {
+        const struct policy *policy = context->table_policy->policy;
+        int64_t live_until_unix_ms = context->bindings_live_until_unix_ms;
+        double *value = &context->columns.hot[node->row];
+        int64_t *expires_unix_ms = &context->columns.hot_expires_unix_ms[node->row];
+        bool is_counted = policy->hot_value_count > 0 && live_until_unix_ms != INT64_MIN;
+
+        if (!is_counted || (node->hot.expires_unix_ms != READING_NEVER &&
+                            node->hot.at_unix_ms > live_until_unix_ms)) {
+                *value = node->hot.value;
+                *expires_unix_ms = node->hot.expires_unix_ms;
+                return *expires_unix_ms;
+        }
+        binding_ring_settle(&node->bound, now_unix_ms);
+        *value = (double)hot_value(policy, &node->bound, now_unix_ms);
+        *expires_unix_ms = INT64_MAX;
+        return hot_value_next_change_unix_ms(policy, &node->bound, now_unix_ms);
+}
+
 void node_row_settle(struct node_row *node, struct row_context *context, int64_t now_unix_ms) {
         const struct table_policy *table_policy = context->table_policy;
         struct node_columns *columns = &context->columns;
         size_t row = node->row;
 
-        const struct node_hot_value hot = node_hot_settle(&node->hot, table_policy->policy,
-                                                          context->bindings_live_until_unix_ms,
-                                                          now_unix_ms);
-        columns->hot[row] = hot.value;
-        columns->hot_expires_unix_ms[row] = hot.expires_unix_ms;
-        int64_t until_unix_ms = earlier_if_ahead(INT64_MAX, hot.next_change_unix_ms, now_unix_ms);
+        int64_t until_unix_ms = earlier_if_ahead(INT64_MAX, settle_hot(node, context, now_unix_ms),
+                                                 now_unix_ms);
         for (size_t i = 0; i < columns->metric_count; i++)
                 until_unix_ms = earlier_if_ahead(until_unix_ms, columns->expires_unix_ms[i][row],
                                                  now_unix_ms);
@@ -168,14 +186,7 @@ static void parse_metrics(struct node_row *node, struct row_context *context, in
 
         memset(node->readings, 0, sizeof(node->readings));
         node->skewed = 0;
-        columns->facts[node->row] = (struct node_facts){
-                .capacity = node->capacity,
-                .allocatable = node->allocatable,
-                .pods = -1,
-                .pods_max = node->pods_max,
-                .taint_level = node->taint_level,
-                .is_avoided = node->is_avoided,
-        };
+        columns->facts[node->row] = node->facts;
         for (size_t i = 0; i < columns->metric_count; i++) {
                 read_metric(node, context, i, &reading);
                 columns->usage_ratio[i][node->row] = reading.value;
@@ -190,15 +201,11 @@ static void parse_metrics(struct node_row *node, struct row_context *context, in
 }
 
 void node_row_parse(struct node_row *node, struct row_context *context, int64_t now_unix_ms) {
-        struct reading hot;
-
         context->columns.zone[node->row] = node->zone;
         context->columns.pool[node->row] = node->pool;
         parse_metrics(node, context, now_unix_ms);
         if (context->columns.has_estimate && node->estimate)
                 read_for_estimate(node, context, now_unix_ms);
-        read_annotation(node, context, ANNOTATION_HOT_VALUE, 0, &hot);
-        node->hot.annotated = (struct annotation){hot.value, hot.at_unix_ms};
-        node->hot.annotated_expires_unix_ms = hot.expires_unix_ms;
+        read_annotation(node, context, ANNOTATION_HOT_VALUE, 0, &node->hot);
         node_row_settle(node, context, now_unix_ms);
 }

@@ -9,9 +9,9 @@
 #include "base/zone.h"
 #include "extender/estimator/estimator.h"
 #include "extender/table/node_annotation.h"
-#include "extender/table/node_hot.h"
 #include "extender/table/node_snapshot.h"
 #include "extender/table/table_policy.h"
+#include "policy/binding_ring.h"
 #include "policy/judge/node_columns.h"
 #include "policy/kept_texts.h"
 
@@ -19,15 +19,13 @@ struct node_row {
         char *name;
         uint32_t row;
         struct estimator_node *estimate; /* NULL: no estimator, or no room in it */
-        struct pod_load capacity, allocatable;
-        uint32_t pods_max; /* as in struct node_facts, like the next two */
-        uint8_t taint_level;
-        bool is_avoided;
-        char *closed_by; /* node_closed_by() */
-        uint8_t zone;    /* node_zones_move() */
-        uint8_t pool;    /* policy_pool_of() */
+        struct node_facts facts;         /* as far as they do not depend on policy and estimate */
+        char *closed_by;                 /* node_closed_by() */
+        uint8_t zone;                    /* node_zones_move() */
+        uint8_t pool;                    /* policy_pool_of() */
         struct kept_texts annotations, labels;
-        struct node_hot hot;
+        struct binding_ring bound; /* recent bindings */
+        struct reading hot;        /* the annotation node_hot_value */
         /* The number of the policy's metrics by state, as node_row_parse() has found them. */
         uint32_t readings[READING_STATE_COUNT], skewed;
 };
@@ -40,7 +38,8 @@ struct row_context {
         struct estimator *estimator;      /* NULL: there is ... */
         const struct node_snapshot *like; /* ... this, see struct node_table_options */
         bool has_no_pods;
-        int64_t bindings_live_until_unix_ms; /* see node_hot_settle() */
+        /* The end of the watch of bindings; INT64_MIN: it was never live; INT64_MAX: it is live */
+        int64_t bindings_live_until_unix_ms;
         struct node_columns columns;
 };
 

@@ -219,14 +219,15 @@ static bool set_load(struct pod_load *load, const json_t *resources) {
 
 static bool set_room(struct node_row *node, const struct node_update *update) {
         double pods_max = quantity_at(update->allocatable, "pods");
-        uint32_t before = node->pods_max;
+        struct node_facts *facts = &node->facts;
+        uint32_t before = facts->pods_max;
 
-        node->pods_max = pods_max > 0 && pods_max < UINT32_MAX ? (uint32_t)pods_max : 0;
-        bool has_changed = set_load(&node->allocatable, update->allocatable);
-        has_changed |= set_load(&node->capacity, update->capacity);
+        facts->pods_max = pods_max > 0 && pods_max < UINT32_MAX ? (uint32_t)pods_max : 0;
+        bool has_changed = set_load(&facts->allocatable, update->allocatable);
+        has_changed |= set_load(&facts->capacity, update->capacity);
         if (node->estimate)
-                (void)estimator_set_capacity(node->estimate, &node->capacity);
-        return has_changed || before != node->pods_max;
+                (void)estimator_set_capacity(node->estimate, &facts->capacity);
+        return has_changed || before != facts->pods_max;
 }
 
 static bool set_taints(struct node_table *table, struct node_row *node,
@@ -240,11 +241,11 @@ static bool set_taints(struct node_table *table, struct node_row *node,
                 if (policy_taint_level(taint) > 0)
                         level++;
         bool is_avoided = json_array_size(update->taints) > 0;
-        bool has_changed = zone != node->zone || level != node->taint_level ||
-                           is_avoided != node->is_avoided;
+        bool has_changed = zone != node->zone || level != node->facts.taint_level ||
+                           is_avoided != node->facts.is_avoided;
         node->zone = zone;
-        node->taint_level = level;
-        node->is_avoided = is_avoided;
+        node->facts.taint_level = level;
+        node->facts.is_avoided = is_avoided;
         if (update->closed_by ? node->closed_by && strcmp(update->closed_by, node->closed_by) == 0
                               : !node->closed_by)
                 return has_changed;
@@ -311,8 +312,8 @@ void node_table_bind(struct node_table *table, const char *name, int64_t at_unix
 
         if (!node)
                 return;
-        binding_ring_settle(&node->hot.bound, now_unix_ms);
-        binding_ring_add(&node->hot.bound, at_unix_ms, hot_value_keep_ms(node_table_policy(table)));
+        binding_ring_settle(&node->bound, now_unix_ms);
+        binding_ring_add(&node->bound, at_unix_ms, hot_value_keep_ms(node_table_policy(table)));
         settle_row(table, node->row, now_unix_ms);
 }
 
@@ -320,7 +321,7 @@ void node_table_forget_bindings(struct node_table *table, int64_t now_unix_ms) {
         struct strmap_entry *entry;
 
         STRMAP_FOREACH (entry, &table->nodes_by_name)
-                binding_ring_done(&((struct node_row *)entry->value)->hot.bound);
+                binding_ring_done(&((struct node_row *)entry->value)->bound);
         table->context.bindings_live_until_unix_ms = INT64_MIN;
         settle_all(table, now_unix_ms);
 }
