@@ -265,13 +265,6 @@ static const char *why_broken(const struct series_list *series) {
         return series->count == NODE_MAX_DEVICES ? too_many : broken_value;
 }
 
-static const char *finish_time(const struct series_list *seconds, double *ret_s) {
-        if (seconds->count == 0)
-                return no_series;
-        *ret_s = seconds->items[0].value;
-        return NULL;
-}
-
 /* @reserved: part of the total that does not count; NULL: the resource has none */
 static const char *finish_share(const struct series_list *unused, const struct series_list *total,
                                 const struct series_list *reserved, double *ret_ratio) {
@@ -301,9 +294,9 @@ static const char *finish_per_cpu(const struct node_reading *reading, const stru
         return why;
 }
 
-static const char *finish_disk(struct node_reading *reading, const struct series_list *series) {
-        reading->disks = series->items;
-        reading->disk_count = series->count;
+static const char *finish_seconds(struct node_reading *reading, unsigned resource,
+                                  const struct series_list *series) {
+        reading->series[resource] = series;
         return series->count > 0 ? NULL : no_series;
 }
 
@@ -341,9 +334,8 @@ static const char *finish_built_in(struct node_reading *reading, const struct no
         case METRIC_KIND_CPU:
                 return finish_cpu(reading);
         case METRIC_KIND_TIME:
-                return finish_time(fields[0], value);
         case METRIC_KIND_DISK:
-                return finish_disk(reading, fields[0]);
+                return finish_seconds(reading, resource, fields[0]);
         case METRIC_KIND_NETWORK:
                 return finish_network(reading, wants, fields);
         case METRIC_KIND_SHARE:
@@ -360,19 +352,20 @@ static const char *finish_own(struct node_reading *reading, const struct node_wa
                               unsigned i, bool is_complete) {
         const struct policy_resource *resource = &wants->own[i];
         const struct node_resource_tally *tally = &reading->scratch->own[i];
-        struct node_own *own = &reading->own[i];
+        double *capacity = &reading->capacities[i];
 
-        own->series = &tally->used;
+        if (resource->type == POLICY_COUNTER)
+                reading->series[METRIC_RESOURCE_COUNT + i] = &tally->used;
         if (!is_complete)
                 return may_be_cut;
         if (reading->scratch->own_broken >> i & 1)
                 return why_broken(&tally->used);
         if (tally->used.count == 0)
                 return "no series on the page matches its name and labels";
-        const char *why = node_resource_capacity(tally, resource, &own->capacity);
+        const char *why = node_resource_capacity(tally, resource, capacity);
         if (!why && resource->type == POLICY_GAUGE &&
-            !node_resource_ratio(node_resource_reduce(resource->reduce, &tally->used),
-                                 own->capacity, &reading->values[METRIC_RESOURCE_COUNT + i]))
+            !node_resource_ratio(node_resource_reduce(resource->reduce, &tally->used), *capacity,
+                                 &reading->values[METRIC_RESOURCE_COUNT + i]))
                 why = "its value exceeds its capacity by far";
         return why;
 }

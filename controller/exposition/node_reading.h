@@ -44,12 +44,6 @@ struct node_cpu {
         double busy_s;
 };
 
-/* A resource that the policy declares. */
-struct node_own {
-        double capacity;                  /* > 0 */
-        const struct series_list *series; /* the reading's */
-};
-
 /* A reading is large and reused: there is one per parsing thread, not one per node. */
 struct node_reading {
         uint32_t usable; /* resources that have a value in this reading */
@@ -59,16 +53,15 @@ struct node_reading {
 
         size_t cpu_count;
         struct node_cpu *cpus; /* by ascending id */
-        size_t disk_count;
-        const struct node_device *disks; /* by ascending id: seconds of I/O */
         size_t link_count;
         struct node_link *links; /* by ascending id: the network devices that count */
-        /* By resource: the usage of a gauge, a ratio in [0, 1]; the sum of METRIC_KIND_PER_CPU; the
-         * seconds of METRIC_KIND_TIME;
+        /* By resource: the usage of a gauge, a ratio in [0, 1]; the sum of METRIC_KIND_PER_CPU;
          * otherwise 0. */
         double values[WINDOW_MAX_CHANNELS];
-
-        struct node_own own[POLICY_MAX_RESOURCES]; /* whose bit is in `usable` */
+        /* By resource: the counters of METRIC_KIND_TIME and METRIC_KIND_DISK, and those that the
+         * policy declares; NULL: it has none. */
+        const struct series_list *series[WINDOW_MAX_CHANNELS];
+        double capacities[POLICY_MAX_RESOURCES]; /* of what the policy declares, > 0 if usable */
 
         uint64_t ready_usable; /* a bit per ready-made metric */
         double ready[NODE_MAX_READY];

@@ -26,26 +26,31 @@ static const double KNOWN_SHARE = 0.45;
  * lose ticks. */
 static const double SLACK_S = 2, SLACK = 0.1;
 
+static void forget_series(struct node_state *state, unsigned begin) {
+        for (unsigned r = begin; state->series && r < WINDOW_MAX_CHANNELS; r++) {
+                free(TAKE_PTR(state->series->series[r]));
+                state->series->counts[r] = 0;
+        }
+}
+
 void node_state_forget_own(struct node_state *state) {
-        for (size_t i = 0; state->own && i < POLICY_MAX_RESOURCES; i++)
-                free(state->own->series[i]);
-        free(TAKE_PTR(state->own));
+        forget_series(state, METRIC_RESOURCE_COUNT);
         state->usable &= NODE_READING_RESOURCES;
 }
 
 void node_state_done(struct node_state *state) {
-        node_state_forget_own(state);
+        forget_series(state, 0);
+        free(state->series);
         free(state->cpus);
-        free(state->disks);
         free(state->links);
         *state = NODE_STATE_NULL;
 }
 
 /* The advance of a counter; false if it went backwards or too far. */
-static bool advance(double before_s, double after_s, double *ret_s) {
+static bool advance(double before_s, double after_s, double max_s, double *ret_s) {
         double delta_s = after_s - before_s;
 
-        if (delta_s < -STILL_S || delta_s > ABSURD_S)
+        if (delta_s < -STILL_S || delta_s > max_s)
                 return false;
         *ret_s = fmax(delta_s, 0);
         return true;
@@ -142,24 +147,6 @@ bool node_state_is_continued(const struct node_state *state, const struct node_r
         return true;
 }
 
-static const char *step_disk(const struct node_state *state, const struct node_reading *reading,
-                             double *ret_busiest_s) {
-        const struct series_list before = {.count = state->disk_count, .items = state->disks};
-        double busiest_s = -1;
-
-        for (size_t i = 0; i < reading->disk_count; i++) {
-                const struct node_device *after = &reading->disks[i];
-                const double *before_s = series_list_find(&before, after->id);
-                double busy_s = 0;
-                if (before_s && advance(*before_s, after->value, &busy_s))
-                        busiest_s = fmax(busiest_s, busy_s);
-        }
-        if (busiest_s < 0)
-                return not_comparable;
-        *ret_busiest_s = busiest_s;
-        return NULL;
-}
-
 /* The seconds that the busiest device would need at full speed. */
 static const char *step_network(const struct node_state *state, const struct node_reading *reading,
                                 unsigned resource, double *ret_busiest_s) {
@@ -175,9 +162,9 @@ static const char *step_network(const struct node_state *state, const struct nod
                 double speed_bytes = after->speed_bytes, received = 0, sent = 0;
                 if (before->id != after->id ||
                     !advance(before->received_bytes / speed_bytes,
-                             after->received_bytes / speed_bytes, &received) ||
+                             after->received_bytes / speed_bytes, ABSURD_S, &received) ||
                     !advance(before->sent_bytes / speed_bytes, after->sent_bytes / speed_bytes,
-                             &sent))
+                             ABSURD_S, &sent))
                         continue;
                 received_s = fmax(received_s, received);
                 sent_s = fmax(sent_s, sent);
@@ -190,28 +177,44 @@ static const char *step_network(const struct node_state *state, const struct nod
         return NULL;
 }
 
-/* A counter that the policy declares. */
-static const char *step_own(const struct interval *interval, unsigned i, double *ret_used_s) {
-        const struct node_own_state *state = interval->before->own;
-        const struct node_own *own = &interval->after->own[i];
-        const struct series_list *after = own->series;
-        _cleanup_(freep) struct node_device *deltas = xreallocarray(NULL, after->count,
-                                                                    sizeof(*deltas));
-        double ratio = 0;
+/* The advances of the series that can be compared. Built-in series count seconds. Return: how many
+ * there are */
+static size_t series_deltas(const struct interval *interval, unsigned resource,
+                            struct node_device *ret_deltas) {
+        const struct node_series_state *state = interval->before->series;
+        const struct series_list *after = interval->after->series[resource];
+        double most = resource < METRIC_RESOURCE_COUNT ? ABSURD_S : INFINITY;
         size_t count = 0;
 
-        for (size_t s = 0; state && s < after->count; s++) {
-                const struct series_list before = {.count = state->counts[i],
-                                                   .items = state->series[i]};
-                const double *value = series_list_find(&before, after->items[s].id);
-                if (value && *value <= after->items[s].value)
-                        deltas[count++].value = after->items[s].value - *value;
+        for (size_t i = 0; state && i < after->count; i++) {
+                const struct series_list before = {.count = state->counts[resource],
+                                                   .items = state->series[resource]};
+                const double *value = series_list_find(&before, after->items[i].id);
+                if (value &&
+                    advance(*value, after->items[i].value, most, &ret_deltas[count].value))
+                        count++;
         }
-        if (count == 0)
+        return count;
+}
+
+/* A built-in resource is the busiest series' share of the time. */
+static const char *step_series(const struct interval *interval, unsigned resource,
+                               double *ret_used_s) {
+        size_t all = interval->after->series[resource]->count;
+        _cleanup_(freep) struct node_device *deltas = xreallocarray(NULL, all, sizeof(*deltas));
+        const struct series_list list = {.count = series_deltas(interval, resource, deltas),
+                                         .items = deltas};
+        double ratio = 0;
+
+        if (list.count == 0)
                 return not_comparable;
-        double delta = node_resource_reduce(interval->wants->own[i].reduce,
-                                            &(struct series_list){.count = count, .items = deltas});
-        if (!node_resource_ratio(delta / interval->wall_s, own->capacity, &ratio))
+        if (resource < METRIC_RESOURCE_COUNT) {
+                *ret_used_s = node_resource_reduce(POLICY_REDUCE_MAX, &list);
+                return NULL;
+        }
+        unsigned i = resource - METRIC_RESOURCE_COUNT;
+        double delta = node_resource_reduce(interval->wants->own[i].reduce, &list);
+        if (!node_resource_ratio(delta / interval->wall_s, interval->after->capacities[i], &ratio))
                 return "its rate exceeds its capacity by far";
         *ret_used_s = ratio * interval->wall_s;
         return NULL;
@@ -220,28 +223,12 @@ static const char *step_own(const struct interval *interval, unsigned i, double 
 /* How long a counter was busy in the interval, and the maximum. */
 static const char *step_counter(const struct interval *interval, unsigned resource,
                                 double *ret_used_s, double *ret_total_s) {
-        const struct node_state *before = interval->before;
-        const struct node_reading *after = interval->after;
-
         *ret_total_s = interval->wall_s;
-        if (resource >= METRIC_RESOURCE_COUNT)
-                return step_own(interval, resource - METRIC_RESOURCE_COUNT, ret_used_s);
-        switch (metric_resource_rows[resource].kind) {
-        case METRIC_KIND_CPU:
+        if (interval->after->series[resource])
+                return step_series(interval, resource, ret_used_s);
+        if (resource == METRIC_CPU)
                 return step_cpu(interval, ret_used_s, ret_total_s);
-        case METRIC_KIND_DISK:
-                return step_disk(before, after, ret_used_s);
-        case METRIC_KIND_NETWORK:
-                return step_network(before, after, resource, ret_used_s);
-        case METRIC_KIND_TIME:
-        case METRIC_KIND_SHARE:
-        case METRIC_KIND_PER_CPU:
-        case METRIC_KIND_FILESYSTEM:
-        default:
-                return advance(before->seconds[resource], after->values[resource], ret_used_s)
-                               ? NULL
-                               : not_comparable;
-        }
+        return step_network(interval->before, interval->after, resource, ret_used_s);
 }
 
 static bool is_gauge(const struct node_wants *wants, unsigned resource) {
@@ -272,23 +259,23 @@ static void *keep(void *kept, uint32_t *count, const void *items, size_t new_cou
         return kept;
 }
 
-static void remember_own(struct node_state *state, const struct node_wants *wants,
-                         const struct node_reading *reading) {
-        for (unsigned i = 0; i < wants->own_count; i++) {
-                bool is_usable = reading->usable >> METRIC_RESOURCE_COUNT >> i & 1;
-                if (wants->own[i].type != POLICY_COUNTER || (!is_usable && !state->own))
+static void remember_series(struct node_state *state, const struct node_reading *reading) {
+        for (unsigned r = 0; r < WINDOW_MAX_CHANNELS; r++) {
+                const struct series_list *series = reading->usable >> r & 1 ? reading->series[r]
+                                                                            : NULL;
+                if (!series && !state->series)
                         continue;
-                if (!state->own)
-                        state->own = xcalloc(1, sizeof(*state->own));
-                state->own->series[i] = keep(state->own->series[i], &state->own->counts[i],
-                                             is_usable ? reading->own[i].series->items : NULL,
-                                             is_usable ? reading->own[i].series->count : 0,
-                                             sizeof(struct node_device));
+                if (!state->series)
+                        state->series = xcalloc(1, sizeof(*state->series));
+                state->series->series[r] = keep(state->series->series[r], &state->series->counts[r],
+                                                series ? series->items : NULL,
+                                                series ? series->count : 0,
+                                                sizeof(struct node_device));
         }
 }
 
-static void remember(struct node_state *state, const struct node_wants *wants,
-                     const struct node_reading *reading, int64_t now_mono_ms) {
+static void remember(struct node_state *state, const struct node_reading *reading,
+                     int64_t now_mono_ms) {
         uint32_t usable = reading->usable;
 
         state->cpus = keep(state->cpus, &state->cpu_count, reading->cpus,
@@ -296,14 +283,10 @@ static void remember(struct node_state *state, const struct node_wants *wants,
                                    ? reading->cpu_count
                                    : 0,
                            sizeof(*state->cpus));
-        state->disks = keep(state->disks, &state->disk_count, reading->disks,
-                            usable & NODE_RESOURCE_BIT(METRIC_DISK) ? reading->disk_count : 0,
-                            sizeof(*state->disks));
         state->links = keep(state->links, &state->link_count, reading->links,
                             usable & NODE_NETWORK_RESOURCES ? reading->link_count : 0,
                             sizeof(*state->links));
-        remember_own(state, wants, reading);
-        memcpy(state->seconds, reading->values, sizeof(state->seconds));
+        remember_series(state, reading);
         state->usable = usable;
         state->at_mono_ms = now_mono_ms;
 }
@@ -337,5 +320,5 @@ void node_state_step(struct node_state *state, const struct node_wants *wants,
                         ret_step->den[r] = total_s;
                 }
         }
-        remember(state, wants, reading, now_mono_ms);
+        remember(state, reading, now_mono_ms);
 }

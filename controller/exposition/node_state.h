@@ -1,6 +1,6 @@
 /*
  * The usage between two readings of a node. The state per node is the counters of the previous
- * reading: 24 bytes per CPU, 16 per disk or series that the policy declares, 32 per network device.
+ * reading: 24 bytes per CPU, 16 per disk or other series, 32 per network device.
  *
  * An interval of a counter counts only if both ends are usable. In it, a CPU, device or other
  * series counts only if both ends have it (a CPU with the same modes) and it does not go backwards:
@@ -33,10 +33,10 @@
 #include "controller/exposition/node_reading.h"
 #include "controller/window/window.h"
 
-/* Counters that the policy declares. */
-struct node_own_state {
-        uint32_t counts[POLICY_MAX_RESOURCES];
-        struct node_device *series[POLICY_MAX_RESOURCES];
+/* The series of a reading, by resource. */
+struct node_series_state {
+        uint32_t counts[WINDOW_MAX_CHANNELS];
+        struct node_device *series[WINDOW_MAX_CHANNELS];
 };
 
 /* The previous reading. Zero-initialised is empty. */
@@ -44,13 +44,10 @@ struct node_state {
         int64_t at_mono_ms;
         uint32_t usable; /* the counters below that can be compared */
         uint32_t cpu_count;
-        uint32_t disk_count;
         uint32_t link_count;
         struct node_cpu *cpus;
-        struct node_device *disks;
         struct node_link *links;
-        struct node_own_state *own;            /* NULL: the policy declares no counters */
-        double seconds[METRIC_RESOURCE_COUNT]; /* of METRIC_KIND_TIME */
+        struct node_series_state *series; /* NULL: there were none */
 };
 
 #define NODE_STATE_NULL ((struct node_state){0})

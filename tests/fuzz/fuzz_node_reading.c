@@ -31,10 +31,8 @@ static bool in_unit(double ratio) {
         return ratio >= 0 && ratio <= 1;
 }
 
-static void check_own(const struct node_own *resource) {
-        const struct series_list *series = resource->series;
-
-        require(resource->capacity > 0 && series->count > 0 && series->count <= NODE_MAX_DEVICES);
+static void check_series(const struct series_list *series) {
+        require(series->count > 0 && series->count <= NODE_MAX_DEVICES);
         for (size_t i = 1; i < series->count; i++)
                 require(series->items[i - 1].id < series->items[i].id);
 }
@@ -45,7 +43,10 @@ static void check_reading(const struct node_reading *reading) {
                 require(!(reading->usable >> r & 1) == (reading->why[r] != NULL));
         for (unsigned i = 0; i < ARRAY_LEN(own); i++)
                 if (reading->usable >> METRIC_RESOURCE_COUNT >> i & 1)
-                        check_own(&reading->own[i]);
+                        require(reading->capacities[i] > 0);
+        for (unsigned r = 0; r < RESOURCES; r++)
+                if (reading->usable >> r & 1 && reading->series[r])
+                        check_series(reading->series[r]);
         for (unsigned r = 0; r < RESOURCES; r++)
                 if (reading->usable >> r & 1 &&
                     (r >= METRIC_RESOURCE_COUNT || metric_resource_is_gauge(r)))
@@ -57,11 +58,9 @@ static void check_reading(const struct node_reading *reading) {
                 require(link->speed_bytes > 0 && link->received_bytes >= 0 &&
                         link->sent_bytes >= 0);
         }
-        require(reading->cpu_count <= NODE_MAX_CPUS && reading->disk_count <= NODE_MAX_DEVICES);
+        require(reading->cpu_count <= NODE_MAX_CPUS);
         for (size_t i = 1; i < reading->cpu_count; i++)
                 require(reading->cpus[i - 1].id < reading->cpus[i].id);
-        for (size_t i = 1; i < reading->disk_count; i++)
-                require(reading->disks[i - 1].id < reading->disks[i].id);
         for (size_t i = 0; i < ARRAY_LEN(ready); i++)
                 require(!(reading->ready_usable >> i & 1) || reading->ready[i] >= 0);
 }

@@ -229,7 +229,7 @@ TEST(another_policy) {
         parse(&gauges, "s 1\n");
         node_state_step(&before, &gauges, reading, 0, &step);
         assert_int_equal(step.gauges, OWN(0));
-        assert_null(before.own); /* gauges need no memory */
+        assert_null(before.series); /* gauges need no memory */
         parse(&wants, "s 2\n");
         for (int64_t s = 10; s <= 40; s += 10) {
                 node_state_step(&before, &wants, reading, s * 1000, &step);
