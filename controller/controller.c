@@ -153,7 +153,8 @@ static void expect_requests(const struct controller *c) {
 static void on_node_moved(void *userdata, struct node *node) {
         struct controller *c = userdata;
 
-        source_set_add_node(c->sources, node);
+        for (size_t i = 0; i < c->source_count; i++)
+                c->sources[i]->spec->kind->add_node(c->sources[i], node);
         controller_pods_add(c, node);
 }
 
@@ -188,7 +189,8 @@ static void controller_node_free(struct controller_node *n) {
 static void on_node_removed(void *userdata, struct node *node) {
         struct controller *c = userdata;
 
-        source_set_remove_node(c->sources, node);
+        for (size_t i = 0; i < c->source_count; i++)
+                c->sources[i]->spec->kind->remove_node(c->sources[i], node);
         controller_pods_remove(c, node);
         if (c->series)
                 node_series_drop(c->series, node->slot);
@@ -206,6 +208,32 @@ static void follow_pods(struct controller *c, const struct policy *policy) {
         controller_pods_follow(c, policy);
 }
 
+/* This is not an error: somebody may have changed the policy before the sources, or the policy is
+ * for another controller. */
+static void warn_of_unknown_exporters(const struct controller *c, const struct policy *policy) {
+        for (size_t i = 0; i < policy->resource_count; i++) {
+                const struct policy_resource *resource = &policy->resources[i];
+                const struct policy_metric metric = {
+                        .is_query = true, .query.resource = METRIC_RESOURCE_COUNT + (unsigned)i};
+                bool is_known = !resource->exporter[0];
+                for (size_t s = 0; s < c->source_count && !is_known; s++)
+                        is_known = source_scope_has(&c->sources[s]->spec->traits.scope, policy,
+                                                    &metric);
+                if (!is_known)
+                        log_warn(MSG("policy metric has no source: no exporter of that name"),
+                                 STR("metric", resource->name),
+                                 STR("exporter", resource->exporter));
+        }
+}
+
+static void follow_sources(struct controller *c, const struct policy *policy) {
+        if (c->source_count > 0)
+                warn_of_unknown_exporters(c, policy);
+        for (size_t i = 0; i < c->source_count; i++)
+                if (c->sources[i]->spec->kind->set_policy)
+                        c->sources[i]->spec->kind->set_policy(c->sources[i], policy);
+}
+
 void controller_set_policy(struct controller *c, struct policy *policy) {
         struct compiled_policy *old = c->compiled;
         struct controller_node *n;
@@ -217,7 +245,7 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
                                   controller_now_unix(c));
         }
         writer_set_policy(c->writer, c->compiled);
-        source_set_policy(c->sources, policy);
+        follow_sources(c, policy);
         if (c->series)
                 node_series_set_policy(c->series, policy);
         compiled_policy_free(old);
@@ -243,7 +271,7 @@ static void take_sources(struct controller *c, const struct source_list *list) {
 
 static void start_sources(struct controller *c) {
         const struct daemon *daemon = c->parts.daemon;
-        const struct source parts = {
+        struct source parts = {
                 .loop = daemon->loop,
                 .client = c->parts.scrape_client,
                 .api = daemon->api,
@@ -257,12 +285,19 @@ static void start_sources(struct controller *c) {
                          .userdata = c},
         };
 
-        c->sources = source_set_new(&parts, c->options.sources);
+        for (size_t i = 0; i < c->options.sources->count; i++) {
+                parts.spec = &c->options.sources->specs[i];
+                parts.sink.source = i;
+                c->sources[c->source_count++] = parts.spec->kind->new (&parts);
+        }
         controller_pods_sources(c, &parts);
 }
 
 static void stop_sources(struct controller *c) {
-        source_set_stop(c->sources);
+        while (c->source_count > 0) {
+                struct source *source = c->sources[--c->source_count];
+                source->spec->kind->free(source);
+        }
         controller_pods_stop(c);
 }
 
@@ -323,7 +358,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                                         .on_active = on_active,
                                                         .userdata = c},
                                c->compiled);
-        source_set_policy(c->sources, policy);
+        follow_sources(c, policy);
         follow_pods(c, policy);
 
         for (size_t i = 0; i < options->targets.count; i++) {
@@ -387,8 +422,7 @@ void controller_free(struct controller *c) {
         if (!c)
                 return;
         struct loop *loop = c->parts.daemon->loop;
-        controller_pods_stop(c);
-        source_set_free(c->sources);
+        stop_sources(c);
         CONTROLLER_NODE_FOREACH(n, c) {
                 controller_node_free(n);
         }

@@ -13,7 +13,6 @@
 #include "controller/node/bindings.h"
 #include "controller/pods/pod_set.h"
 #include "controller/series/node_series.h"
-#include "controller/source/source_set.h"
 #include "controller/writing/usage_store.h"
 #include "controller/writing/writer.h"
 #include "program/outage_log.h"
@@ -65,7 +64,8 @@ struct controller {
         struct controller_options options;
         struct compiled_policy *compiled;
         struct node_set *nodes;
-        struct source_set *sources;
+        struct source *sources[SOURCE_MAX]; /* that run, by their index in options.sources */
+        size_t source_count;
         struct bindings *bindings;
         struct controller_pods pods;
         struct writer *writer;

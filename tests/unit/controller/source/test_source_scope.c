@@ -1,7 +1,7 @@
-/* Which metrics are a source's, and the end of a set. */
+/* Which metrics are a source's. */
 #include "tests/unit/fixture/policy.h"
 
-#include "tests/unit/fixture/constant_source.h"
+#include "controller/source/source_scope.h"
 
 /* Which metrics a source speaks for. */
 TEST(scope) {
@@ -37,24 +37,4 @@ TEST(scope) {
                 }
                 assert_true(source_scope_has_any(&rows[i].scope, policy) == has_any);
         }
-}
-
-/* Nodes come and go, and policies change, until the program has ended. */
-TEST(after_the_end) {
-        const struct source_list list = {.specs = {{.kind = &constant_kind, .name = "constant"}},
-                                         .count = 1};
-        struct policy policy = {0};
-        struct node a = {.slot = 0}, b = {.slot = 1};
-
-        _cleanup_(loop_freep) struct loop *loop = loop_new();
-        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        struct source_set *set = source_set_new(&(struct source){.loop = loop, .metrics = metrics},
-                                                &list);
-        source_set_policy(set, &policy);
-        source_set_add_node(set, &a);
-        source_set_stop(set);
-        source_set_add_node(set, &b);
-        source_set_remove_node(set, &a);
-        source_set_policy(set, &policy);
-        source_set_free(set);
 }
