@@ -52,9 +52,6 @@ void controller_health_init(struct controller *c) {
                         "CPUs that batch pods use on nodes whose kubelet shows it. They are left "
                         "out of the usage of these nodes.",
                         NULL),
-                .idle_mixed = metrics_gauge(
-                        metrics, "plimsoll_idle_mixed_pods",
-                        "Bound pods that request both CPU and idle CPU. They count twice.", NULL),
                 .node_watch = health_add(health, "nodes", "not listed yet"),
                 .binding_watch = health_add(health, "bindings", "not listed yet"),
                 .pod_watch = health_add(health, "pods", "not listed yet"),
@@ -150,12 +147,12 @@ static void settle_node(struct controller_node *n) {
 /* Showing */
 
 static void check_reflector(struct health_check *check, const struct reflector *reflector,
-                            bool is_listed, size_t count, const char *what, const char *which) {
+                            bool is_needed, size_t count, const char *what, const char *which) {
         const char *trouble = reflector ? reflector_trouble(reflector) : "";
 
         if (!reflector)
                 health_pass(check, "not watched");
-        else if (!is_listed)
+        else if (is_needed && !reflector_is_synced(reflector))
                 health_fail(check, "no complete list yet: %s; see --kubeconfig and the RBAC rules",
                             trouble);
         else
@@ -164,18 +161,13 @@ static void check_reflector(struct health_check *check, const struct reflector *
 }
 
 static void check_watches(const struct controller *c) {
-        const struct reflector *bindings = bindings_reflector(c->bindings);
-        const struct reflector *pods = pod_set_reflector(c->pods.set);
-
-        check_reflector(c->health.node_watch, c->nodes->reflector, c->nodes->is_listed,
-                        node_set_count(c->nodes), "node", "");
-        check_reflector(c->health.binding_watch, bindings,
-                        bindings && reflector_is_synced(bindings), bindings_nodes(c->bindings),
-                        "node", " with recent bindings");
+        check_reflector(c->health.node_watch, c->nodes->reflector, true, node_set_count(c->nodes),
+                        "node", "");
+        check_reflector(c->health.binding_watch, bindings_reflector(c->bindings), true,
+                        bindings_nodes(c->bindings), "node", " with recent bindings");
         /* Without pods, requests tell what they use: only offers of idle CPU need all of them. */
-        bool is_listed = pods &&
-                         (reflector_is_synced(pods) || c->compiled->policy->idle_line_ratio <= 0);
-        check_reflector(c->health.pod_watch, pods, is_listed, c->pods.set->by_id.len, "pod",
+        check_reflector(c->health.pod_watch, pod_set_reflector(c->pods.set),
+                        c->compiled->policy->idle_line_ratio > 0, c->pods.set->by_id.len, "pod",
                         c->pods.set->is_metering ? "" : " on idle CPU");
 }
 
@@ -293,7 +285,6 @@ void controller_health_count(struct controller *c) {
         metrics_set(c->health.idle_offered, tally.idle.offered_cores);
         metrics_set(c->health.idle_taken, tally.idle.taken_cores);
         metrics_set(c->health.idle_used, tally.idle.used_cores);
-        metrics_set(c->health.idle_mixed, (double)c->pods.set->mixed_count);
         metrics_set(c->health.oldest, (double)tally.oldest_ms / (double)MS_PER_S);
         check_watches(c);
         check_workloads(c);

@@ -21,7 +21,7 @@
 struct controller_health {
         struct metrics_series *nodes, *stale, *windows, *oldest;
         struct metrics_series *served[SOURCE_MAX], *failing[SOURCE_MAX];
-        struct metrics_series *idle_offered, *idle_taken, *idle_used, *idle_mixed;
+        struct metrics_series *idle_offered, *idle_taken, *idle_used;
         struct health_check *node_watch, *binding_watch, *pod_watch, *workloads, *scrapes, *writes,
                 *sources, *clock;
         bool is_clock_wrong; /* as was logged last */
@@ -44,7 +44,7 @@ struct controller_pods {
         struct usage_store *store;   /* NULL: nothing is written */
         struct outage_log outages;
         int64_t next_tick_mono_ms;
-        struct metrics_series *bound, *measured, *failing;
+        struct metrics_series *bound, *measured, *mixed, *failing;
 };
 
 /*

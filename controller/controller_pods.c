@@ -131,6 +131,9 @@ void controller_pods_init(struct controller *c) {
                         metrics, "plimsoll_pods_measured",
                         "Bound pods of which the usage was measured in the last three minutes.",
                         NULL),
+                .mixed = metrics_gauge(
+                        metrics, "plimsoll_idle_mixed_pods",
+                        "Bound pods that request both CPU and idle CPU. They count twice.", NULL),
                 .failing = metrics_gauge(metrics, "plimsoll_kubelets_failing",
                                          "Kubelets that do not say what their pods use.", NULL),
         };
@@ -168,6 +171,7 @@ void controller_pods_tick(struct controller *c) {
         struct pod_count count = pod_view_count_all(set, now_mono_ms);
         metrics_set(c->pods.bound, (double)count.bound);
         metrics_set(c->pods.measured, (double)count.measured);
+        metrics_set(c->pods.mixed, (double)count.mixed);
         metrics_set(c->pods.failing, (double)c->pods.outages.failing);
 }
 

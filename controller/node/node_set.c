@@ -253,13 +253,6 @@ static void on_event(void *userdata, enum reflector_event event, const json_t *o
         node_set_apply(userdata, event, object);
 }
 
-static void on_list_synced(void *userdata, size_t count) {
-        struct node_set *set = userdata;
-
-        (void)count;
-        set->is_listed = true;
-}
-
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
                     struct metrics *metrics, const char *selector) {
         set->reflector = reflector_new(loop, api, metrics,
@@ -271,7 +264,6 @@ void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *ap
                                                .page_limit = PAGE_LIMIT,
                                                .max_objects = NODE_SET_MAX,
                                                .on_event = on_event,
-                                               .on_synced = on_list_synced,
                                                .userdata = set,
                                        });
 }

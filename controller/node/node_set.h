@@ -77,7 +77,6 @@ struct node_set {
         struct node **slots; /* NULL: free */
         size_t slot_count;
         struct reflector *reflector; /* NULL: there is no watch */
-        bool is_listed;              /* all nodes have been listed at least once */
 
         struct node_set_options options;
         struct node_set_events events;

@@ -19,18 +19,12 @@ static uint64_t name_id_of(const char *namespace, size_t namespace_len, const ch
         return strmap_hash((const char *)parts, sizeof(parts));
 }
 
-static bool is_mixed(int64_t idle_milli, const struct pod_load *request) {
-        return idle_milli > 0 && request->of[ESTIMATE_CPU] > 0;
-}
-
 static void drop_pod(struct pod_set *set, struct measured_pod *pod) {
         struct pod_node *node = pod->node;
 
         LIST_REMOVE(pod, entry);
         workload_meter_leave(pod->workload, &pod->request);
         node->taken_milli -= pod->idle_milli;
-        set->idle_count -= pod->idle_milli > 0;
-        set->mixed_count -= is_mixed(pod->idle_milli, &pod->request);
         if (LIST_EMPTY(&node->pods)) {
                 (void)strmap_remove(&set->nodes, node->name, strlen(node->name));
                 free(node->name);
@@ -99,9 +93,6 @@ static void pod_set_on_pod(void *userdata, const struct pod_facts *facts, bool i
         if (!pod)
                 return;
         pod->node->taken_milli += idle_milli - pod->idle_milli;
-        set->idle_count += (size_t)(idle_milli > 0) - (size_t)(pod->idle_milli > 0);
-        set->mixed_count += (size_t)is_mixed(idle_milli, &facts->request) -
-                            (size_t)is_mixed(pod->idle_milli, &pod->request);
         pod->idle_milli = idle_milli;
         pod->list = set->list;
         /* A resize changes the request. */

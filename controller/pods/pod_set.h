@@ -61,9 +61,7 @@ struct pod_set {
         /* Its owner may read these. */
         struct strmap nodes; /* name -> struct pod_node */
         struct workload_meter meter;
-        size_t idle_count;  /* pods on idle CPU */
-        size_t mixed_count; /* of these, pods that also request CPU */
-        bool is_metering;   /* the policy needs what pods use */
+        bool is_metering; /* the policy needs what pods use */
 
         struct strmap by_id; /* id of pod_facts -> struct measured_pod, owned */
         unsigned list;       /* how many lists have begun */
@@ -150,8 +148,9 @@ struct idle_use pod_set_idle_use(const struct pod_set *set, const char *name, in
 bool pod_view_is_measured(const struct measured_pod *pod, int64_t now_mono_ms);
 struct pod_count {
         size_t bound, measured;
+        size_t mixed; /* on idle CPU, although they also request CPU */
 };
-/** pod_view_count() - how many pods @node has, and how many are measured; NULL: none */
+/** pod_view_count() - how many pods @node has; NULL: none */
 struct pod_count pod_view_count(const struct pod_node *node, int64_t now_mono_ms);
 /** pod_view_count_all() - those of all nodes */
 struct pod_count pod_view_count_all(const struct pod_set *set, int64_t now_mono_ms);

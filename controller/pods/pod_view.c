@@ -18,6 +18,7 @@ struct pod_count pod_view_count(const struct pod_node *node, int64_t now_mono_ms
         for (pod = node ? LIST_FIRST(&node->pods) : NULL; pod; pod = LIST_NEXT(pod, entry)) {
                 count.bound++;
                 count.measured += pod_view_is_measured(pod, now_mono_ms);
+                count.mixed += pod->idle_milli > 0 && pod->request.of[ESTIMATE_CPU] > 0;
         }
         return count;
 }
@@ -30,6 +31,7 @@ struct pod_count pod_view_count_all(const struct pod_set *set, int64_t now_mono_
                 struct pod_count own = pod_view_count(entry->value, now_mono_ms);
                 count.bound += own.bound;
                 count.measured += own.measured;
+                count.mixed += own.mixed;
         }
         return count;
 }

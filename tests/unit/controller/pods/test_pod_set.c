@@ -50,14 +50,14 @@ TEST(mixed) {
 
         put(pods, 2, "a", "x", 1);
         pod_set_events.pod(pods, &facts, false);
-        assert_int_equal(pods->mixed_count, 0);
+        assert_int_equal(pod_view_count_all(pods, 0).mixed, 0);
         facts.request.of[ESTIMATE_CPU] = 0.5;
         for (int again = 0; again < 2; again++) {
                 pod_set_events.pod(pods, &facts, false);
-                assert_int_equal(pods->mixed_count, 1);
+                assert_int_equal(pod_view_count_all(pods, 0).mixed, 1);
         }
         pod_set_events.gone(pods, &facts);
-        assert_int_equal(pods->mixed_count, 0);
+        assert_int_equal(pod_view_count_all(pods, 0).mixed, 0);
 }
 
 TEST(by_node) {
