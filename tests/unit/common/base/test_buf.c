@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "tests/unit/fixture/rows.h"
 
 static void check_invariants(const struct buf *buf) {
         assert_true(buf->len <= buf->max_bytes);
@@ -81,48 +82,18 @@ TEST(take) {
         buf_done(&buf);
 }
 
-TEST(json_string) {
-        static const struct {
-                const char *text;
-                size_t len;
-                const char *json;
-        } rows[] = {
-                {"", 0, "\"\""},
-                {"plain", 5, "\"plain\""},
-                {"a\"b\\c/", 6, "\"a\\\"b\\\\c/\""},
-                {"\n\t\r", 3, "\"\\n\\t\\u000d\""},
-                {"a\0b", 3, "\"a\\u0000b\""},
-                {"\x1b[31m", 5, "\"\\u001b[31m\""}, /* a terminal's escape */
-                {"\x7f", 1, "\"\\u007f\""},
-                {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9,
-                 "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
-                {"\xc2\x9b"
-                 "31m",
-                 5, "\"\\u009b31m\""}, /* the same escape in one C1 character */
-                {"\xc2\x85\xc2\xa0", 4, "\"\\u0085\xc2\xa0\""}, /* NEL breaks lines, NBSP not */
-                {"\xe2\x80\xa8\xe2\x80\xa9", 6, "\"\\u2028\\u2029\""}, /* so do these two */
-                /* their neighbours do not, nor U+3028, U+2068 and U+20A8 */
-                {"\n\xe2\x80\xa7\xe2\x80\xaa", 7, "\"\\n\xe2\x80\xa7\xe2\x80\xaa\""},
-                {"\n\xe3\x80\xa8\xe2\x81\xa8\xe2\x82\xa8", 10,
-                 "\"\\n\xe3\x80\xa8\xe2\x81\xa8\xe2\x82\xa8\""},
-                {"a\xff"
-                 "b",
-                 3, "\"a\\ufffdb\""},
-                {"\xe2\x82", 2, "\"\\ufffd\\ufffd\""},            /* cut off */
-                {"\xed\xa0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\""}, /* a surrogate */
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(buf_done) struct buf buf = BUF_INIT(100);
-                assert_true(buf_json_string(&buf, rows[i].text, rows[i].len));
-                assert_string_equal(buf.data, rows[i].json);
-                /* All of it or nothing. */
-                for (size_t max = 0; max < strlen(rows[i].json); max++) {
-                        _cleanup_(buf_done) struct buf small = BUF_INIT(max);
-                        assert_false(buf_json_string(&small, rows[i].text, rows[i].len));
-                        assert_int_equal(small.len, 0);
-                        assert_true(small.overflow);
-                        check_invariants(&small);
-                }
+static void show(const char *text, size_t len, struct buf *out) {
+        assert_true(buf_json_string(out, text, len));
+        /* All of it or nothing. */
+        for (size_t max = 0; max < out->len; max++) {
+                _cleanup_(buf_done) struct buf small = BUF_INIT(max);
+                assert_false(buf_json_string(&small, text, len));
+                assert_int_equal(small.len, 0);
+                assert_true(small.overflow);
+                check_invariants(&small);
         }
+}
+
+TEST(json_string) {
+        rows_check("json-strings-written.tsv", show);
 }

@@ -11,46 +11,23 @@
 
 #include "program/program_options.h"
 #include "tests/unit/fixture/captured_log.h"
+#include "tests/unit/fixture/rows.h"
+
+static void show(const char *text, size_t len, struct buf *out) {
+        const struct program_options options = {.annotation_prefix = text,
+                                                .annotation_timezone = "UTC"};
+        struct program_annotations annotations = {0};
+        struct error err = ERROR_NULL;
+        int r = program_annotations_init(&annotations, &options, &err);
+
+        assert_int_equal(r, *err.msg ? -EINVAL : 0);
+        buf_puts(out, r == 0 ? annotations.prefix : err.msg);
+        assert_null(annotations.zone);
+        program_annotations_done(&annotations);
+}
 
 TEST(prefix) {
-        static const struct {
-                const char *text;
-                const char *prefix; /* NULL: refused */
-        } rows[] = {
-                {"", ""},
-                {"load.example.com", "load.example.com/"},
-                {"load.example.com/", "load.example.com/"},
-                {"a", "a/"},
-                {"0-a", "0-a/"},
-                {"/", NULL},
-                {"//", NULL},
-                {"a/b", NULL},
-                {"a//", NULL},
-                {"A.example", NULL},
-                {"a_b", NULL},
-                {"-a", NULL},
-                {".a", NULL},
-                {"a-", NULL},
-                {"a.", NULL},
-                {"a-/", NULL},
-                {" a", NULL},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const struct program_options options = {.annotation_prefix = rows[i].text,
-                                                        .annotation_timezone = "UTC"};
-                struct program_annotations annotations = {0};
-                struct error err = ERROR_NULL;
-                int r = program_annotations_init(&annotations, &options, &err);
-                if (r != (rows[i].prefix ? 0 : -EINVAL))
-                        fail_msg("'%s' gave %d", rows[i].text, r);
-                if (rows[i].prefix)
-                        assert_string_equal(annotations.prefix, rows[i].prefix);
-                else
-                        assert_non_null(strstr(err.msg, "expected a DNS name in lower case"));
-                assert_null(annotations.zone);
-                program_annotations_done(&annotations);
-        }
+        rows_check("prefixes.tsv", show);
 }
 
 /* Of a DNS subdomain, RFC 1123 */

@@ -6,6 +6,7 @@
 
 #include "base/timestamp.h"
 #include "extender/explain/explain_request.h"
+#include "tests/unit/fixture/rows.h"
 
 TEST(whole) {
         static const char body[] =
@@ -38,34 +39,14 @@ TEST(nothing) {
         explain_request_done(&request);
 }
 
-TEST(refused) {
-        static const struct {
-                const char *body, *why;
-        } rows[] = {
-                {"", "expected an object in JSON"},
-                {"[]", "expected an object in JSON"},
-                {"{} {}", "expected an object in JSON"},
-                {"{\"nodes\": [}", "expected an object in JSON"},
-                {"{\"pods\": []}", "pods: unknown; expected pod,"},
-                {"{\"pod\": \"web-0\"}", "pod: expected a Pod"},
-                {"{\"policy\": {}, \"nodes\": []}", "policy: expected the text of a policy"},
-                {"{\"policy\": \"\\ud800\", \"nodes\": []}", "policy: expected the text"},
-                {"{\"policy\": \"a\"}", "policy: expected with nodes"},
-                {"{\"workload\": \"shop/ReplicaSet/web\"}", "workload: unknown; expected pod,"},
-                {"{\"nodes\": {}}", "nodes: expected an array"},
-                {"{\"select\": \"a\"}", "select: expected an array"},
-                {"{\"terms\": 0}", "terms: expected true or false"},
-                {"{\"at\": \"now\"}", "at: expected a time such as"},
-                {"{\"at\": 3}", "at: expected a time such as"},
-        };
+static void show(const char *text, size_t len, struct buf *out) {
+        struct explain_request request;
+        struct error err = ERROR_NULL;
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct explain_request request;
-                struct error err = ERROR_NULL;
-                if (explain_request_parse(rows[i].body, strlen(rows[i].body), &request, &err) !=
-                    -EINVAL)
-                        fail_msg("row %zu", i);
-                if (!strstr(err.msg, rows[i].why))
-                        fail_msg("row %zu: %s", i, err.msg);
-        }
+        assert_int_equal(explain_request_parse(text, len, &request, &err), -EINVAL);
+        buf_puts(out, err.msg);
+}
+
+TEST(refused) {
+        rows_check("explain-requests.tsv", show);
 }

@@ -5,6 +5,7 @@
 
 #include "controller/source/prometheus/prometheus.h"
 #include "prometheus_fixture.h"
+#include "tests/unit/fixture/rows.h"
 
 enum { INTERVAL_MS = 30000, TIMEOUT_MS = 10000 };
 
@@ -301,32 +302,15 @@ TEST(once) {
         end(&f, source);
 }
 
-TEST(address) {
-        static const struct {
-                const char *address, *complaint; /* NULL: a good one */
-        } rows[] = {
-                {"http://p", NULL},
-                {"https://[fd00::1]:9090/a/b/", NULL},
-                {"http://p/~", NULL},
-                {"p:9090", "expected http://... or https://..."},
-                {"http://", "with a host"},
-                {"http:///x", "with a host"},
-                {"http://:9090", "with a host"},
-                {"http://u:p@h", "must not contain a user"},
-                {"http://p/?x", "without a query"},
-                {"http://p/#x", "without a query"},
-                {"http://p/a b", "expected"},
-                {"http://p/\x7f", "expected"},
-                {"http://p/\xc3\xa9", "expected"},
-        };
+static void show(const char *text, size_t len, struct buf *out) {
+        struct error err = ERROR_NULL;
+        const struct source_spec spec = {.url = text};
+        const char *field;
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const struct source_spec spec = {.url = rows[i].address};
-                struct error err = ERROR_NULL;
-                const char *field;
-                int r = prometheus_kind.check(&spec, &field, &err);
-                if (r != (rows[i].complaint ? -EINVAL : 0) ||
-                    (rows[i].complaint && !strstr(err.msg, rows[i].complaint)))
-                        fail_msg("%s: %d %s", rows[i].address, r, err.msg);
-        }
+        assert_int_equal(prometheus_kind.check(&spec, &field, &err), *err.msg ? -EINVAL : 0);
+        buf_puts(out, err.msg);
+}
+
+TEST(address) {
+        rows_check("prometheus-addresses.tsv", show);
 }
