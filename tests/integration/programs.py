@@ -15,6 +15,13 @@ TAIL_LINES = 25
 TAIL_FILES = 8
 
 
+def table(name):
+    """The rows of a file of tests/data, as lists of cells; a line that begins with # is a comment."""
+    path = pathlib.Path(__file__).resolve().parents[1] / "data" / name
+    lines = path.read_text("utf-8").splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
 def log_folder(root, *parts):
     """An empty folder below `root`: an earlier run may have left something in it."""
     path = os.path.join(root, *(re.sub(r"[^\w.-]+", "_", part)[:120] for part in parts))

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from controller_kit import CPU_AND_MEM, write_sources
-from programs import complete
+from programs import PROGRAMS, complete, table
 from standin import certs
 
 # Long enough for a handshake on a machine that has other things to do.
@@ -128,75 +128,14 @@ def test_exporters_by_tls(begin, start_exporters, tmp_path):
         assert ("reason=tls" in err) == (wanted == 1)
 
 
-def of_prometheus(flags):
-    return f"--metrics-source=prometheus --prometheus-address=http://h {flags}"
-
-
-WRONG = [
-    ("--no-such-option", "no-such-option"),
-    ("surplus", "surplus"),
-    ("--scrape-interval=fast", "scrape-interval"),
-    ("--scrape-interval=1ms", "scrape-interval"),
-    ("--node-address-types=Internal", "node-address-types"),
-    ("--target-url-template=http://proxy/metrics", "have the same page"),
-    ("--target=a=http://127.0.0.1/", "--dry-run"),
-    ("--dry-run --target=nonsense", "NAME=URL"),
-    ("--dry-run --target=a=http://h/ --target=a=http://h/", "this name is taken"),
-    ("--annotation-prefix=-", "annotation-prefix"),
-    ("--annotation-timezone=Mars/Olympus", "annotation-timezone"),
-    ("--policy-config-path=/nowhere/policy.yaml", "/nowhere/policy.yaml"),
-    ("--kubeconfig=/nowhere/config", "/nowhere/config"),
-    ("--bind-address=here", "--bind-address: "),
-    ("--network-speed=fast", "--network-speed: expected at least 1M bits per second, such as 1G"),
-    ("--network-speed=10", "--network-speed: expected at least 1M bits per second"),
-    *(
-        (f"--node-selector={text}", "--node-selector: expected requirements between commas")
-        for text in ("a=b,,", ",", ",a", "a,,b", "a(b,c", "a)", "a)(")
-    ),
-    ("--network-device-pattern=eth0,", "--network-device-pattern: an empty pattern"),
-    (
-        "--leader-elect-resource-name=a/b",
-        "--leader-elect-resource-name: expected the name of a Lease",
-    ),
-    ("--leader-elect-resource-name=", "--leader-elect-resource-name: expected the name of a Lease"),
-    ("--leader-elect-lease-duration=1s", "retry-period: the lease duration must be longer"),
-    # Sources.
-    ("--sources=/nowhere/sources --scrape-interval=3s", "--scrape-interval: cannot be combined"),
-    ("--sources=/nowhere/sources", "/nowhere/sources: cannot open"),
-    ("--sources=/nowhere --metrics-source=kubelet", "--metrics-source: cannot be combined with"),
-    # As the manifests set it.
-    ("PLIMSOLL_METRICS_SOURCE=kubelet --sources=/nowhere", "PLIMSOLL_METRICS_SOURCE: cannot be"),
-    (
-        "--sources=/nowhere --prometheus-address=http://h",
-        "--prometheus-address: cannot be combined",
-    ),
-    ("--sources=/nowhere --kubelet-insecure-skip-verify", "--kubelet-insecure-skip-verify: cannot"),
-    (
-        "--metrics-source=kubelet,node_exporter",
-        "--metrics-source: 'node_exporter': expected node-exporter, kubelet, prometheus, metrics-server"
-        " or node-metrics (did you mean node-exporter?)",
-    ),
-    ("--metrics-source=", "--metrics-source: '': expected node-exporter, kubelet"),
-    ("--metrics-source=node-metrics,node-metrics", "'node-metrics' is listed twice"),
-    # Prometheus.
-    ("--metrics-source=prometheus", "--prometheus-address: expected a URL"),
-    (of_prometheus("--prometheus-address=prometheus:9090"), "expected http"),
-    (of_prometheus("--prometheus-address=http://me:s3cret@h"), "must not contain a user or"),
-    (of_prometheus("--prometheus-address=http://"), "with a host"),
-    (of_prometheus("--prometheus-address=http://host/?a"), "without a query"),
-    (of_prometheus("--metrics-source=node-exporter"), "needs prometheus in"),
-    (of_prometheus("--dry-run --target=a=http://h/"), "prometheus cannot read the page of a"),
-    # Kubelets.
-    ("--metrics-source=kubelet --dry-run --target=a=http://h/", "kubelet cannot read the page of"),
-]
-
-
 @pytest.mark.parametrize("text", ["", "pool=web", "zone in (a,b), !gpu,x notin (c)"])
 def test_node_selectors(text):
     complete("plimsoll-controller", "--check-config", f"--node-selector={text}")
 
 
-@pytest.mark.parametrize("flags, complaint", WRONG, ids=[flags for flags, _ in WRONG])
+@pytest.mark.parametrize(
+    "flags, complaint", [row[1:] for row in table("wrong-flags.tsv") if row[0] == PROGRAMS[0]]
+)
 def test_wrong_flags(flags, complaint):
     words = flags.split()
     env = dict(word.split("=", 1) for word in words if word.startswith("PLIMSOLL_"))
