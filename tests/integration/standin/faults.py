@@ -20,7 +20,6 @@ What it does, by `action`:
     close        FIN without an answer
     hang         no answer; after `seconds`, if given, the real one
     delay        the real answer after `seconds`
-    drip         the real answer at `bytes` (default 1) per `seconds` (default 1), head included
     truncate     the real head, then `bytes` of the real body, then FIN (`reset`: RST)
     garbage      200 with text that is not JSON
     empty        200 with an empty body
@@ -45,7 +44,6 @@ ACTIONS = {
     "close",
     "hang",
     "delay",
-    "drip",
     "truncate",
     "garbage",
     "empty",
@@ -159,11 +157,6 @@ def act(fault, request, go_on, refuse):
             loop.call_later(
                 spec.get("seconds", 1), lambda: None if request.conn.closed else go_on()
             )
-    elif action == "drip":
-        request.shape = Shape(
-            drip_s=spec.get("seconds", 1), drip_bytes=spec.get("bytes", 1), drip_head=True
-        )
-        go_on()
     elif action == "truncate":
         request.shape = Shape(cut_bytes=spec.get("bytes", 100), reset=spec.get("reset", False))
         go_on()

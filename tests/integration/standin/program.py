@@ -17,8 +17,6 @@ from .faults import Faults, act
 from .registry import Registry
 from .store import Store
 
-BOOKMARK_INTERVAL_S = 60
-
 
 def parse_options(arguments=None):
     parser = argparse.ArgumentParser(
@@ -93,11 +91,6 @@ class StandIn:
         else:
             act(fault, request, lambda: self.api.handle(request), self.api.refuse)
 
-    async def bookmarks(self):
-        while True:
-            await asyncio.sleep(BOOKMARK_INTERVAL_S)
-            self.store.bookmark_all()
-
     async def run(self):
         options = self.options
         loop = asyncio.get_running_loop()
@@ -122,9 +115,7 @@ class StandIn:
             os.chmod(options.write_kubeconfig, 0o600)
         ready = {"url": url, "admin_url": f"http://127.0.0.1:{admin_port}", "pid": os.getpid()}
         print(json.dumps(ready), flush=True)
-        ticking = loop.create_task(self.bookmarks())
         await stop.wait()
-        ticking.cancel()
 
 
 def main(arguments=None):
