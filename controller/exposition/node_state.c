@@ -190,8 +190,7 @@ static size_t series_deltas(const struct interval *interval, unsigned resource,
                 const struct series_list before = {.count = state->counts[resource],
                                                    .items = state->series[resource]};
                 const double *value = series_list_find(&before, after->items[i].id);
-                if (value &&
-                    advance(*value, after->items[i].value, most, &ret_deltas[count].value))
+                if (value && advance(*value, after->items[i].value, most, &ret_deltas[count].value))
                         count++;
         }
         return count;
