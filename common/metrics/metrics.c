@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/name.h"
 #include "base/number.h"
@@ -40,7 +41,7 @@ struct metrics {
         pthread_mutex_t *lock; /* of the families; a pointer, so that const metrics can be locked */
         struct family **families; /* by name */
         size_t count, cap;
-        atomic_bool has_process;
+        _Atomic double started_unix_s; /* 0: without process_stats.h */
         metrics_section_fn *section;
         void *section_userdata;
 };
@@ -322,10 +323,10 @@ static void render_family(struct buf *out, const struct family *family) {
         }
 }
 
-static void render_process(struct buf *out) {
+static void render_process(double started_unix_s, struct buf *out) {
         struct process_stat stats[PROCESS_STAT_COUNT];
 
-        process_stats_read(stats);
+        process_stats_read(started_unix_s, stats);
         for (size_t i = 0; i < PROCESS_STAT_COUNT; i++) {
                 append_head(out, stats[i].name, stats[i].type, stats[i].help);
                 buf_printf(out, "%s ", stats[i].name);
@@ -348,8 +349,9 @@ void metrics_render(const struct metrics *metrics, struct buf *out) {
         for (size_t i = 0; i < metrics->count; i++)
                 render_family(out, metrics->families[i]);
         (void)pthread_mutex_unlock(metrics->lock);
-        if (atomic_load(&metrics->has_process))
-                render_process(out);
+        double started_unix_s = atomic_load(&metrics->started_unix_s);
+        if (started_unix_s > 0)
+                render_process(started_unix_s, out);
         if (metrics->section)
                 metrics->section(metrics->section_userdata, out);
 }
@@ -359,5 +361,5 @@ void metrics_register_process(struct metrics *metrics, const char *program) {
                                   "Always 1; program and version are labels.",
                                   LABELS("program", program, "version", PLIMSOLL_VERSION)),
                     1);
-        atomic_store(&metrics->has_process, true);
+        atomic_store(&metrics->started_unix_s, (double)clock_wall_unix_ms() / (double)MS_PER_S);
 }

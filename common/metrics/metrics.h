@@ -77,5 +77,5 @@ void metrics_append_label(struct buf *out, const char *value);
 void metrics_render(const struct metrics *metrics, struct buf *out);
 
 /** metrics_register_process() - add plimsoll_build_info, and process_start_time_seconds,
- * process_resident_memory_bytes, process_open_fds, ..., which each rendering reads from /proc */
+ * process_resident_memory_bytes, process_open_fds, ..., which each rendering reads */
 void metrics_register_process(struct metrics *metrics, const char *program);

@@ -1,5 +1,5 @@
 /*
- * Prometheus' process_* metrics of this process, read from /proc. Private to the metrics module.
+ * Prometheus' process_* metrics of this process. Private to the metrics module.
  */
 #pragma once
 
@@ -11,4 +11,5 @@ struct process_stat {
 };
 
 /** process_stats_read() - read all, sorted by name */
-void process_stats_read(struct process_stat ret_stats[static PROCESS_STAT_COUNT]);
+void process_stats_read(double started_unix_s,
+                        struct process_stat ret_stats[static PROCESS_STAT_COUNT]);
