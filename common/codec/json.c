@@ -42,7 +42,7 @@ static json_t *descend(const json_t *root, va_list keys) {
         return value;
 }
 
-static bool holds_text(const json_t *value, const char *text) {
+bool json_is_text(const json_t *value, const char *text) {
         size_t len = strlen(text);
 
         return json_is_string(value) && json_string_length(value) == len &&
@@ -58,23 +58,9 @@ json_t *json_at(const json_t *root, ...) {
         return value;
 }
 
-const char *json_string_at(const json_t *root, ...) {
-        va_list keys;
-
-        va_start(keys, root);
-        const json_t *value = descend(root, keys);
-        va_end(keys);
+const char *json_text(const json_t *value) {
         const char *text = json_string_value(value);
         return text && strlen(text) == json_string_length(value) ? text : NULL;
-}
-
-bool json_is_at(const char *text, const json_t *root, ...) {
-        va_list keys;
-
-        va_start(keys, root);
-        bool is = holds_text(descend(root, keys), text);
-        va_end(keys);
-        return is;
 }
 
 json_t *json_find_at(const char *text, const json_t *array, ...) {
@@ -82,19 +68,10 @@ json_t *json_find_at(const char *text, const json_t *array, ...) {
 
         for (size_t i = 0; i < json_array_size(array); i++) {
                 va_start(keys, array);
-                bool is = holds_text(descend(json_array_get(array, i), keys), text);
+                bool is = json_is_text(descend(json_array_get(array, i), keys), text);
                 va_end(keys);
                 if (is)
                         return json_array_get(array, i);
         }
         return NULL;
-}
-
-json_int_t json_int_at(json_int_t fallback, const json_t *root, ...) {
-        va_list keys;
-
-        va_start(keys, root);
-        const json_t *value = descend(root, keys);
-        va_end(keys);
-        return json_is_integer(value) ? json_integer_value(value) : fallback;
 }

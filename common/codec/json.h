@@ -34,11 +34,20 @@ static inline json_t *json_iterable(const json_t *json) {
  * value of another type as missing.
  */
 json_t *json_at(const json_t *root, ...) __attribute__((sentinel));
-/** json_string_at() - the string, borrowed; NULL also if it contains a NUL */
-const char *json_string_at(const json_t *root, ...) __attribute__((sentinel));
-/** json_is_at() - whether the string exists and equals @text */
-bool json_is_at(const char *text, const json_t *root, ...) __attribute__((sentinel));
 /** json_find_at() - the first element of an array whose string equals @text; borrowed, or NULL */
 json_t *json_find_at(const char *text, const json_t *array, ...) __attribute__((sentinel));
-/** json_int_at() - the integer, or @fallback */
-json_int_t json_int_at(json_int_t fallback, const json_t *root, ...) __attribute__((sentinel));
+
+/** json_text() - the string, borrowed; NULL also if it contains a NUL */
+const char *json_text(const json_t *value);
+/** json_is_text() - whether it is a string that equals @text */
+bool json_is_text(const json_t *value, const char *text);
+
+/** json_int() - the integer, or @fallback */
+static inline json_int_t json_int(const json_t *value, json_int_t fallback) {
+        return json_is_integer(value) ? json_integer_value(value) : fallback;
+}
+
+/* Of json_at(): json_string_at(pod, "spec", "nodeName", NULL) */
+#define json_string_at(...) json_text(json_at(__VA_ARGS__))
+#define json_is_at(text, ...) json_is_text(json_at(__VA_ARGS__), (text))
+#define json_int_at(fallback, ...) json_int(json_at(__VA_ARGS__), (fallback))
