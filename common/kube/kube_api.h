@@ -19,7 +19,7 @@ struct kube_call;
 /** kube_api_new() - all are borrowed, and outlive it except @user_agent; @metrics can be NULL */
 struct kube_api *kube_api_new(struct loop *loop, const char *user_agent, struct kube_access *config,
                               struct metrics *metrics);
-/** kube_api_free() - cancels all calls, without callbacks */
+/** kube_api_free() - cancels all calls, without callbacks; not in a callback of a call */
 void kube_api_free(struct kube_api *api);
 /** kube_api_clock_ahead_ms() - how far this machine's clock was ahead of the API server's at its
  * last answer, within a second; negative: it was slow; 0 before the first answer */

@@ -47,10 +47,8 @@ struct http_client {
         struct http_tls_copy *last_tls;
         CURL **easies; /* idle handles */
         size_t easies_len, easies_cap;
-        unsigned depth;      /* of nested callbacks of users; the client is freed at 0 */
         bool is_inside_curl; /* curl must not be called recursively */
         bool has_doomed;     /* calls were cancelled while inside curl */
-        bool is_freed;
 };
 
 /* Easy handles are reused: creating one costs as much as a scrape. */
@@ -119,41 +117,14 @@ static void drop_call(struct http_call *call) {
                                shard_free, shard);
 }
 
-static void destroy_client(struct http_client *client) {
-        for (size_t i = 0; i < SHARDS; i++)
-                if (client->shards[i])
-                        shard_free(client->shards[i]);
-        while (client->easies_len > 0)
-                curl_easy_cleanup(client->easies[--client->easies_len]);
-        free(client->easies);
-        body_pool_done(&client->bodies);
-        http_tls_copy_unref(client->last_tls);
-        free(client->user_agent);
-        free(client->ca_bundle);
-        free(client);
-}
-
-/* A user's callback may free the client: the outermost leave_callback() destroys it. */
-static void enter_callback(struct http_client *client) {
-        client->depth++;
-}
-
-static void leave_callback(struct http_client *client) {
-        if (--client->depth == 0 && client->is_freed)
-                destroy_client(client);
-}
-
 static void end_http_call(struct http_call *call, CURLcode code) {
-        struct http_client *client = call->client;
         struct http_response response;
 
         http_call_result(call, code, &response);
         detach_call(call);
         call->state = HTTP_CALL_DONE;
-        enter_callback(client);
         call->request.on_done(call->request.userdata, &response);
         drop_call(call);
-        leave_callback(client);
 }
 
 static void remove_doomed(struct http_client *client) {
@@ -198,18 +169,23 @@ void http_client_free(struct http_client *client) {
         if (!client)
                 return;
 
-        struct http_call *call = NULL, *next = NULL;
-        assert(!client->is_freed);
-        client->is_freed = true;
-        enter_callback(client);
-        loop_timer_disarm(client->loop, &client->pump_timer);
+        assert(!client->is_inside_curl);
         while (!TAILQ_EMPTY(&client->queue))
                 http_cancel(TAILQ_FIRST(&client->queue));
-        for (call = TAILQ_FIRST(&client->active); call; call = next) {
-                next = TAILQ_NEXT(call, entry);
-                http_cancel(call);
-        }
-        leave_callback(client);
+        while (!TAILQ_EMPTY(&client->active))
+                http_cancel(TAILQ_FIRST(&client->active));
+        loop_timer_disarm(client->loop, &client->pump_timer);
+        for (size_t i = 0; i < SHARDS; i++)
+                if (client->shards[i])
+                        shard_free(client->shards[i]);
+        while (client->easies_len > 0)
+                curl_easy_cleanup(client->easies[--client->easies_len]);
+        free(client->easies);
+        body_pool_done(&client->bodies);
+        http_tls_copy_unref(client->last_tls);
+        free(client->user_agent);
+        free(client->ca_bundle);
+        free(client);
 }
 
 /* curl and the loop */
@@ -223,11 +199,8 @@ static void after_curl(struct http_shard *shard) {
                 client->has_doomed = false;
                 remove_doomed(client);
         }
-        while (!client->is_freed) {
-                CURLMsg *message = curl_multi_info_read(shard->multi, &left);
+        for (CURLMsg *message; (message = curl_multi_info_read(shard->multi, &left)) != NULL;) {
                 struct http_call *call = NULL;
-                if (!message)
-                        break;
                 assert(message->msg == CURLMSG_DONE); /* there is no other */
                 CURLcode code = message->data.result; /* end_http_call() invalidates the message */
                 (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
@@ -239,14 +212,12 @@ static void run_curl(struct http_shard *shard, curl_socket_t fd, int what) {
         struct http_client *client = shard->client;
         int running = 0;
 
-        enter_callback(client);
         client->is_inside_curl = true;
         /* curl 7.88 divides by zero if it is called again after that. */
         if (curl_multi_socket_action(shard->multi, fd, what, &running) == CURLM_OUT_OF_MEMORY)
                 mem_exhausted();
         client->is_inside_curl = false;
         after_curl(shard);
-        leave_callback(client);
 }
 
 static void on_fd(void *userdata, int fd, uint32_t epoll_events) {
@@ -339,9 +310,7 @@ static void on_call_timer(void *userdata) {
                                (long long)(is_total ? call->request.timeout_ms
                                                     : call->request.idle_timeout_ms),
                                call->received_bytes);
-        enter_callback(client);
         end_http_call(call, CURLE_OPERATION_TIMEDOUT);
-        leave_callback(client);
 }
 
 static void start_call(struct http_call *call) {
@@ -382,11 +351,9 @@ static void start_queued_calls(void *userdata) {
         struct http_client *client = userdata;
         size_t count = client->queue_len;
 
-        enter_callback(client);
         while (count-- > 0 && !TAILQ_EMPTY(&client->queue) &&
                client->active_len < client->max_in_flight)
                 start_call(TAILQ_FIRST(&client->queue));
-        leave_callback(client);
 }
 
 /* The number of idle connections that a shard keeps. */
@@ -446,8 +413,6 @@ void http_client_allow(struct http_client *client, size_t max_in_flight) {
 }
 
 struct http_call *http_start(struct http_client *client, const struct http_request *request) {
-        assert(!client->is_freed);
-
         struct http_call *call = http_call_new(request, client->last_tls);
         call->client = client;
         if (call->tls && call->tls != client->last_tls) {

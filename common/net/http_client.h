@@ -26,7 +26,7 @@ struct http_client_options {
 };
 
 struct http_client *http_client_new(struct loop *loop, const struct http_client_options *options);
-/** http_client_free() - cancels all calls, without callbacks */
+/** http_client_free() - cancels all calls, without callbacks; not in a callback of a call */
 void http_client_free(struct http_client *client);
 DEFINE_FREEP(struct http_client, http_client_free);
 
@@ -84,11 +84,10 @@ struct http_response {
 };
 
 /** http_done_fn: called exactly once, unless the call is cancelled; then the call is freed. It can
- * cancel other calls, start calls, and free the client. */
+ * cancel other calls, and start calls. */
 typedef void http_done_fn(void *userdata, const struct http_response *response);
 /** http_data_fn: a piece of a 2xx body. Of other bodies, on_done gets up to 256 KiB. If it returns
- * false, the call ends with HTTP_PROTOCOL. It can cancel any call, start calls, and free the
- * client. */
+ * false, the call ends with HTTP_PROTOCOL. It can cancel any call, and start calls. */
 typedef bool http_data_fn(void *userdata, const char *data, size_t len);
 
 struct http_request {

@@ -28,7 +28,6 @@ struct attempt {
         size_t cancel_after;
         struct attempt *victim; /* cancelled in on_done */
         struct attempt *next;   /* begun in on_done */
-        bool frees_client;
 };
 
 static size_t under_way;
@@ -49,8 +48,6 @@ static inline void on_done(void *userdata, const struct http_response *response)
         }
         if (attempt->next)
                 begin(attempt->next);
-        if (attempt->frees_client)
-                http_client_free(TAKE_PTR(client));
         if (--under_way == 0)
                 loop_stop(loop);
 }
@@ -64,8 +61,6 @@ static inline bool on_data(void *userdata, const char *data, size_t len) {
         if (attempt->cancel_after == attempt->pieces) {
                 http_cancel(TAKE_PTR(attempt->call));
                 http_cancel(attempt->victim ? TAKE_PTR(attempt->victim->call) : NULL);
-                if (attempt->frees_client)
-                        http_client_free(TAKE_PTR(client));
                 loop_stop(loop);
         }
         return attempt->refuse_after == 0 || attempt->pieces < attempt->refuse_after;

@@ -256,22 +256,3 @@ TEST_BETWEEN(queued_for_long, set_up_single, tear_down) {
                                ": deadline exceeded before the request was sent"));
         assert_int_equal(atomic_load(&server.served), 2);
 }
-
-/* By the callback of a call that could not start, with another one behind it. */
-TEST_BETWEEN(freed_while_calls_start, set_up, tear_down) {
-        serve();
-        _cleanup_(free_attemptp) struct attempt *malformed = new_attempt("ftp://127.0.0.1", "/");
-        _cleanup_(free_attemptp) struct attempt *next = new_attempt(origin, "/");
-        _cleanup_(free_attemptp) struct attempt *other = new_attempt("http://127.0.0.1:1", "/");
-        malformed->frees_client = true;
-        begin(malformed);
-        begin(next);
-        begin(other);
-        under_way = 1;
-        loop_run(loop);
-        run_for(1);
-        assert_int_equal(malformed->response.failure, HTTP_PROTOCOL);
-        assert_null(client);
-        assert_int_equal(next->done_calls + other->done_calls, 0);
-        assert_int_equal(atomic_load(&server.served), 0);
-}

@@ -467,11 +467,7 @@ TEST_BETWEEN(cancel, set_up, tear_down) {
 
 /* Inside of on_data curl is at work, and must not be entered again. */
 TEST_BETWEEN(cancel_in_on_data, set_up, tear_down) {
-        static const struct {
-                bool has_victim, frees_client;
-        } rows[] = {{false, false}, {true, false}, {false, true}, {true, true}};
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (int has_victim = 0; has_victim < 2; has_victim++) {
                 _cleanup_(free_attemptp) struct attempt *victim = new_attempt(peer->origin,
                                                                               "/hang");
                 _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin,
@@ -481,39 +477,32 @@ TEST_BETWEEN(cancel_in_on_data, set_up, tear_down) {
                 run_for(10);
                 attempt->request.on_data = on_data;
                 attempt->cancel_after = 2;
-                attempt->victim = rows[i].has_victim ? victim : NULL;
-                attempt->frees_client = rows[i].frees_client;
+                attempt->victim = has_victim ? victim : NULL;
                 begin(attempt);
                 loop_run(loop);
                 run_for(20);
                 assert_int_equal(attempt->done_calls + victim->done_calls, 0);
                 assert_int_equal(attempt->pieces, 2);
-                if (!client) {
-                        loop_free(loop);
-                        raw_peer_free(peer);
-                        (void)set_up(state);
-                } else if (victim->call) {
-                        http_cancel(victim->call);
-                }
+                http_cancel(victim->call);
         }
         under_way = 0;
 }
 
 TEST_BETWEEN(free_with_calls_under_way, set_up, tear_down) {
         struct attempt *attempts[20];
+        _cleanup_(free_attemptp) struct attempt *queued = new_attempt(peer->origin, "/hang");
 
         under_way = 0;
         for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
-                attempts[i] = new_attempt(peer->origin, i == 3 ? "/slow" : "/hang");
-                attempts[i]->frees_client = i == 3; /* from within its on_done */
+                attempts[i] = new_attempt(peer->origin, "/hang");
                 begin(attempts[i]);
         }
-        under_way = 1;
-        loop_run(loop);
-        assert_null(client);
+        run_for(20);
+        begin(queued);
+        http_client_free(TAKE_PTR(client));
         run_for(10); /* nothing is left that could fire */
         for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
-                assert_int_equal(attempts[i]->done_calls, i == 3);
+                assert_int_equal(attempts[i]->done_calls, 0);
                 free_attempt(attempts[i]);
         }
 }
