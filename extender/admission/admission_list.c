@@ -11,6 +11,7 @@
 static const double CLASS_CORES[ADMISSION_CLASSES] = {0.1, 0.25, 0.5, 1, 2, 4, 8, INFINITY};
 static const double LARGEST_CORES = 16, BYTES_PER_CORE = 0x1p31; /* of nominal pods */
 static const double WEIGHT_MAX = 100, WEIGHT_PER_PERCENT = 0.7;
+static const double UNKNOWN_LOADS = 4;  /* of a nominal pod, beyond what a known one counts */
 static const double ENOUGH_RATIO = 0.5; /* of the cores of a group */
 static const double SMALL_RATIO = 0.5;  /* of the mean node that is listed */
 
@@ -108,6 +109,13 @@ static int compare_places(const void *a, const void *b) {
         return (left < right) - (left > right);
 }
 
+/* What the CPU of a pod that is not known takes off the headroom, in percent of the node. */
+static double unknown_percent(const struct node_facts *facts, const struct pod_load *load) {
+        double cores = facts->capacity.of[ESTIMATE_CPU];
+
+        return cores > 0 ? 100 * UNKNOWN_LOADS * load->of[ESTIMATE_CPU] / cores : 0;
+}
+
 /* The nodes that the pod may get, the best first. Return: their number */
 static size_t find_places(struct admission_lister *lister, const struct node_snapshot *snapshot,
                           const struct pod_load *request, int64_t now_unix_ms) {
@@ -138,7 +146,9 @@ static size_t find_places(struct admission_lister *lister, const struct node_sna
                 lister->places[count++] = (struct place){
                         .row = (uint32_t)row,
                         .group = group_of(lister, &nodes->columns, row),
-                        .headroom = is_estimate ? lister->judge.scored.headrooms[candidate]
+                        .headroom = is_estimate ? lister->judge.scored.headrooms[candidate] -
+                                                          unknown_percent(
+                                                                  &nodes->columns.facts[row], &load)
                                                 : judge_score100(&lister->judge, (uint32_t)row),
                 };
         }

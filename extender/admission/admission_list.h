@@ -11,8 +11,12 @@
  * pods request, at once. So its own score spreads the pods that a list does not have yet, if the
  * weights differ no more than that: with steeper ones, a burst goes to the best node alone.
  *
- * It also spreads the pods of a ReplicaSet by their number, so a small node on the list gets as
- * many of them as a large one, which the weights do not outweigh. So once the listed nodes have
+ * Which pod comes is not known. It may use several times what pods of its size use on average,
+ * which heats a small node and not a large one. So in h, the CPU of a nominal pod counts six times,
+ * and not twice as that of a known one (policy/estimate/score.h).
+ *
+ * kube-scheduler spreads the pods of a ReplicaSet by their number, so a small node on the list gets
+ * as many of them as a large one, which the weights do not outweigh. So once the listed nodes have
  * half of the cores, none is added that has less than half of their mean. And a volume or a
  * constraint may bind a pod to a zone. So each pool of the policy has an equal share of the places
  * in each zone, and the cores are those of its nodes there.

@@ -96,11 +96,11 @@ TEST(listed) {
                  {{"a", AT("0"), NULL, TEN}, {"b", AT("0"), NULL, "cpu=16 memory=32Gi"}},
                  CLASS_LARGER,
                  "b=100 "},
-                /* A pod, which counts twice, takes more of a small node. */
+                /* A pod, which counts six times, takes more of a small node. */
                 {ESTIMATE,
                  {{"a", AT("0.2"), NULL, "cpu=5 memory=100Gi"}, {"b", AT("0.2"), NULL, TEN}},
-                 CLASS_4,
-                 "b=100 a=44 "},
+                 CLASS_1,
+                 "b=100 a=58 "},
                 /* Without a reading, as without an annotation. */
                 {SCORING("absolute"),
                  {{"a", AT("0.5"), NULL, NULL}, {"b", AT("0.2"), NULL, NULL}, {.name = "c"}},
