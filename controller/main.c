@@ -152,7 +152,8 @@ static int run_controller(const struct settings *settings, struct error *err) {
         struct program state = {.daemon = &daemon, .sources = settings->sources};
         struct policy *policy = NULL;
 
-        daemon_init(&daemon, PROGRAM, settings_flagz());
+        if (daemon_init(&daemon, PROGRAM, settings_flagz(), err) < 0)
+                return program_exit_code(err);
         if (settings->sources_path) {
                 if (source_list_load(settings->sources_path, &settings->source_rules, &file, err) <
                     0)

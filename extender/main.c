@@ -334,7 +334,8 @@ static int extender_run(struct extender *extender, struct error *err) {
         struct policy *policy = NULL;
 
         options_flagz(PROGRAM, rows, ARRAY_LEN(rows), &flagz);
-        daemon_init(daemon, PROGRAM, buf_take(&flagz));
+        if (daemon_init(daemon, PROGRAM, buf_take(&flagz), err) < 0)
+                return program_exit_code(err);
         const struct policy_source_options source_options = {
                 .loop = daemon->loop,
                 .metrics = daemon->metrics,
@@ -382,6 +383,10 @@ static int extender_run(struct extender *extender, struct error *err) {
                 extender->decisions = decisions_new();
                 extender->decisions_list = decisions_page_list(daemon->loop, extender->decisions);
                 extender->side = loop_new();
+                if (!extender->side) {
+                        (void)error_set(err, errno, "event loop: %s", strerror(errno));
+                        return program_exit_code(err);
+                }
                 extender->nodes_page = nodes_page_new(extender->side, extender->table);
                 extender->explain_page = explain_page_new(extender->side, extender->table,
                                                           &table_options);

@@ -20,14 +20,17 @@ static const char plain_text[] = "text/plain; charset=utf-8";
 
 /* Start and end */
 
-void daemon_init(struct daemon *daemon, const char *program, char *flagz) {
+int daemon_init(struct daemon *daemon, const char *program, char *flagz, struct error *err) {
         daemon->flagz = flagz;
         daemon->loop = loop_new();
+        if (!daemon->loop)
+                return error_set(err, errno, "event loop: %s", strerror(errno));
         daemon->metrics = metrics_new();
         daemon->health = health_new();
         daemon->metrics_page = daemon_metrics_page(daemon->loop, daemon->metrics);
         metrics_register_process(daemon->metrics, program);
         health_heartbeat(daemon->health, daemon->loop, HEALTH_MAX_STUCK_MS);
+        return 0;
 }
 
 int daemon_connect(struct daemon *daemon, const char *program,

@@ -31,10 +31,15 @@ struct daemon {
         struct kube_api *api;
 };
 
-/** daemon_init() - create the loop, metrics with their page, and health with a heartbeat
+/**
+ * daemon_init() - create the loop, metrics with their page, and health with a heartbeat
+ *
  * @program: the name of the program
- * @flagz:   the text of the page /flagz, consumed; NULL: no such page */
-void daemon_init(struct daemon *daemon, const char *program, char *flagz);
+ * @flagz:   the text of the page /flagz, consumed; NULL: no such page
+ * Return: 0; -EMFILE or -ENFILE
+ */
+_must_check_ int daemon_init(struct daemon *daemon, const char *program, char *flagz,
+                             struct error *err);
 
 /**
  * daemon_connect() - read the configuration of the API server, and create its client

@@ -253,8 +253,16 @@ void loop_stop(struct loop *loop) {
 struct loop *loop_new(void) {
         struct loop *loop = xcalloc(1, sizeof(*loop));
 
-        loop->epoll_fd = must("epoll_create1", epoll_create1(EPOLL_CLOEXEC));
-        loop->wake_fd = must("eventfd", eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+        loop->wake_fd = loop->epoll_fd < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (loop->wake_fd < 0) {
+                int code = errno;
+                if (loop->epoll_fd >= 0)
+                        close(loop->epoll_fd);
+                free(loop);
+                errno = code;
+                return NULL;
+        }
         (void)pthread_mutex_init(&loop->posts_lock, NULL); /* cannot fail on Linux */
         read_clocks(loop);
         loop_fd_set(loop, loop->wake_fd, EPOLLIN, on_wake, loop);

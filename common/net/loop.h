@@ -18,7 +18,7 @@
 
 struct loop;
 
-/** loop_new() - aborts if there are no descriptors left */
+/** loop_new() - return: NULL: there are no descriptors left; errno says which limit */
 struct loop *loop_new(void);
 /** loop_free() - the owners have removed all descriptors and timers; pending posts are dropped */
 void loop_free(struct loop *loop);
