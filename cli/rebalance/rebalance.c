@@ -180,14 +180,15 @@ static int make_plan(struct session *session, const json_t *page, int64_t now_un
  * @ret_max: how many pods may be evicted now */
 static int read_ledger(struct rebalance_ledger *ledger, size_t *ret_max, struct error *err) {
         int r = rebalance_ledger_read(ledger, err);
-        size_t evictions = rebalance_ledger_last_hour(ledger), max = (size_t)settings.evictions_max;
+        size_t evictions = rebalance_ledger_last(ledger, MS_PER_HOUR),
+               max = (size_t)settings.evictions_max;
 
         *ret_max = max;
         if (!settings.is_applied)
                 return 0;
         if (r < 0)
                 return r;
-        if (clock_wall_unix_ms() < rebalance_ledger_last_unix_ms(ledger) + settings.interval_ms)
+        if (rebalance_ledger_last(ledger, settings.interval_ms) > 0)
                 return error_set(err, EAGAIN,
                                  "--apply: a pod was evicted less than %lld s ago, and the effect "
                                  "does not show yet",

@@ -84,14 +84,8 @@ struct rebalance_ledger_entry rebalance_ledger_at(const struct rebalance_ledger 
         return entry;
 }
 
-int64_t rebalance_ledger_last_unix_ms(const struct rebalance_ledger *ledger) {
-        size_t count = json_array_size(ledger->evictions);
-
-        return count > 0 ? rebalance_ledger_at(ledger, count - 1).at_unix_ms : 0;
-}
-
-size_t rebalance_ledger_last_hour(const struct rebalance_ledger *ledger) {
-        int64_t since_unix_ms = clock_wall_unix_ms() - MS_PER_HOUR;
+size_t rebalance_ledger_last(const struct rebalance_ledger *ledger, int64_t period_ms) {
+        int64_t since_unix_ms = clock_wall_unix_ms() - period_ms;
         size_t found = 0;
 
         for (size_t i = 0; i < json_array_size(ledger->evictions); i++)

@@ -35,10 +35,8 @@ _must_check_ int rebalance_ledger_read(struct rebalance_ledger *ledger, struct e
 void rebalance_ledger_done(struct rebalance_ledger *ledger);
 /** rebalance_ledger_at() - the eviction @i of json_array_size(ledger->evictions) */
 struct rebalance_ledger_entry rebalance_ledger_at(const struct rebalance_ledger *ledger, size_t i);
-/** rebalance_ledger_last_unix_ms() - when a pod was evicted last; 0: not in the last day */
-int64_t rebalance_ledger_last_unix_ms(const struct rebalance_ledger *ledger);
-/** rebalance_ledger_last_hour() - the number of evictions of the last hour */
-size_t rebalance_ledger_last_hour(const struct rebalance_ledger *ledger);
+/** rebalance_ledger_last() - the number of evictions in the last @period_ms */
+size_t rebalance_ledger_last(const struct rebalance_ledger *ledger, int64_t period_ms);
 /** rebalance_ledger_add() - count an eviction. Return: 0; -EBUSY: another process has counted one;
  * another negative errno. If it is negative, do not evict */
 _must_check_ int rebalance_ledger_add(struct rebalance_ledger *ledger, const char *workload,

@@ -247,12 +247,38 @@ static void read_asked(struct rebalance_pods *pods) {
         }
 }
 
-static void read_usage(struct rebalance_pods *pods, const struct rebalance_plan *hot) {
-        _cleanup_(freep) const char **nodes = xcalloc(hot->node_count + 1, sizeof(*nodes));
+static void take_means(json_t *means, const json_t *answer) {
+        const json_t *pod;
+        size_t i;
 
-        for (size_t i = 0; i < hot->node_count; i++)
-                nodes[i] = rebalance_pods_node(pods, hot->nodes[i].row);
-        pods->usage = rebalance_usage_read(pods->cluster, nodes, hot->node_count);
+        json_array_foreach (json_at(answer, "pods", NULL), i, pod) {
+                const char *name = json_string_at(pod, "name", NULL);
+                json_t *mean = json_at(pod, "mean", NULL);
+                if (name && mean)
+                        (void)json_object_set(means, name, mean);
+        }
+}
+
+/* The page /pods of the leading controller. A standby knows the pods, and measures nothing. */
+static void read_usage(struct rebalance_pods *pods, const struct rebalance_plan *hot) {
+        _cleanup_(cluster_question_done) struct cluster_question question = {pods->cluster,
+                                                                             PROGRAM_CONTROLLER};
+
+        pods->usage = json_object();
+        for (size_t i = 0; i < hot->node_count; i++) {
+                const char *node = rebalance_pods_node(pods, hot->nodes[i].row);
+                _cleanup_(freep) char *escaped = kube_escape(node);
+                _cleanup_(freep) char *page = xasprintf("pods?node=%s", escaped);
+                size_t known = json_object_size(pods->usage);
+                json_t *answer;
+                question.page = page;
+                question.next = 0;
+                while (json_object_size(pods->usage) == known &&
+                       (answer = cluster_question_next(&question))) {
+                        take_means(pods->usage, answer);
+                        json_decref(answer);
+                }
+        }
 }
 
 int rebalance_pods_list(struct rebalance_pods *pods, const struct rebalance_plan *hot,

@@ -6,7 +6,6 @@
 
 #include "base/strmap.h"
 #include "cli/cluster/cluster.h"
-#include "cli/rebalance/rebalance_usage.h"
 #include "policy/rebalance/rebalance.h"
 
 /* Who a pod is. */
@@ -31,7 +30,7 @@ struct rebalance_pods {
         struct strmap row_of;     /* name of a node -> its row plus 1 */
         struct strmap workloads;  /* name -> struct rebalance_workload */
         struct strmap schedulers; /* name -> struct rebalance_scheduler */
-        json_t *usage;            /* as in rebalance_usage_read() */
+        json_t *usage; /* "namespace/name" -> the mean that is measured; without all other pods */
         char *why_unasked; /* why an extender did not answer whether it was asked; NULL: all did */
 };
 
