@@ -68,9 +68,9 @@ unsigned doctor_minor(const struct doctor_facts *facts) {
 
 /* ---- Pages of the programs. */
 
-const char *doctor_flag(const struct doctor_flags *flags, const char *name) {
+const char *doctor_flag(const char *flags, const char *name) {
         _cleanup_(freep) char *line = xasprintf("\n%s=", name);
-        const char *found = flags->text ? strstr(flags->text, line) : NULL;
+        const char *found = flags ? strstr(flags, line) : NULL;
         const char *value = found ? found + strlen(line) : "";
 
         return *value && *value != '\n' ? value : NULL;
@@ -96,8 +96,7 @@ static char *read_page(struct cluster *cluster, const struct doctor_facts *facts
 }
 
 static void read_pages_of(struct cluster *cluster, struct doctor_facts *facts, const json_t *pod,
-                          enum doctor_object program, const char *name,
-                          struct doctor_flags *flags) {
+                          enum doctor_object program, const char *name, char **flags) {
         struct doctor_page *page = &facts->pages[facts->page_count];
 
         if (!cluster_page_runs(pod, name) || facts->page_count == DOCTOR_MAX_PAGES ||
@@ -108,11 +107,9 @@ static void read_pages_of(struct cluster *cluster, struct doctor_facts *facts, c
         page->pod = json_string_at(pod, "metadata", "name", NULL);
         page->text = read_page(cluster, facts, pod, name, "metrics", &page->outcome, &page->err);
         page->text_bytes = page->text ? strlen(page->text) : 0;
-        if (page->outcome == KUBE_UNAVAILABLE) /* the other pages take as long */
-                flags->err = page->err;
-        else if (!flags->text)
-                flags->text = read_page(cluster, facts, pod, name, "flagz", &(enum kube_outcome){0},
-                                        &flags->err);
+        if (page->outcome != KUBE_UNAVAILABLE && !*flags) /* the other pages take as long */
+                *flags = read_page(cluster, facts, pod, name, "flagz", &(enum kube_outcome){0},
+                                   &ERROR_NULL);
         _cleanup_(freep) char *path = cluster_page_path(facts->namespace, pod, name, "status.json");
         if (page->text && program == DOCTOR_CONTROLLER)
                 (void)cluster_get(cluster, path, &page->status, &page->err);
@@ -120,17 +117,13 @@ static void read_pages_of(struct cluster *cluster, struct doctor_facts *facts, c
 
 static void read_pages(struct cluster *cluster, struct doctor_facts *facts) {
         const json_t *pods = doctor_items(facts, DOCTOR_PODS);
-        struct error none = facts->objects[DOCTOR_PODS].err;
 
-        if (none.code == 0)
-                (void)error_set(&none, ENODATA, "no pod of the program runs in the namespace");
-        facts->controller.err = facts->extender.err = none;
         for (size_t i = 0; i < json_array_size(pods); i++) {
                 const json_t *pod = json_array_get(pods, i);
                 read_pages_of(cluster, facts, pod, DOCTOR_CONTROLLER, PROGRAM_CONTROLLER,
-                              &facts->controller);
+                              &facts->controller_flags);
                 read_pages_of(cluster, facts, pod, DOCTOR_EXTENDER, PROGRAM_EXTENDER,
-                              &facts->extender);
+                              &facts->extender_flags);
         }
 }
 
@@ -149,7 +142,7 @@ static struct policy *policy_of_pages(const struct doctor_facts *facts) {
 /* Without a valid object, or with files, the policy is the one that the programs have in force. */
 static struct policy *read_policy(struct doctor_facts *facts) {
         const json_t *object = facts->objects[DOCTOR_POLICY].json;
-        bool has_file = doctor_flag(&facts->controller, "policy-config-path");
+        bool has_file = doctor_flag(facts->controller_flags, "policy-config-path");
         _cleanup_(policy_freep) struct policy *policy = NULL;
 
         if (!object && !doctor_lacks(facts, DOCTOR_POLICY))
@@ -266,8 +259,8 @@ void doctor_facts_done(struct doctor_facts *facts) {
                 free(facts->pages[i].text);
                 json_decref(facts->pages[i].status);
         }
-        free(facts->controller.text);
-        free(facts->extender.text);
+        free(facts->controller_flags);
+        free(facts->extender_flags);
         policy_free(facts->policy);
         *facts = (struct doctor_facts){0};
 }

@@ -55,18 +55,13 @@ struct doctor_page {
 
 enum { DOCTOR_MAX_PAGES = 16 };
 
-/* The flags of a running program. */
-struct doctor_flags {
-        char *text;       /* its page /flagz; owned, NULL: it could not be read */
-        struct error err; /* why */
-};
-
 struct doctor_facts {
         int64_t now_unix_ms;
         const char *namespace; /* borrowed */
         struct doctor_fact objects[DOCTOR_OBJECT_COUNT];
-        struct doctor_flags controller, extender; /* of the first replica that answers */
-        struct policy *policy;                    /* in force, as far as is known; owned */
+        /* The page /flagz of the first replica that answers; owned, NULL: it could not be read. */
+        char *controller_flags, *extender_flags;
+        struct policy *policy;   /* in force, as far as is known; owned */
         struct error policy_err; /* code 0: the object is valid, or there is none */
         size_t page_count;
         struct doctor_page pages[DOCTOR_MAX_PAGES];
@@ -99,8 +94,8 @@ static inline bool doctor_lacks(const struct doctor_facts *facts, enum doctor_ob
 }
 
 /** doctor_flag() - the value of a flag, which ends with its line; NULL: it is not set, or the page
- * could not be read */
-const char *doctor_flag(const struct doctor_flags *flags, const char *name);
+ * @flags could not be read */
+const char *doctor_flag(const char *flags, const char *name);
 
 /** doctor_items() - of a list; NULL: it could not be read */
 const json_t *doctor_items(const struct doctor_facts *facts, enum doctor_object list);

@@ -199,7 +199,7 @@ static void check_metrics(struct doctor_report *report) {
 
 static void check_idle(struct doctor_report *report) {
         const struct doctor_facts *facts = report->facts;
-        const char *sources = doctor_flag(&facts->controller, "metrics-source");
+        const char *sources = doctor_flag(facts->controller_flags, "metrics-source");
         bool is_kubelet = sources && strncmp(sources, "kubelet", strlen("kubelet")) == 0;
         double offered = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_idle_offered_cores").largest;
         double mixed = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_idle_mixed_pods").largest;
@@ -210,15 +210,15 @@ static void check_idle(struct doctor_report *report) {
                    "kubectl -n %s logs deploy/plimsoll-controller | grep 'idle CPU'",
                    facts->namespace);
         /* Only a kubelet reports the usage of each pod. */
-        doctor_fix(
-                doctor_check(report, "idle-source",
-                             doctor_if(!is_kubelet && !doctor_flag(&facts->controller, "sources"),
-                                       DOCTOR_WARNING),
-                             "what batch pods use counts like that of services",
-                             "the policy has spec.idle, but --metrics-source=%.*s does not "
-                             "begin with kubelet",
-                             sources ? (int)strcspn(sources, "\n") : 0, sources ? sources : ""),
-                "run the controller with --metrics-source=kubelet,node-exporter");
+        doctor_fix(doctor_check(report, "idle-source",
+                                doctor_if(!is_kubelet &&
+                                                  !doctor_flag(facts->controller_flags, "sources"),
+                                          DOCTOR_WARNING),
+                                "what batch pods use counts like that of services",
+                                "the policy has spec.idle, but --metrics-source=%.*s does not "
+                                "begin with kubelet",
+                                sources ? (int)strcspn(sources, "\n") : 0, sources ? sources : ""),
+                   "run the controller with --metrics-source=kubelet,node-exporter");
         doctor_fix(doctor_check(report, "idle-pods", doctor_if(mixed > 0, DOCTOR_WARNING),
                                 "these pods count twice, and get CPU before other batch pods do",
                                 "%.0f pods request both CPU and idle CPU", mixed),
@@ -268,7 +268,7 @@ static void check_controllers(struct doctor_report *report) {
         if (leaders.sum > 0)
                 check_pods(report);
         if (facts->policy->idle_line_ratio > 0 && facts->policy_err.code == 0 &&
-            facts->controller.text)
+            facts->controller_flags)
                 check_idle(report);
 }
 

@@ -3,7 +3,7 @@
 #include "cli/doctor/doctor_report.h"
 #include "codec/json.h"
 
-static bool has_file(const struct doctor_flags *flags) {
+static bool has_file(const char *flags) {
         return doctor_flag(flags, "policy-config-path");
 }
 
@@ -63,10 +63,11 @@ static void check_in_force(struct doctor_report *report) {
 
 static void check_sources(struct doctor_report *report) {
         const struct doctor_facts *facts = report->facts;
-        bool controller = has_file(&facts->controller), extender = has_file(&facts->extender);
+        bool controller = has_file(facts->controller_flags),
+             extender = has_file(facts->extender_flags);
         bool has_object = doctor_has(facts, DOCTOR_POLICY);
 
-        if (facts->controller.text && facts->extender.text)
+        if (facts->controller_flags && facts->extender_flags)
                 doctor_fix(doctor_check(report, "policy-file",
                                         controller != extender ? DOCTOR_FAULT
                                                                : doctor_if(controller && has_object,
@@ -78,7 +79,7 @@ static void check_sources(struct doctor_report *report) {
                                         controller && extender ? "; the object has no effect" : ""),
                            "run both programs without --policy-config-path, or with the same file, "
                            "and delete the object");
-        if (!facts->controller.text || controller)
+        if (!facts->controller_flags || controller)
                 return;
         if (has_object || doctor_lacks(facts, DOCTOR_POLICY))
                 check_object(report);

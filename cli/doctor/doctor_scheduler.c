@@ -83,7 +83,7 @@ static void check_verbs(struct doctor_report *report) {
         const struct tree_node *managed = tree_get(facts->entry, "managedResources");
         bool is_ignored = doctor_minor(facts) >= BIND_IGNORED_SINCE_MINOR &&
                           is_true(report, "ignorable");
-        const char *bind = doctor_flag(&facts->extender, "bind");
+        const char *bind = doctor_flag(facts->extender_flags, "bind");
         bool is_binding = bind && strncmp(bind, "true", strlen("true")) == 0;
         bool is_for_some = managed && managed->kind == TREE_LIST && managed->count > 0;
 
@@ -100,7 +100,7 @@ static void check_verbs(struct doctor_report *report) {
                                 "request %.100s",
                                 is_for_some ? doctor_config_text(&managed->items[0], "name") : ""),
                    "remove managedResources: the load of a node concerns every pod");
-        if (!*entry_text(report, "bindVerb") || facts->extender.text)
+        if (!*entry_text(report, "bindVerb") || facts->extender_flags)
                 doctor_fix(doctor_check(report, "scheduler-bind",
                                         !*entry_text(report, "bindVerb") || is_binding ? DOCTOR_OK
                                         : is_ignored ? DOCTOR_WARNING
