@@ -11,42 +11,34 @@ enum {
         SLICE_MIN_BYTES = 1024,
 };
 
-struct reply_piece {
-        const char *slice; /* NULL: @bytes of the generated text from @offset */
-        size_t offset;
-        size_t bytes;
-};
-
 void reply_init(struct reply *reply) {
         *reply = (struct reply){.text = BUF_INIT(REPLY_MAX_TEXT_BYTES)};
 }
 
 void reply_done(struct reply *reply) {
         buf_done(&reply->text);
-        free(reply->marks);
         free(reply->pieces);
         reply_init(reply);
 }
 
 size_t reply_memory_bytes(const struct reply *reply) {
-        return reply->text.cap + reply->mark_cap * sizeof(*reply->marks) +
-               reply->piece_cap * sizeof(*reply->pieces);
+        return reply->text.cap + reply->cap * sizeof(*reply->pieces);
 }
 
 static void reply_begin(struct reply *reply) {
         buf_clear(&reply->text);
-        reply->mark_count = reply->count = reply->text_marked = reply->bytes = 0;
+        reply->count = reply->text_marked = reply->bytes = 0;
 }
 
-static void mark(struct reply *reply, struct reply_piece piece) {
-        mem_grow(&reply->marks, reply->mark_count, &reply->mark_cap);
-        reply->marks[reply->mark_count++] = piece;
-        reply->bytes += piece.bytes;
+/* @slice: of the request; NULL: the next @bytes of the generated text */
+static void mark(struct reply *reply, const char *slice, size_t bytes) {
+        mem_grow(&reply->pieces, reply->count, &reply->cap);
+        reply->pieces[reply->count++] = (struct iovec){(void *)(uintptr_t)slice, bytes};
+        reply->bytes += bytes;
 }
 
 static void mark_text(struct reply *reply) {
-        mark(reply, (struct reply_piece){.offset = reply->text_marked,
-                                         .bytes = reply->text.len - reply->text_marked});
+        mark(reply, NULL, reply->text.len - reply->text_marked);
         reply->text_marked = reply->text.len;
 }
 
@@ -67,22 +59,19 @@ static void put_slice(struct reply *reply, const char *slice, size_t bytes) {
                 return;
         }
         mark_text(reply);
-        mark(reply, (struct reply_piece){.slice = slice, .bytes = bytes});
+        mark(reply, slice, bytes);
 }
 
 static bool reply_finish(struct reply *reply) {
+        char *at = reply->text.data;
+
         mark_text(reply);
-        if (reply->mark_count > reply->piece_cap) {
-                reply->piece_cap = reply->mark_cap;
-                reply->pieces = xreallocarray(reply->pieces, reply->piece_cap,
-                                              sizeof(*reply->pieces));
+        for (size_t i = 0; i < reply->count; i++) {
+                if (reply->pieces[i].iov_base)
+                        continue;
+                reply->pieces[i].iov_base = at;
+                at += reply->pieces[i].iov_len;
         }
-        for (size_t i = 0; i < reply->mark_count; i++) {
-                const struct reply_piece *piece = &reply->marks[i];
-                const char *at = piece->slice ? piece->slice : reply->text.data + piece->offset;
-                reply->pieces[i] = (struct iovec){(void *)(uintptr_t)at, piece->bytes};
-        }
-        reply->count = reply->mark_count;
         return !reply->text.overflow;
 }
 

@@ -16,17 +16,15 @@
 #include "base/buf.h"
 #include "extender/answer/answer.h"
 
-struct reply_piece;
-
 struct reply {
-        struct iovec *pieces; /* the data to send; valid after one of the functions below */
-        size_t count;
+        /* The data to send; valid after one of the functions below. Until then, a piece of the
+         * generated text, which may still move, has no address. */
+        struct iovec *pieces;
+        size_t count, cap;
         size_t bytes;
 
-        struct buf text;           /* the generated text; pieces point into it */
-        struct reply_piece *marks; /* the pieces, while the text may still move */
-        size_t mark_count, mark_cap, piece_cap;
-        size_t text_marked; /* the marks include the text up to here */
+        struct buf text;    /* the generated text; pieces point into it */
+        size_t text_marked; /* the pieces include the text up to here */
 };
 
 void reply_init(struct reply *reply);
