@@ -18,7 +18,6 @@
 #include "policy/usage/pod_usage_list.h"
 
 enum {
-        POOL_MAX = 64, /* idle jobs; as many as there are workers are in use */
         /* A job with more candidates is freed: the pool keeps only jobs of usual size. */
         POOL_MAX_CANDIDATES = 1 << 14,
         /* A reply of at most this size is always sent; the number of connections limits them. */
@@ -65,17 +64,16 @@ struct verb {
 
 struct handlers {
         struct handlers_options options;
-        pthread_mutex_t pool_lock; /* the pool, before and after the work */
-        struct job *pool;
-        size_t pool_count;
+        pthread_mutex_t pool_lock;   /* the pool, before and after the work */
+        struct job *pool;            /* idle ones: at most one for each worker */
         atomic_size_t sending_bytes; /* see SENDING_MAX_BYTES */
         struct log_limit refusals;
 
         struct verb_metrics verbs[VERB_COUNT];
         struct metrics_series *last_call;
         struct metrics_series *passed, *unknown, *duplicates, *daemonset, *all_over;
-        struct metrics_series *scored_current, *scored_expired; /* with scoring: estimate */
-        struct metrics_series *short_lists, *whole_for_preferences, *whole_for_retry, *left_out;
+        struct metrics_series *scored_current, *scored_expired;        /* with scoring: estimate */
+        struct metrics_series *lists[JUDGE_LIST_SHORT + 1], *left_out; /* but for whole lists */
 };
 
 /* The verbs */
@@ -89,23 +87,6 @@ static void count_rejections(const struct job *job) {
         for (size_t i = 0; i < in_force->policy->predicate_total; i++)
                 if (filtered->over_count[i] > 0)
                         metrics_add(in_force->rejected[i], filtered->over_count[i]);
-}
-
-static void count_shortlist(struct handlers *handlers, const struct answer *answer) {
-        switch (answer->list) {
-        case JUDGE_LIST_WHOLE:
-                break;
-        case JUDGE_LIST_PREFERENCES:
-                metrics_inc(handlers->whole_for_preferences);
-                break;
-        case JUDGE_LIST_RETRY:
-                metrics_inc(handlers->whole_for_retry);
-                break;
-        case JUDGE_LIST_SHORT:
-                metrics_inc(handlers->short_lists);
-                metrics_add(handlers->left_out, answer->judge.filtered.left_out_count);
-                break;
-        }
 }
 
 static void keep(struct decisions *decisions, const struct job *job,
@@ -133,7 +114,9 @@ static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_
                 metrics_inc(handlers->daemonset);
         if (judge->filtered.is_all_over)
                 metrics_inc(handlers->all_over);
-        count_shortlist(handlers, &job->answer);
+        if (job->answer.list != JUDGE_LIST_WHOLE)
+                metrics_inc(handlers->lists[job->answer.list]);
+        metrics_add(handlers->left_out, judge->filtered.left_out_count);
         if (!reply_filter(job->reply, &job->answer))
                 return false;
         keep(handlers->options.decisions, job, decision_take_filter);
@@ -251,9 +234,8 @@ static void handlers_register_metrics(struct handlers *handlers, struct metrics 
                 "Filter calls in which every candidate was over a limit, so all passed "
                 "(whenAllOver: pass).",
                 NULL);
-        handlers->short_lists = list_counter(metrics, "short");
-        handlers->whole_for_preferences = list_counter(metrics, "whole_preferences");
-        handlers->whole_for_retry = list_counter(metrics, "whole_retry");
+        for (int list = JUDGE_LIST_WHOLE + 1; list <= JUDGE_LIST_SHORT; list++)
+                handlers->lists[list] = list_counter(metrics, answer_list_names[list]);
         handlers->left_out = metrics_counter(
                 metrics, "plimsoll_extender_left_out_candidates_total",
                 "Candidates that passed, but are not on the shortlist.", NULL);
@@ -291,30 +273,22 @@ void handlers_free(struct handlers *handlers) {
 static struct job *job_take(struct handlers *handlers) {
         (void)pthread_mutex_lock(&handlers->pool_lock);
         struct job *job = handlers->pool;
-        if (job) {
+        if (job)
                 handlers->pool = job->next;
-                handlers->pool_count--;
-        }
         (void)pthread_mutex_unlock(&handlers->pool_lock);
         return job ? job : xcalloc(1, sizeof(*job));
 }
 
 static void job_give_back(struct handlers *handlers, struct job *job) {
-        bool is_usual = job->request.cap <= POOL_MAX_CANDIDATES;
-
         request_reset(&job->request);
-        if (is_usual) {
-                (void)pthread_mutex_lock(&handlers->pool_lock);
-                is_usual = handlers->pool_count < POOL_MAX;
-                if (is_usual) {
-                        job->next = handlers->pool;
-                        handlers->pool = job;
-                        handlers->pool_count++;
-                }
-                (void)pthread_mutex_unlock(&handlers->pool_lock);
-        }
-        if (!is_usual)
+        if (job->request.cap > POOL_MAX_CANDIDATES) {
                 job_free(job);
+                return;
+        }
+        (void)pthread_mutex_lock(&handlers->pool_lock);
+        job->next = handlers->pool;
+        handlers->pool = job;
+        (void)pthread_mutex_unlock(&handlers->pool_lock);
 }
 
 static struct parcel *parcel_new(struct handlers *handlers) {

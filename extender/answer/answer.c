@@ -5,6 +5,13 @@
 #include "policy/judge/judge_estimate.h"
 #include "policy/judge/judge_score.h"
 
+const char *const answer_list_names[] = {
+        [JUDGE_LIST_WHOLE] = "whole",
+        [JUDGE_LIST_PREFERENCES] = "whole_preferences",
+        [JUDGE_LIST_RETRY] = "whole_retry",
+        [JUDGE_LIST_SHORT] = "short",
+};
+
 void answer_done(struct answer *answer) {
         judge_done(&answer->judge);
         candidates_done(&answer->candidates);

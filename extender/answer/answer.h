@@ -25,6 +25,9 @@ struct answer {
 
 #define ANSWER_NULL ((struct answer){0})
 
+/* As metrics and pages name a list. */
+extern const char *const answer_list_names[JUDGE_LIST_SHORT + 1];
+
 void answer_done(struct answer *answer);
 
 /** answer_filter() - find the candidates that pass. All of them are on the list */

@@ -1,6 +1,7 @@
 #include "extender/decisions/decision_json.h"
 
 #include "base/json_write.h"
+#include "extender/answer/answer.h"
 #include "policy/policy.h"
 
 /* ---- Members of an object. */
@@ -26,13 +27,6 @@ static void json_put_pod(struct buf *out, const struct decision *decision) {
 }
 
 /* ---- Filter. */
-
-static const char *const list_names[] = {
-        [JUDGE_LIST_WHOLE] = "whole",
-        [JUDGE_LIST_PREFERENCES] = "whole_preferences",
-        [JUDGE_LIST_RETRY] = "whole_retry",
-        [JUDGE_LIST_SHORT] = "short",
-};
 
 static void put_call(struct buf *out, const struct decision_call *call) {
         json_write_time(out, "at", call->at_unix_ms);
@@ -80,7 +74,7 @@ static void json_put_filter(struct buf *out, const struct decision_filter *filte
         json_write_int(out, "passed", decision_passed(filter));
         json_write_int(out, "rejected", filter->rejected);
         json_write_int(out, "leftOut", filter->left_out);
-        json_write_text(out, "list", list_names[filter->list]);
+        json_write_text(out, "list", answer_list_names[filter->list]);
         json_write_bool(out, "daemonset", filter->is_daemonset);
         json_write_bool(out, "heldBack", filter->is_held_back);
         json_write_bool(out, "allOverLimits", filter->is_all_over);
