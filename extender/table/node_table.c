@@ -23,8 +23,7 @@ struct node_table {
         uint64_t *changed_in; /* [row]: the publication with its last change */
         uint64_t whole_in;    /* the last publication that changed more than rows */
 
-        struct node_names *names; /* in the last publication; outdated if has_new_names */
-        bool has_new_names;
+        struct node_names *names;        /* in the last publication; outdated if is_dirty */
         bool has_changed_rows, is_dirty; /* is_dirty: more than rows have changed */
         int64_t published_unix_ms;
         uint64_t publications;
@@ -95,7 +94,7 @@ static void forget_node(struct node_table *table, struct node_row *node) {
         table->count--;
         if (node->row != table->count)
                 move_row(table, node->row, table->count);
-        table->has_new_names = table->is_dirty = true;
+        table->is_dirty = true;
         node_row_free(node);
 }
 
@@ -109,7 +108,7 @@ static struct node_row *add_node(struct node_table *table, const char *name, siz
         if (table->context.estimator)
                 node->estimate = estimator_node_hold(table->context.estimator, name, len, node);
         table->rows[table->count++] = node;
-        table->has_new_names = table->is_dirty = true;
+        table->is_dirty = true;
         return node;
 }
 
@@ -251,7 +250,7 @@ static bool set_taints(struct node_table *table, struct node_row *node,
                 return has_changed;
         free(node->closed_by);
         node->closed_by = update->closed_by ? xstrdup(update->closed_by) : NULL;
-        table->has_new_names = table->is_dirty = true;
+        table->is_dirty = true;
         return true;
 }
 
@@ -355,7 +354,6 @@ static void renew_names(struct node_table *table) {
         }
         node_names_unref(table->names);
         table->names = node_names_new(names, closed_by, table->count);
-        table->has_new_names = false;
 }
 
 void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
@@ -365,11 +363,11 @@ void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
         for (size_t row = 0; row < table->count; row++)
                 if (table->context.columns.settled_until_unix_ms[row] <= now_unix_ms)
                         settle_row(table, row, now_unix_ms);
-        if (table->has_new_names)
-                renew_names(table);
         table->publications++;
-        if (table->is_dirty)
+        if (table->is_dirty) {
+                renew_names(table);
                 table->whole_in = table->publications;
+        }
         publish_snapshot(table, now_unix_ms);
         if (table->context.estimator)
                 estimator_published(table->context.estimator, table->publications);
@@ -386,10 +384,7 @@ struct node_snapshot *node_table_acquire(struct node_table *table) {
 
 void node_table_stats(const struct node_table *table, int64_t now_unix_ms,
                       struct node_table_stats *ret) {
-        *ret = (struct node_table_stats){
-                .nodes = table->count,
-                .publications = table->publications,
-        };
+        *ret = (struct node_table_stats){.nodes = table->count};
         for (size_t row = 0; row < table->count; row++) {
                 const struct node_row *node = table->rows[row];
                 for (size_t state = 0; state < READING_STATE_COUNT; state++)

@@ -121,7 +121,6 @@ struct node_table_stats {
          * counted as missing. */
         size_t readings[READING_STATE_COUNT];
         size_t skewed; /* readings with a timestamp more than a minute in the future */
-        uint64_t publications;
 };
 
 void node_table_stats(const struct node_table *table, int64_t now_unix_ms,

@@ -54,7 +54,6 @@ struct table_watch {
         struct health_check *nodes_check, *bindings_check, *pods_check, *workloads_check;
         struct metrics_series *rows, *readings[READING_STATE_COUNT], *skewed, *publications;
         struct metrics_series *publish_duration;
-        uint64_t publications_counted;
 };
 
 static int64_t table_now_unix_ms(const struct table_watch *watch) {
@@ -88,6 +87,7 @@ static void publish(void *userdata) {
         if (!may_publish(watch))
                 return;
         node_table_publish(table, table_now_unix_ms(watch));
+        metrics_inc(watch->publications);
         int64_t spent_ns = clock_mono_ns() - begin_ns;
         /* Processor time, since publishing may have waited on a busy machine. */
         int64_t pause_ms = (clock_thread_cpu_ns() - cpu_begin_ns) * PUBLISH_SHARE / 1000000;
@@ -289,8 +289,6 @@ static void look_at_table(struct table_watch *watch) {
         for (size_t state = 0; state < READING_STATE_COUNT; state++)
                 metrics_set(watch->readings[state], (double)stats.readings[state]);
         metrics_set(watch->skewed, (double)stats.skewed);
-        metrics_add(watch->publications, stats.publications - watch->publications_counted);
-        watch->publications_counted = stats.publications;
         if ((stats.skewed > 0) == watch->is_skewed)
                 return;
         watch->is_skewed = stats.skewed > 0;
