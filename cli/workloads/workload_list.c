@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/number.h"
 #include "codec/json.h"
 
 static const double MEMORY_RESERVE = 1.15;
@@ -47,14 +46,6 @@ static void add_line(struct workload_list *list, const char *line, size_t len,
                                      (usage->request.of[r] - workload.wanted.of[r]);
         mem_grow(&list->items, list->count, &list->cap);
         list->items[list->count++] = workload;
-}
-
-size_t workload_list_shards(const json_t *first) {
-        const char *text = json_string_at(first, "data", WORKLOADS_SHARDS_KEY, NULL);
-        uint64_t count = 1;
-
-        (void)(text && number_parse_u64(text, strlen(text), &count));
-        return size_min(size_max((size_t)count, 1), WORKLOADS_SHARDS_MAX);
 }
 
 void workload_list_add(struct workload_list *list, const json_t *config_map,

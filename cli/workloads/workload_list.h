@@ -33,9 +33,6 @@ void workload_list_done(struct workload_list *list);
 /** workload_list_autoscale() - the workload that a HorizontalPodAutoscaler scales, for most by a
  * share of the request; before workload_list_add() */
 void workload_list_autoscale(struct workload_list *list, const json_t *autoscaler);
-/** workload_list_shards() - how many ConfigMaps there are, as the first one says: 1 to
- * WORKLOADS_SHARDS_MAX */
-size_t workload_list_shards(const json_t *first);
 /** workload_list_add() - add the workloads of a ConfigMap
  * @namespace: only workloads of it; NULL: all */
 void workload_list_add(struct workload_list *list, const json_t *config_map, const char *namespace);

@@ -62,7 +62,8 @@ static int read_usage(struct cluster *cluster, struct workload_list *list, struc
                 if (outcome != KUBE_OK)
                         return outcome == KUBE_NOT_FOUND ? -ENODATA : err->code;
                 if (shard == 0)
-                        shards = workload_list_shards(map);
+                        shards = workload_usage_shards(
+                                json_string_at(map, "data", WORKLOADS_SHARDS_KEY, NULL));
                 workload_list_add(list, map, settings.pod_namespace);
         }
         return 0;

@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 #include "kube/reflector.h"
@@ -68,23 +67,14 @@ static void take_lines(struct usage_shard *shard, const char *lines) {
         shard->is_malformed = malformed > 0;
 }
 
-/* How many ConfigMaps there are, as the first one says. */
-static size_t count_of(const json_t *object) {
-        const char *text = json_string_at(object, "data", WORKLOADS_SHARDS_KEY, NULL);
-        uint64_t count;
-
-        if (!text || !number_parse_u64(text, strlen(text), &count) || count < 1)
-                return 1;
-        return count < WORKLOADS_SHARDS_MAX ? (size_t)count : WORKLOADS_SHARDS_MAX;
-}
-
 static void usage_on_config_map(void *userdata, enum reflector_event event, const json_t *object) {
         struct usage_shard *shard = userdata;
-        bool is_there = event != REFLECTOR_DELETED;
+        const json_t *data = event == REFLECTOR_DELETED ? NULL : json_at(object, "data", NULL);
 
-        take_lines(shard, is_there ? json_string_at(object, "data", WORKLOADS_KEY, NULL) : NULL);
+        take_lines(shard, json_string_at(data, WORKLOADS_KEY, NULL));
         if (shard->number == 0)
-                set_count(shard->watch, is_there ? count_of(object) : 1);
+                set_count(shard->watch,
+                          workload_usage_shards(json_string_at(data, WORKLOADS_SHARDS_KEY, NULL)));
 }
 
 static void watch_shard(struct usage_watch *watch, size_t number) {

@@ -3,8 +3,10 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/hash.h"
+#include "base/number.h"
 #include "base/timestamp.h"
 #include "policy/usage/usage_load.h"
 
@@ -188,6 +190,13 @@ void workload_usage_format(const struct workload_usage *usage, const char *name,
 
 size_t workload_usage_shard(const char *name, size_t name_len, size_t shards) {
         return hash_fnv1a(HASH_FNV1A_INIT, name, name_len) % shards;
+}
+
+size_t workload_usage_shards(const char *text) {
+        uint64_t count = 1;
+
+        (void)(text && number_parse_u64(text, strlen(text), &count));
+        return size_min(size_max((size_t)count, 1), WORKLOADS_SHARDS_MAX);
 }
 
 void workload_usage_config_map(size_t shard, char text[static WORKLOADS_CONFIG_MAP_MAX]) {

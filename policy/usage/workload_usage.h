@@ -75,6 +75,9 @@ _must_check_ int workload_usage_parse(const char *line, size_t len,
  * are finite, and not larger than those that can be read */
 void workload_usage_format(const struct workload_usage *usage, const char *name, size_t name_len,
                            struct buf *out);
+/** workload_usage_shards() - how many ConfigMaps there are, 1 to WORKLOADS_SHARDS_MAX
+ * @text: WORKLOADS_SHARDS_KEY of the first one; NULL: it does not say */
+size_t workload_usage_shards(const char *text);
 /** workload_usage_shard() - the ConfigMap of a workload, of @shards > 0 */
 size_t workload_usage_shard(const char *name, size_t name_len, size_t shards);
 /** workload_usage_config_map() - the name of a ConfigMap */

@@ -46,16 +46,3 @@ TEST(lines) {
                 assert_int_equal(list.malformed, rows[i].malformed);
         }
 }
-
-TEST(shards) {
-        static const struct {
-                const char *text;
-                size_t shards;
-        } rows[] = {{NULL, 1}, {"0", 1}, {"x", 1}, {"-1", 1}, {"3", 3}, {"8", 8}, {"9", 8}};
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                json_auto_t *map = config_map(rows[i].text, "");
-                assert_int_equal(workload_list_shards(map), rows[i].shards);
-        }
-        assert_int_equal(workload_list_shards(NULL), 1);
-}

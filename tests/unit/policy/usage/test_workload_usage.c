@@ -99,3 +99,13 @@ TEST(shards) {
         workload_usage_config_map(7, text);
         assert_string_equal(text, "plimsoll-workloads-7");
 }
+
+TEST(count_of_shards) {
+        static const struct {
+                const char *text;
+                size_t shards;
+        } rows[] = {{NULL, 1}, {"0", 1}, {"x", 1}, {"-1", 1}, {"3", 3}, {"8", 8}, {"9", 8}};
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                assert_int_equal(workload_usage_shards(rows[i].text), rows[i].shards);
+}
