@@ -106,7 +106,6 @@ static void read_pages_of(struct cluster *cluster, struct doctor_facts *facts, c
         page->program = program;
         page->pod = json_string_at(pod, "metadata", "name", NULL);
         page->text = read_page(cluster, facts, pod, name, "metrics", &page->outcome, &page->err);
-        page->text_bytes = page->text ? strlen(page->text) : 0;
         if (page->outcome != KUBE_UNAVAILABLE && !*flags) /* the other pages take as long */
                 *flags = read_page(cluster, facts, pod, name, "flagz", &(enum kube_outcome){0},
                                    &ERROR_NULL);
@@ -169,7 +168,7 @@ static void each_sample(const struct doctor_facts *facts, enum doctor_object pro
                 const struct doctor_page *page = &facts->pages[i];
                 if ((program && page->program != program) || !page->text)
                         continue;
-                exposition_begin(&skim, &set, page->text, page->text_bytes, true);
+                exposition_begin(&skim, &set, page->text, strlen(page->text), true);
                 while (exposition_next(&skim, &sample))
                         fn(userdata, &sample, page->pod);
         }

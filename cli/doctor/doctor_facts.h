@@ -48,7 +48,6 @@ struct doctor_page {
         const char *pod;            /* its name, borrowed */
         enum kube_outcome outcome;  /* of GET /metrics */
         char *text;                 /* /metrics; NULL unless KUBE_OK, err says why */
-        size_t text_bytes;
         struct error err;
         json_t *status; /* a controller's /status.json; NULL: it could not be read */
 };
