@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "extender/explain/score_terms.h"
 #include "policy/judge/judge_shortlist.h"
 #include "policy/pods/pod_facts.h"
@@ -139,6 +140,12 @@ static inline int64_t decision_at_unix_ms(const struct decision *decision) {
                                    : decision->filter.call.at_unix_ms;
 }
 
-/** decision_allows() - the answers do not exclude that a scheduler binds the pod to @node. Of a
- * long list only the first nodes are kept; the others are allowed */
-bool decision_allows(const struct decision *decision, const struct skim_string *node);
+/* No decision, and no list, is longer. */
+enum { DECISION_JSON_MAX_BYTES = 1 << 16, DECISION_JSON_LIST_MAX_BYTES = 8 << 20 };
+
+/**
+ * decision_json() - one object. Keys are stable, the key of a quantity ends in its unit, and what
+ * is not known is null. extender/README.md has examples
+ * @max_nodes: of those that were rejected, and of the best. 1: in one line
+ */
+void decision_json(const struct decision *decision, size_t max_nodes, struct buf *out);

@@ -1,7 +1,7 @@
-#include "extender/decisions/decision_json.h"
-
+/* Decisions in JSON, for people and programs. */
 #include "base/json_write.h"
 #include "extender/answer/answer.h"
+#include "extender/decisions/decision.h"
 #include "policy/policy.h"
 
 /* ---- Members of an object. */

@@ -139,10 +139,31 @@ void decisions_close(struct decisions *decisions) {
         (void)pthread_mutex_unlock(&decisions->lock);
 }
 
+static bool is_name(const struct decision_texts *texts, struct decision_text name,
+                    const struct skim_string *node) {
+        return name.len == node->len && memcmp(texts->bytes + name.at, node->text, name.len) == 0;
+}
+
+/* The answers do not exclude that a scheduler binds the pod to @node. Of a long list only the first
+ * nodes are kept; the others are allowed. */
+static bool allows(const struct decision *decision, const struct skim_string *node) {
+        const struct decision_filter *filter = &decision->filter;
+        const struct decision_ranking *ranking = &decision->ranking;
+
+        for (size_t i = 0; decision->filter_count > 0 && i < filter->rejection_count; i++)
+                if (is_name(&filter->texts, filter->rejections[i].node, node))
+                        return false;
+        for (size_t i = 0; decision->is_ranked && i < ranking->node_count; i++)
+                if (is_name(&ranking->texts, ranking->nodes[i].name, node))
+                        return true;
+        return !decision->is_ranked ||
+               ranking->call.candidates - ranking->call.duplicates > ranking->node_count;
+}
+
 static bool is_confirmed_by(const struct decision *decision, const struct pod_facts *pod) {
         return decision->confirmed_unix_ms == 0 &&
                decision_at_unix_ms(decision) < pod->bound_unix_ms + BOUND_RESOLUTION_MS &&
-               decision_allows(decision, &pod->node);
+               allows(decision, &pod->node);
 }
 
 void decisions_confirm(struct decisions *decisions, const struct pod_facts *pod) {

@@ -5,7 +5,6 @@
 
 #include "base/json_write.h"
 #include "base/name.h"
-#include "extender/decisions/decision_json.h"
 
 /* Copies one decision at a time, so no worker waits for more than one copy. */
 static void write_list(void *userdata, struct buf *json) {

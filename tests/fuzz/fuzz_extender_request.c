@@ -3,7 +3,6 @@
  * hold together, with a shortlist by estimate of a table that knows some of the corpus's
  * nodes. What is kept of the answers is JSON, and so is the answer to ExtenderPreemptionArgs.
  */
-#include "extender/decisions/decision_json.h"
 #include "extender/decisions/decision_take.h"
 #include "extender/table/node_table.h"
 #include "fuzz.h"

@@ -3,7 +3,6 @@
 
 #include "tests/unit/fixture/answer_fixture.h"
 
-#include "extender/decisions/decision_json.h"
 #include "extender/decisions/decision_take.h"
 #include "tests/unit/fixture/shows.h"
 
