@@ -145,7 +145,8 @@ bool window_store_seed(struct window_store *store, const struct metric_query *qu
                         continue;
                 int64_t at_mono_ms = now_mono_ms - age_ms;
                 if (ring->kind == WINDOW_PEAKS ||
-                    window_ring_peak(store, ring, channel, at_mono_ms, at_mono_ms + 1).buckets == 0)
+                    window_ring_peak(store, ring, channel, at_mono_ms, at_mono_ms + 1, NULL)
+                                    .buckets == 0)
                         window_ring_put(store, ring, channel, at_mono_ms, (float)ratio);
                 is_stored = true;
         }
@@ -230,7 +231,7 @@ static bool read_mean(const struct window_store *store, const struct window_ring
 static bool read_maximum(const struct window_store *store, const struct window_ring *ring,
                          unsigned channel, int64_t now_mono_ms, struct window_reading *ret) {
         struct window_peak peak = window_ring_peak(store, ring, channel,
-                                                   now_mono_ms - ring->window_ms, INT64_MAX);
+                                                   now_mono_ms - ring->window_ms, INT64_MAX, NULL);
         bool has_mean = read_mean(store, &store->plan->rings[store->plan->means], ring, channel,
                                   ret);
 
@@ -254,7 +255,9 @@ static bool read_quantile(const struct window_store *store, const struct window_
                           struct window_reading *ret) {
         float values[WINDOW_MAX_CAPACITY];
         unsigned channel = (unsigned)query->resource;
-        size_t count = window_ring_collect(store, ring, channel, now_mono_ms, values);
+        size_t count = window_ring_peak(store, ring, channel, now_mono_ms - ring->window_ms,
+                                        INT64_MAX, values)
+                               .buckets;
 
         if (count == 0)
                 return read_mean(store, &store->plan->rings[store->plan->means], ring, channel,

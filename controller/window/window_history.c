@@ -36,7 +36,8 @@ static float mean_between(const struct window_store *store, const struct window_
 /* 0 is not a peak: controllers write it until they have one. */
 static float peak_between(const struct window_store *store, const struct window_ring *ring,
                           unsigned channel, int64_t begin_mono_ms, int64_t end_mono_ms) {
-        float ratio = window_ring_peak(store, ring, channel, begin_mono_ms, end_mono_ms).ratio;
+        float ratio =
+                window_ring_peak(store, ring, channel, begin_mono_ms, end_mono_ms, NULL).ratio;
 
         return ring->kind == WINDOW_PEAKS && ratio <= 0 ? WINDOW_HISTORY_UNKNOWN : ratio;
 }

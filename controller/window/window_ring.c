@@ -115,24 +115,9 @@ static int64_t oldest_number(const struct window_ring *ring, const struct window
         return window_max_ms(bucket_number(ring, begin_mono_ms), state->head - ring->capacity + 1);
 }
 
-size_t window_ring_collect(const struct window_store *store, const struct window_ring *ring,
-                           unsigned channel, int64_t now_mono_ms, float *ret_values) {
-        const struct window_ring_state *state = window_ring_state(store, ring);
-        const float *buckets = window_ring_buckets(store, ring, channel);
-        size_t count = 0;
-
-        for (int64_t number = oldest_number(ring, state, now_mono_ms - ring->window_ms);
-             number <= state->head; number++) {
-                float value = buckets[window_ring_index(ring, number)];
-                if (value >= 0)
-                        ret_values[count++] = value;
-        }
-        return count;
-}
-
 struct window_peak window_ring_peak(const struct window_store *store,
                                     const struct window_ring *ring, unsigned channel,
-                                    int64_t begin_mono_ms, int64_t end_mono_ms) {
+                                    int64_t begin_mono_ms, int64_t end_mono_ms, float *ret_values) {
         const struct window_ring_state *state = window_ring_state(store, ring);
         const float *buckets = window_ring_buckets(store, ring, channel);
         int64_t newest = window_min_ms(bucket_number(ring, end_mono_ms - 1), state->head);
@@ -144,6 +129,8 @@ struct window_peak window_ring_peak(const struct window_store *store,
                 float value = buckets[window_ring_index(ring, number)];
                 if (value < 0)
                         continue;
+                if (ret_values)
+                        ret_values[peak.buckets] = value;
                 peak.buckets++;
                 if (value < peak.ratio)
                         continue;

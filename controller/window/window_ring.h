@@ -80,14 +80,6 @@ void window_ring_put(struct window_store *store, const struct window_ring *ring,
 /** window_ring_latest_ms() - the latest time that the value in bucket @number can have */
 int64_t window_ring_latest_ms(const struct window_store *store, const struct window_ring *ring,
                               int64_t number);
-/**
- * window_ring_collect() - the values of all filled buckets in the window, in any order
- * @ret_values: has room for the ring's capacity
- * Return: how many there are
- */
-size_t window_ring_collect(const struct window_store *store, const struct window_ring *ring,
-                           unsigned channel, int64_t now_mono_ms, float *ret_values);
-
 struct window_peak {
         float ratio;        /* WINDOW_EMPTY: there is none */
         int64_t at_mono_ms; /* the latest time that it can have; undefined without a peak */
@@ -95,7 +87,9 @@ struct window_peak {
 };
 
 /** window_ring_peak() - the largest of the buckets that overlap the time from begin to end; of
- * equal ones the latest */
+ * equal ones the latest
+ * @ret_values: those that are filled, in any order; has room for the ring's capacity; may be NULL
+ */
 struct window_peak window_ring_peak(const struct window_store *store,
                                     const struct window_ring *ring, unsigned channel,
-                                    int64_t begin_mono_ms, int64_t end_mono_ms);
+                                    int64_t begin_mono_ms, int64_t end_mono_ms, float *ret_values);
