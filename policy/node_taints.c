@@ -34,32 +34,22 @@ bool node_taints_match(const struct node_taints *taints, unsigned level) {
         return true;
 }
 
-/* The last of our taints above @level whose position is less than @before. Returns its level, from
- * 1; 0: there is none. */
-static size_t last_surplus(const struct node_taints *taints, unsigned level, size_t before) {
-        size_t found = 0;
-
-        for (size_t i = level; i < POLICY_MAX_LEVELS; i++)
-                if (taints->at[i] > (found > 0 ? taints->at[found - 1] : 0) &&
-                    taints->at[i] < before)
-                        found = i + 1;
-        return found;
+static void remove_one(size_t index, size_t level, struct buf *out) {
+        buf_printf(out,
+                   ",{\"op\":\"test\",\"path\":\"/spec/taints/%zu/key\","
+                   "\"value\":\"" POLICY_TAINT_PREFIX "%zu\"}"
+                   ",{\"op\":\"test\",\"path\":\"/spec/taints/%zu/effect\","
+                   "\"value\":\"" POLICY_TAINT_EFFECT "\"}"
+                   ",{\"op\":\"remove\",\"path\":\"/spec/taints/%zu\"}",
+                   index, level, index, index);
 }
 
 /* From the end of the list, so that earlier positions stay valid. */
 static void remove_above(const struct node_taints *taints, unsigned level, struct buf *out) {
-        size_t found, at = SIZE_MAX;
-
-        while ((found = last_surplus(taints, level, at)) > 0) {
-                at = taints->at[found - 1];
-                buf_printf(out,
-                           ",{\"op\":\"test\",\"path\":\"/spec/taints/%zu/key\","
-                           "\"value\":\"" POLICY_TAINT_PREFIX "%zu\"}"
-                           ",{\"op\":\"test\",\"path\":\"/spec/taints/%zu/effect\","
-                           "\"value\":\"" POLICY_TAINT_EFFECT "\"}"
-                           ",{\"op\":\"remove\",\"path\":\"/spec/taints/%zu\"}",
-                           at - 1, found, at - 1, at - 1);
-        }
+        for (size_t at = taints->count; at > 0; at--)
+                for (size_t i = level; i < POLICY_MAX_LEVELS; i++)
+                        if (taints->at[i] == at)
+                                remove_one(at - 1, i + 1, out);
 }
 
 static void add_up_to(const struct node_taints *taints, unsigned level, struct buf *out) {
