@@ -90,7 +90,7 @@ static int64_t next_offer(const struct idle_node *idle, int64_t now_mono_ms) {
 
         if (!is_read || taken_milli < 0) {
                 bool has_room = is_read && idle->offer.room_milli >= idle->carried_milli;
-                bool stays = has_room || now_mono_ms < idle->grace_until_mono_ms;
+                bool stays = has_room || now_mono_ms < idle->job.grace_until_mono_ms;
                 return stays ? idle->carried_milli : IDLE_OFFER_NONE;
         }
         return idle_offer_next(&idle->offer, idle->carried_milli,
@@ -133,13 +133,8 @@ struct patch_kind *idle_writer_new(struct publisher *publisher) {
 void idle_writer_replan(struct idle_node *idle) {
         publisher_look_again(idle->job.kind);
         idle->offer.room_milli = IDLE_OFFER_NONE;
-        idle_writer_lead(idle);
+        publisher_grant(&idle->job, node_track_settle_ms(idle->track));
         delay_rise(idle);
-}
-
-void idle_writer_lead(struct idle_node *idle) {
-        idle->grace_until_mono_ms = publisher_now(idle->job.kind) +
-                                    node_track_settle_ms(idle->track);
 }
 
 void idle_writer_add(struct patch_kind *offers, struct idle_node *idle, const struct node *node,

@@ -30,11 +30,10 @@ struct idle_node {
         const struct node *node;
         const struct node_track *track;
         struct idle_offer offer;
-        int64_t carried_milli;       /* what the node offers now; may be IDLE_OFFER_NONE */
-        bool is_odd;                 /* not a whole number, or capacity and allocatable differ */
-        int64_t next_milli;          /* what the patch in flight says */
-        int64_t grace_until_mono_ms; /* a node that is not read keeps its offer until then */
-        int64_t next_rise_mono_ms;   /* the offer does not rise before */
+        int64_t carried_milli;     /* what the node offers now; may be IDLE_OFFER_NONE */
+        bool is_odd;               /* not a whole number, or capacity and allocatable differ */
+        int64_t next_milli;        /* what the patch in flight says */
+        int64_t next_rise_mono_ms; /* the offer does not rise before */
 };
 
 /** idle_writer_new() - adds a kind of patches to @publisher */
@@ -42,9 +41,6 @@ struct patch_kind *idle_writer_new(struct publisher *publisher);
 
 /** idle_writer_replan() - the track has another policy */
 void idle_writer_replan(struct idle_node *idle);
-/** idle_writer_lead() - this replica begins to write. The node keeps its offer until there was time
- * to read it, since a standby asks some sources less often */
-void idle_writer_lead(struct idle_node *idle);
 
 /** idle_writer_add() - @node and @track are borrowed until publisher_remove() of the job */
 void idle_writer_add(struct patch_kind *offers, struct idle_node *idle, const struct node *node,

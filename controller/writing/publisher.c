@@ -213,6 +213,10 @@ void publisher_remove(struct publisher_job *job) {
         job->kind->job_count--;
 }
 
+void publisher_grant(struct publisher_job *job, int64_t grace_ms) {
+        job->grace_until_mono_ms = publisher_now(job->kind) + grace_ms;
+}
+
 void publisher_push(struct publisher_job *job, unsigned urgency) {
         if (job->call || publisher_now(job->kind) < job->retry_mono_ms)
                 return;

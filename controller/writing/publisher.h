@@ -38,6 +38,8 @@ struct publisher_job {
         bool is_failing;        /* the last patch failed */
         struct backoff backoff;
         int64_t retry_mono_ms; /* not queued again before this time */
+        /* Its owner leaves the node as it is until then, unless it knows better. */
+        int64_t grace_until_mono_ms;
 };
 
 TAILQ_HEAD(publisher_jobs, publisher_job);
@@ -92,6 +94,8 @@ size_t publisher_in_flight(double patches_per_s);
 void publisher_add(struct patch_kind *kind, struct publisher_job *job, const char *name);
 /** publisher_remove() - cancel and remove @job */
 void publisher_remove(struct publisher_job *job);
+/** publisher_grant() - begin a period of grace */
+void publisher_grant(struct publisher_job *job, int64_t grace_ms);
 
 /**
  * publisher_push() - queue a job, or change the urgency of a queued one

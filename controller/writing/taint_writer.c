@@ -22,11 +22,6 @@ static int64_t reading_interval_ms(const struct taint_node *node) {
         return node->track->compiled->options.sources[node->track->serving].interval_ms;
 }
 
-static void grant_grace(struct taint_node *node) {
-        node->grace_until_mono_ms = publisher_now(node->job.kind) +
-                                    node_track_settle_ms(node->track);
-}
-
 static void forget_load(struct taint_node *node) {
         load_level_forget(&node->level, node_taints_count(&node->taints));
         node->last_sample_mono_ms = INT64_MIN / 2;
@@ -77,11 +72,7 @@ void taint_writer_free(struct taint_writer *writer) {
 void taint_writer_replan(struct taint_node *node) {
         publisher_look_again(node->job.kind);
         forget_load(node);
-        grant_grace(node);
-}
-
-void taint_writer_lead(struct taint_node *node) {
-        grant_grace(node);
+        publisher_grant(&node->job, node_track_settle_ms(node->track));
 }
 
 void taint_writer_add(struct taint_writer *writer, struct taint_node *node, const char *name,
@@ -121,7 +112,7 @@ void taint_writer_update(struct taint_node *node, const struct plan_values *valu
                 return;
         }
         if (!node->level.has_load)
-                grant_grace(node);
+                publisher_grant(&node->job, node_track_settle_ms(node->track));
         if (is_provisional) {
                 load_level_hold(&node->level);
                 return;
@@ -139,7 +130,7 @@ static bool is_late(const struct taint_node *node, int64_t now_mono_ms) {
 }
 
 static bool has_grace(const struct taint_node *node, int64_t now_mono_ms) {
-        return !load_level_is_settled(&node->level) && now_mono_ms < node->grace_until_mono_ms;
+        return !load_level_is_settled(&node->level) && now_mono_ms < node->job.grace_until_mono_ms;
 }
 
 /* Return: false if no node has taints or may get them */

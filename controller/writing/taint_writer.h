@@ -29,8 +29,7 @@ struct taint_node {
         const struct node_track *track;
         struct load_level level;
         int64_t last_sample_mono_ms;
-        int64_t grace_until_mono_ms; /* the level is expected to settle before this time */
-        struct node_taints taints;   /* that the node carries */
+        struct node_taints taints; /* that the node carries */
 };
 
 struct taint_writer {
@@ -48,8 +47,6 @@ void taint_writer_free(struct taint_writer *writer);
 
 /** taint_writer_replan() - the track has another policy */
 void taint_writer_replan(struct taint_node *node);
-/** taint_writer_lead() - this replica begins to write; see idle_writer_lead() */
-void taint_writer_lead(struct taint_node *node);
 
 /** taint_writer_add() - @name and @track are borrowed until publisher_remove() of the job */
 void taint_writer_add(struct taint_writer *writer, struct taint_node *node, const char *name,

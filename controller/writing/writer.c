@@ -172,8 +172,10 @@ static void on_started_leading(void *userdata) {
         writer->options.on_active(writer->options.userdata);
         TAILQ_FOREACH (job, &writer->annotations->jobs, link) {
                 struct writer_node *node = node_of_job(job);
-                taint_writer_lead(&node->taints);
-                idle_writer_lead(&node->idle);
+                /* Nodes keep taints and offers until there was time to read them, since a standby
+                 * asks some sources less often. */
+                publisher_grant(&node->taints.job, node_track_settle_ms(node->track));
+                publisher_grant(&node->idle.job, node_track_settle_ms(node->track));
                 if (node->taken_unix_ms > since_unix_ms)
                         node->taken_unix_ms = since_unix_ms;
         }

@@ -242,7 +242,7 @@ TEST(not_read_when_it_begins_to_lead) {
         begin(&f, "  idle: {}\n", STATUS("\"6400\""));
         read_node(&f, 0.25);
         api_wait_ms(&f.api, SILENT_MS);
-        idle_writer_lead(&f.idle);
+        publisher_grant(&f.idle.job, node_track_settle_ms(f.idle.track));
         expect_quiet(&f);
         api_wait_ms(&f.api, AWAITED_MS);
         expect_patch(&f);

@@ -154,8 +154,8 @@ TEST(not_read_when_it_begins_to_lead) {
         read_all(&f, 0.9);
         api_wait_ms(&f.api, 10 * LOAD_LEVEL_REST_MS);
         taint_writer_tick(f.writer, false);
-        taint_writer_lead(&f.hot);
-        taint_writer_lead(&f.idle);
+        publisher_grant(&f.hot.job, node_track_settle_ms(f.hot.track));
+        publisher_grant(&f.idle.job, node_track_settle_ms(f.idle.track));
         expect_quiet(&f);
         api_wait_ms(&f.api, AWAITED_MS);
         expect_patch(&f);
