@@ -38,7 +38,6 @@ void node_wants_init(struct node_wants *wants, const struct node_wants_options *
         *wants = (struct node_wants){
                 .resources = options->resources &
                              (NODE_RESOURCE_BIT(METRIC_RESOURCE_COUNT + options->own_count) - 1),
-                .ready_count = options->ready_count,
                 .own = options->own,
                 .own_count = options->own_count,
         };
@@ -54,6 +53,9 @@ void node_wants_init(struct node_wants *wants, const struct node_wants_options *
                 wants->families[family].collector = "uname";
         }
         for (size_t i = 0; i < options->ready_count; i++) {
+                if (!options->ready[i])
+                        continue;
+                wants->has_ready = true;
                 size_t len = strnlen(options->ready[i], METRIC_NAME_MAX);
                 memcpy(wants->ready[i], "node_", 5);
                 memcpy(wants->ready[i] + 5, options->ready[i], len);
@@ -78,7 +80,7 @@ size_t node_wants_collectors(const struct node_wants *wants,
                              const char *ret_names[static NODE_MAX_COLLECTORS]) {
         size_t count = 0;
 
-        if (wants->ready_count > 0 || wants->resources & ~NODE_READING_RESOURCES)
+        if (wants->has_ready || wants->resources & ~NODE_READING_RESOURCES)
                 return 0;
         for (size_t i = 0; i < wants->set.count; i++) {
                 const char *collector = wants->families[i].collector;

@@ -42,8 +42,8 @@ static_assert((int)NODE_MAX_READY >= (int)POLICY_MAX_METRICS && NODE_MAX_READY <
 
 struct node_wants_options {
         uint32_t resources; /* NODE_RESOURCE_BIT()s; unknown ones are ignored */
-        /* Ready-made metrics without "node_"; copied. Of a repeated name, only the first is read.
-         */
+        /* Ready-made metrics without "node_"; copied. NULL: not this one. Of a repeated name, only
+         * the first is read. */
         const char *const *ready;
         size_t ready_count; /* at most NODE_MAX_READY */
         /* The policy's resources, borrowed for the life of the wants. Those with a bit in
@@ -68,7 +68,7 @@ struct node_family {
 /* Shared by all nodes, read-only after node_wants_init(). */
 struct node_wants {
         uint32_t resources; /* NODE_RESOURCE_BIT()s */
-        size_t ready_count;
+        bool has_ready;
         char ready[NODE_MAX_READY][sizeof("node_") + METRIC_NAME_MAX]; /* "node_<name>" */
         struct exposition_set set;
         const struct policy_resource *own;

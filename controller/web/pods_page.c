@@ -5,14 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-
-static const char *const pods_headers[] = {"X-Content-Type-Options",
-                                           "nosniff",
-                                           "Cache-Control",
-                                           "no-store",
-                                           "Content-Security-Policy",
-                                           "default-src 'none'; frame-ancestors 'none'",
-                                           NULL};
+#include "controller/web/status_page.h"
 
 struct pods_page {
         struct loop *loop;
@@ -66,7 +59,7 @@ static void answer_pods(void *userdata) {
                         buf_done(&out);
                 else
                         http_reply_text(exchange, 200, "application/json", &out);
-                exchange->reply_headers = pods_headers;
+                exchange->reply_headers = status_json_headers;
                 http_resume(exchange);
         }
 }

@@ -10,7 +10,7 @@
 
 static const char *const html_headers[] = {"Content-Security-Policy", status_html_policy,
                                            COMMON_HEADERS, NULL};
-static const char *const json_headers[] = {"Content-Security-Policy",
+const char *const status_json_headers[] = {"Content-Security-Policy",
                                            "default-src 'none'; frame-ancestors 'none'",
                                            COMMON_HEADERS, NULL};
 
@@ -22,7 +22,7 @@ struct shared_page *status_page_new(struct loop *loop,
                 .is_from_loop = true,
                 .max_bytes = STATUS_PAGE_MAX_BYTES,
                 .content_type = "application/json",
-                .headers = json_headers,
+                .headers = status_json_headers,
                 .write = write,
                 .userdata = userdata,
         });

@@ -13,6 +13,9 @@
 
 enum { STATUS_PAGE_MAX_BYTES = 64 << 20 }; /* of the JSON text; larger: 500 */
 
+/* Of the JSON of all pages here. */
+extern const char *const status_json_headers[];
+
 /** status_page_new() - the page /status.json; @write writes its text on the thread of @loop */
 struct shared_page *status_page_new(struct loop *loop,
                                     void (*write)(void *userdata, struct buf *out), void *userdata);

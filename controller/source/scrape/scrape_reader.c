@@ -27,26 +27,23 @@ void scrape_reader_done(struct scrape_reader *reader) {
 void scrape_reader_set_policy(struct scrape_reader *reader, const struct policy *policy,
                               const struct source_scope *scope,
                               const struct node_network_options *network) {
-        const char *ready[POLICY_MAX_METRICS];
-        size_t ready_count = 0;
+        const char *ready[POLICY_MAX_METRICS] = {NULL};
         uint32_t resources = 0;
 
         for (size_t i = 0; i < policy->metric_count; i++) {
                 const struct policy_metric *metric = &policy->metrics[i];
                 if (!source_scope_has(scope, policy, metric))
                         continue;
-                if (metric->is_query && !reader->kind->traits.is_ready_made) {
+                if (metric->is_query && !reader->kind->traits.is_ready_made)
                         resources |= NODE_RESOURCE_BIT(metric->query.resource);
-                } else {
-                        reader->ready_metrics[ready_count] = i;
-                        ready[ready_count++] = metric->name;
-                }
+                else
+                        ready[i] = metric->name;
         }
         kubelet_wants_init(&reader->kubelet, resources);
         node_wants_init(&reader->wants, &(struct node_wants_options){
                                                 .resources = resources,
                                                 .ready = ready,
-                                                .ready_count = ready_count,
+                                                .ready_count = policy->metric_count,
                                                 .own = policy->resources,
                                                 .own_count = policy->resource_count,
                                                 .wants_host_name = reader->profile->has_collectors,
@@ -225,11 +222,10 @@ static void take_ready_metrics(const struct scrape_reader *reader, struct scrape
         const struct node_reading *reading = reader->reading;
         double unit = reader->kind->traits.is_ready_made ? PERCENT : 1;
 
-        for (size_t i = 0; i < reader->wants.ready_count; i++) {
-                if ((reading->ready_usable & (UINT64_C(1) << i)) == 0)
-                        continue;
-                ret->reading.ready |= UINT64_C(1) << reader->ready_metrics[i];
-                ret->values_ratio[reader->ready_metrics[i]] = reading->ready[i] * unit;
+        ret->reading.ready = reading->ready_usable;
+        for (uint64_t rest = reading->ready_usable; rest != 0; rest &= rest - 1) {
+                int metric = __builtin_ctzll(rest);
+                ret->values_ratio[metric] = reading->ready[metric] * unit;
         }
 }
 

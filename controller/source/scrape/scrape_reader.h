@@ -51,7 +51,6 @@ struct scrape_reader {
         scrape_state_fn *state_of;
         void *userdata; /* of state_of */
         struct node_wants wants;
-        size_t ready_metrics[NODE_MAX_READY]; /* wants' ready index -> the policy's metric */
         const char *collectors[NODE_MAX_COLLECTORS];
         size_t collector_count;
         struct node_reading *reading;

@@ -139,7 +139,7 @@ static void tell(struct fixture *f) {
                                                      : why);
                 last_why = why;
         }
-        for (size_t i = 0; i < f->wants.ready_count; i++)
+        for (size_t i = 0; i < NODE_MAX_READY; i++)
                 if (page->ready_usable >> i & 1)
                         buf_printf(out, "; %s %.6g", f->wants.ready[i], page->ready[i]);
         if (page->host_name[0] != '\0')
