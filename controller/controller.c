@@ -147,7 +147,7 @@ static void expect_requests(const struct controller *c) {
         http_client_allow(
                 c->parts.scrape_client,
                 source_list_in_flight(c->options.sources, node_set_count(c->nodes)) +
-                        (c->pods.source ? pods_kind.in_flight(node_set_count(c->nodes)) : 0));
+                        (c->pods.spec.kind ? pods_kind.in_flight(node_set_count(c->nodes)) : 0));
 }
 
 static void on_node_moved(void *userdata, struct node *node) {
@@ -155,7 +155,6 @@ static void on_node_moved(void *userdata, struct node *node) {
 
         for (size_t i = 0; i < c->source_count; i++)
                 c->sources[i]->spec->kind->add_node(c->sources[i], node);
-        controller_pods_add(c, node);
 }
 
 static void on_node_added(void *userdata, struct node *node) {
@@ -191,7 +190,7 @@ static void on_node_removed(void *userdata, struct node *node) {
 
         for (size_t i = 0; i < c->source_count; i++)
                 c->sources[i]->spec->kind->remove_node(c->sources[i], node);
-        controller_pods_remove(c, node);
+        controller_pods_forget(c, node);
         if (c->series)
                 node_series_drop(c->series, node->slot);
         bindings_forget(c->bindings, node->name);

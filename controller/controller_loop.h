@@ -38,8 +38,7 @@ struct controller_switches {
 /* What pods use (controller_pods.c). */
 struct controller_pods {
         struct pod_set *set;
-        struct source_spec spec;
-        struct source *source;       /* NULL: none, or it was stopped */
+        struct source_spec spec;     /* of the source `pods` */
         struct pod_metrics *metrics; /* NULL: metrics-server is no source */
         struct usage_store *store;   /* NULL: nothing is written */
         struct outage_log outages;
@@ -64,7 +63,7 @@ struct controller {
         struct controller_options options;
         struct compiled_policy *compiled;
         struct node_set *nodes;
-        struct source *sources[SOURCE_MAX]; /* that run, by their index in options.sources */
+        struct source *sources[SOURCE_MAX + 1]; /* that run: options.sources, and the one of pods */
         size_t source_count;
         struct bindings *bindings;
         struct controller_pods pods;
@@ -162,8 +161,7 @@ void controller_pods_free(struct controller *c);
 void controller_pods_follow(struct controller *c, const struct policy *policy);
 /** controller_pods_sources() - the list of sources has changed; @parts as for the others */
 void controller_pods_sources(struct controller *c, const struct source *parts);
-void controller_pods_add(struct controller *c, struct node *node);
-void controller_pods_remove(struct controller *c, struct node *node);
+void controller_pods_forget(struct controller *c, const struct node *node);
 /** controller_pods_stop() - read no more pods */
 void controller_pods_stop(struct controller *c);
 /** controller_pods_tick() - call it every second or so */

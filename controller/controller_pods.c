@@ -90,30 +90,20 @@ void controller_pods_sources(struct controller *c, const struct source *parts) {
                                          .on_failure = on_pods_failure,
                                          .is_needed = is_pods_read_needed,
                                          .userdata = c};
-        c->pods.source = pods_kind.new(&head);
+        c->sources[c->source_count++] = pods_kind.new(&head);
         if (has_metrics_server(c->options.sources))
                 c->pods.metrics = pod_metrics_new(head.loop, head.api, c->pods.set,
                                                   are_pod_metrics_needed, c);
 }
 
-void controller_pods_add(struct controller *c, struct node *node) {
-        if (c->pods.source)
-                pods_kind.add_node(c->pods.source, node);
-}
-
-void controller_pods_remove(struct controller *c, struct node *node) {
+void controller_pods_forget(struct controller *c, const struct node *node) {
         const struct controller_node *n = node->userdata;
 
-        if (c->pods.source)
-                pods_kind.remove_node(c->pods.source, node);
         if (n->has_pods_failed)
                 outage_log_gone(&c->pods.outages);
 }
 
 void controller_pods_stop(struct controller *c) {
-        if (c->pods.source)
-                pods_kind.free(c->pods.source);
-        c->pods.source = NULL;
         pod_metrics_free(TAKE_PTR(c->pods.metrics));
 }
 

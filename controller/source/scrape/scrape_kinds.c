@@ -79,5 +79,9 @@ const struct source_kind pods_kind = {
         .traits = {.interval_ms = 60000, .is_costly = true},
         .own = &scrape_pods,
         .hints = kubelet_hints,
-        SCRAPER_FUNCTIONS,
+        .new = scraper_new,
+        .in_flight = scraper_in_flight,
+        .add_node = scraper_add_node,
+        .remove_node = scraper_remove_node,
+        .free = scraper_free,
 };
