@@ -60,8 +60,7 @@ static void report_limit(struct delivery *delivery) {
         delivery->is_over_limit = true;
 }
 
-static void deliver_object(struct delivery *delivery, const char *text, size_t len,
-                           bool is_watched) {
+static void deliver_object(struct delivery *delivery, const char *text, size_t len) {
         json_auto_t *old = NULL;
         bool is_new = false;
 
@@ -89,57 +88,56 @@ static void deliver_object(struct delivery *delivery, const char *text, size_t l
         }
         json_auto_t *object = decode_object(delivery, text, len);
         if (object)
-                delivery->spec->on_event(
-                        delivery->spec->userdata,
-                        is_new && is_watched ? REFLECTOR_APPEARED : REFLECTOR_PRESENT, object);
+                delivery->spec->on_event(delivery->spec->userdata,
+                                         is_new && !delivery->is_listing ? REFLECTOR_APPEARED
+                                                                         : REFLECTOR_PRESENT,
+                                         object);
         else if (is_new)
                 (void)object_index_remove(&delivery->index, text, len);
 }
 
+static void deliver_deletion(struct delivery *delivery, const char *text, size_t len) {
+        json_auto_t *object = decode_object(delivery, text, len);
+
+        if (object && object_index_remove(&delivery->index, text, len))
+                delivery->spec->on_event(delivery->spec->userdata, REFLECTOR_DELETED, object);
+        else if (object)
+                metrics_inc(delivery->ignored);
+}
+
+static void deliver_text(struct delivery *delivery, enum reflector_event event, const char *text,
+                         size_t len) {
+        if (event == REFLECTOR_DELETED)
+                delivery->text_count -= delivery->text_count > 0;
+        else
+                delivery->text_count += delivery->is_listing || event == REFLECTOR_APPEARED;
+        delivery->spec->on_text(delivery->spec->userdata, event, text, len);
+}
+
+void delivery_put(struct delivery *delivery, enum reflector_event event, const char *text,
+                  size_t len) {
+        if (delivery->spec->on_text)
+                deliver_text(delivery, event, text, len);
+        else if (event == REFLECTOR_DELETED)
+                deliver_deletion(delivery, text, len);
+        else
+                deliver_object(delivery, text, len);
+}
+
 void delivery_begin_list(struct delivery *delivery) {
         delivery->index.generation++;
+        delivery->is_listing = true;
         delivery->text_count = 0;
         if (delivery->spec->on_list_begin)
                 delivery->spec->on_list_begin(delivery->spec->userdata);
 }
 
-void delivery_listed(struct delivery *delivery, const char *text, size_t len) {
-        if (!delivery->spec->on_text) {
-                deliver_object(delivery, text, len, false);
-                return;
-        }
-        delivery->text_count++;
-        delivery->spec->on_text(delivery->spec->userdata, REFLECTOR_PRESENT, text, len);
-}
-
 void delivery_end_list(struct delivery *delivery) {
         size_t position = 0;
 
+        delivery->is_listing = false;
         for (json_t *gone; (gone = object_index_sweep(&delivery->index, &position)) != NULL;) {
                 delivery->spec->on_event(delivery->spec->userdata, REFLECTOR_DELETED, gone);
                 json_decref(gone);
         }
-}
-
-void delivery_watched(struct delivery *delivery, bool is_added, const char *text, size_t len) {
-        if (!delivery->spec->on_text) {
-                deliver_object(delivery, text, len, true);
-                return;
-        }
-        delivery->text_count += is_added;
-        delivery->spec->on_text(delivery->spec->userdata,
-                                is_added ? REFLECTOR_APPEARED : REFLECTOR_PRESENT, text, len);
-}
-
-void delivery_deleted(struct delivery *delivery, const char *text, size_t len) {
-        if (delivery->spec->on_text) {
-                delivery->text_count -= delivery->text_count > 0;
-                delivery->spec->on_text(delivery->spec->userdata, REFLECTOR_DELETED, text, len);
-                return;
-        }
-        json_auto_t *object = decode_object(delivery, text, len);
-        if (object && object_index_remove(&delivery->index, text, len))
-                delivery->spec->on_event(delivery->spec->userdata, REFLECTOR_DELETED, object);
-        else if (object)
-                metrics_inc(delivery->ignored);
 }

@@ -17,6 +17,7 @@ struct delivery {
         struct metrics_series *ignored, *objects;
         struct object_index index;
         bool is_over_limit;
+        bool is_listing;
         size_t text_count; /* existing objects, if they are delivered as text */
 };
 
@@ -30,10 +31,8 @@ size_t delivery_count(struct delivery *delivery);
 
 /** delivery_begin_list() - a list of all objects begins */
 void delivery_begin_list(struct delivery *delivery);
-/** delivery_listed() - deliver an object of the list */
-void delivery_listed(struct delivery *delivery, const char *text, size_t len);
 /** delivery_end_list() - the list is complete: objects that are not in it no longer exist */
 void delivery_end_list(struct delivery *delivery);
-/** delivery_watched() - deliver an object that was added, or modified if @is_added is false */
-void delivery_watched(struct delivery *delivery, bool is_added, const char *text, size_t len);
-void delivery_deleted(struct delivery *delivery, const char *text, size_t len);
+/** delivery_put() - deliver an object of the list, or a change that the watch reports */
+void delivery_put(struct delivery *delivery, enum reflector_event event, const char *text,
+                  size_t len);

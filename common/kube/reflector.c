@@ -287,7 +287,7 @@ static void on_list_failure(struct reflector *r, const struct kube_answer *answe
 static void on_listed_item(void *userdata, const char *text, size_t len) {
         struct reflector *r = userdata;
 
-        delivery_listed(&r->delivery, text, len);
+        delivery_put(&r->delivery, REFLECTOR_PRESENT, text, len);
 }
 
 static void on_page(void *userdata, const struct kube_answer *answer) {
@@ -337,6 +337,9 @@ static void read_watch_error(struct reflector *r, const struct watch_event *even
 }
 
 static bool on_watch_event(void *userdata, const struct watch_event *event) {
+        static const enum reflector_event events[] = {[WATCH_ADDED] = REFLECTOR_APPEARED,
+                                                      [WATCH_MODIFIED] = REFLECTOR_PRESENT,
+                                                      [WATCH_DELETED] = REFLECTOR_DELETED};
         struct reflector *r = userdata;
 
         metrics_inc(r->delivery.events[event->type]);
@@ -347,11 +350,8 @@ static bool on_watch_event(void *userdata, const struct watch_event *event) {
         r->state = WATCH_LIVE;
         r->expired_watches = 0;
         r->fruitless_watches = 0;
-        if (event->type == WATCH_DELETED)
-                delivery_deleted(&r->delivery, event->object, event->object_bytes);
-        else if (event->type != WATCH_BOOKMARK)
-                delivery_watched(&r->delivery, event->type == WATCH_ADDED, event->object,
-                                 event->object_bytes);
+        if (event->type != WATCH_BOOKMARK)
+                delivery_put(&r->delivery, events[event->type], event->object, event->object_bytes);
         replace(&r->resource_version, event->resource_version);
         return true;
 }
