@@ -1,6 +1,8 @@
 #include "net/http_connection.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <gnutls/abstract.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -160,10 +162,9 @@ static enum MHD_Result answer_request(struct connection *connection, struct MHD_
         return connection->is_suspended ? MHD_YES : queue_reply(connection, mhd);
 }
 
-enum MHD_Result http_connection_request(void *userdata, struct MHD_Connection *mhd, const char *url,
-                                        const char *method, const char *version,
-                                        const char *upload_data, size_t *upload_data_size,
-                                        void **request) {
+static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, const char *url,
+                                  const char *method, const char *version, const char *upload_data,
+                                  size_t *upload_data_size, void **request) {
         struct connection *connection = *request;
 
         (void)userdata;
@@ -207,7 +208,7 @@ void http_connection_resume(struct address_place *place) {
 }
 
 /* The first callback of a request. */
-void *http_connection_request_line(void *userdata, const char *uri, struct MHD_Connection *mhd) {
+static void *on_request_line(void *userdata, const char *uri, struct MHD_Connection *mhd) {
         struct connection *connection = connection_of(mhd);
 
         (void)userdata;
@@ -220,8 +221,8 @@ void *http_connection_request_line(void *userdata, const char *uri, struct MHD_C
         return connection;
 }
 
-void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void **request,
-                               enum MHD_RequestTerminationCode code) {
+static void on_completed(void *userdata, struct MHD_Connection *mhd, void **request,
+                         enum MHD_RequestTerminationCode code) {
         struct connection *connection = *request;
         struct http_server *server = connection->server;
 
@@ -306,13 +307,51 @@ static void on_closed(struct connection *connection) {
         free(connection);
 }
 
-void http_connection_notify(void *userdata, struct MHD_Connection *mhd, void **context,
-                            enum MHD_ConnectionNotificationCode code) {
+static void on_notify(void *userdata, struct MHD_Connection *mhd, void **context,
+                      enum MHD_ConnectionNotificationCode code) {
         if (code == MHD_CONNECTION_NOTIFY_STARTED)
                 *context = on_opened(userdata, mhd);
         else
                 on_closed(TAKE_PTR(*context));
 }
+
+/* Workers */
+
+/* Never called. */
+static int refuse_handshake(gnutls_session_t session,
+                            const struct gnutls_cert_retr_st *cert_request,
+                            gnutls_pcert_st **ret_certs, unsigned *ret_count,
+                            gnutls_ocsp_data_st **ret_ocsp, unsigned *ret_ocsp_count,
+                            gnutls_privkey_t *ret_key, unsigned *ret_flags) {
+        (void)session, (void)cert_request, (void)ret_certs, (void)ret_count, (void)ret_ocsp,
+                (void)ret_ocsp_count, (void)ret_key, (void)ret_flags;
+        return -1;
+}
+
+int http_worker_start(struct http_worker *worker, bool has_tls, unsigned max_connections,
+                      unsigned idle_timeout_s, struct error *err) {
+        static char priorities[] = SERVER_TLS_PRIORITIES;
+        const struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_PRIORITIES, 0, priorities},
+                                             {MHD_OPTION_END, 0, NULL}};
+        unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME |
+                         MHD_USE_NO_LISTEN_SOCKET | (has_tls ? MHD_USE_TLS : 0);
+        /* Never reached: as many as are open may have been cut. */
+        unsigned limit = 2 * max_connections + 1;
+
+        errno = EIO; /* unless there is a better one */
+        worker->daemon = MHD_start_daemon(
+                flags, 0, NULL, NULL, on_request, worker, MHD_OPTION_CONNECTION_LIMIT, limit,
+                MHD_OPTION_CONNECTION_TIMEOUT, idle_timeout_s, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                MHD_OPTION_NOTIFY_COMPLETED, on_completed, worker, MHD_OPTION_NOTIFY_CONNECTION,
+                on_notify, worker, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, worker,
+                MHD_OPTION_HTTPS_CERT_CALLBACK2, refuse_handshake, MHD_OPTION_ARRAY,
+                has_tls ? tls : &tls[1], MHD_OPTION_END);
+        if (worker->daemon)
+                return 0;
+        return error_set(err, errno, "cannot start the HTTP server: %s", strerror(errno));
+}
+
+/* Exchanges */
 
 const char *http_query(const struct http_exchange *exchange, const char *name) {
         const char *value = NULL;

@@ -1,6 +1,6 @@
 /*
- * Connections and their requests: libmicrohttpd's callbacks, and the state that they share with
- * http_server.c, which starts and stops the server. Private to the HTTP server.
+ * The workers of the HTTP server, their connections and requests, and the state that they share
+ * with http_server.c, which starts and stops the server. Private to the HTTP server.
  */
 #pragma once
 
@@ -49,18 +49,11 @@ struct http_server {
 void http_connection_suspend(struct address_place *place);
 void http_connection_resume(struct address_place *place);
 
-/* Callbacks of MHD_start_daemon(), on the worker's thread; @userdata is the worker. */
-
-/** http_connection_notify() - a connection was opened or closed */
-void http_connection_notify(void *userdata, struct MHD_Connection *mhd, void **context,
-                            enum MHD_ConnectionNotificationCode code);
-/** http_connection_request_line() - a request begins: its first line was read */
-void *http_connection_request_line(void *userdata, const char *uri, struct MHD_Connection *mhd);
-/** http_connection_request() - the headers, a piece of the body, or the end of a request arrived */
-enum MHD_Result http_connection_request(void *userdata, struct MHD_Connection *mhd, const char *url,
-                                        const char *method, const char *version,
-                                        const char *upload_data, size_t *upload_data_size,
-                                        void **request);
-/** http_connection_completed() - the reply was sent, or the connection broke */
-void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void **request,
-                               enum MHD_RequestTerminationCode code);
+/**
+ * http_worker_start() - start the thread of @worker
+ * @max_connections: that the server has at a time
+ * Return: 0; negative errno
+ */
+_must_check_ int http_worker_start(struct http_worker *worker, bool has_tls,
+                                   unsigned max_connections, unsigned idle_timeout_s,
+                                   struct error *err);

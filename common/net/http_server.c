@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "net/http_connection.h"
 #include "net/listen.h"
-#include "net/mhd.h"
 
 enum {
         DEFAULT_CONNECTIONS = 512,
@@ -120,7 +119,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         server->workers = xcalloc(options->threads, sizeof(*server->workers));
         for (size_t i = 0; i < server->worker_count && r == 0; i++) {
                 server->workers[i].server = server;
-                r = mhd_start(&server->workers[i], server->tls, connections, idle_s, err);
+                r = http_worker_start(&server->workers[i], server->tls, connections, idle_s, err);
         }
         if (r == 0)
                 r = connection_watch_start(server->watch, fd, err);

@@ -1,14 +1,10 @@
 #include "net/mhd.h"
 
-#include <errno.h>
-#include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/mem.h"
-#include "net/http_connection.h"
-#include "net/server_tls.h"
 
 enum {
         JOIN_MAX_BYTES = 64 << 10,
@@ -18,43 +14,6 @@ enum {
 /* RFC 9110, 5.6.2 */
 #define TOKEN_CHARACTERS                                                                           \
         "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-/* ---- Workers. */
-
-/* Never called. */
-static int refuse_handshake(gnutls_session_t session,
-                            const struct gnutls_cert_retr_st *cert_request,
-                            gnutls_pcert_st **ret_certs, unsigned *ret_count,
-                            gnutls_ocsp_data_st **ret_ocsp, unsigned *ret_ocsp_count,
-                            gnutls_privkey_t *ret_key, unsigned *ret_flags) {
-        (void)session, (void)cert_request, (void)ret_certs, (void)ret_count, (void)ret_ocsp,
-                (void)ret_ocsp_count, (void)ret_key, (void)ret_flags;
-        return -1;
-}
-
-int mhd_start(struct http_worker *worker, bool has_tls, unsigned max_connections,
-              unsigned idle_timeout_s, struct error *err) {
-        static char priorities[] = SERVER_TLS_PRIORITIES;
-        const struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_PRIORITIES, 0, priorities},
-                                             {MHD_OPTION_END, 0, NULL}};
-        unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME |
-                         MHD_USE_NO_LISTEN_SOCKET | (has_tls ? MHD_USE_TLS : 0);
-        /* Never reached: as many as are open may have been cut. */
-        unsigned limit = 2 * max_connections + 1;
-
-        errno = EIO; /* unless there is a better one */
-        worker->daemon = MHD_start_daemon(
-                flags, 0, NULL, NULL, http_connection_request, worker, MHD_OPTION_CONNECTION_LIMIT,
-                limit, MHD_OPTION_CONNECTION_TIMEOUT, idle_timeout_s, MHD_OPTION_STRICT_FOR_CLIENT,
-                1, MHD_OPTION_NOTIFY_COMPLETED, http_connection_completed, worker,
-                MHD_OPTION_NOTIFY_CONNECTION, http_connection_notify, worker,
-                MHD_OPTION_URI_LOG_CALLBACK, http_connection_request_line, worker,
-                MHD_OPTION_HTTPS_CERT_CALLBACK2, refuse_handshake, MHD_OPTION_ARRAY,
-                has_tls ? tls : &tls[1], MHD_OPTION_END);
-        if (worker->daemon)
-                return 0;
-        return error_set(err, errno, "cannot start the HTTP server: %s", strerror(errno));
-}
 
 void mhd_offer_http_1_1(void *session) {
         static unsigned char name[] = "http/1.1";

@@ -11,11 +11,11 @@
  *   and none at its connection limit               closes others at our limit, which is lower
  *   shares connections among the workers of its    each worker is a daemon of its own, and
  *   pool, whatever these are doing                 http_server.c chooses the least busy one
- *   with epoll and 200 connections, sometimes      mhd_start() uses poll, which costs no more
- *   lets a worker sleep although requests have     with as few connections as we allow
+ *   with epoll and 200 connections, sometimes      http_worker_start() uses poll, which costs no
+ *   lets a worker sleep although requests have     more with as few connections as we allow
  *   arrived
- *   has one certificate for its lifetime, and      mhd_start() gives it a source that is never
- *   needs a source of certificates                 called: server_tls_attach() sets the
+ *   has one certificate for its lifetime, and      http_worker_start() gives it a source that is
+ *   needs a source of certificates                 never called: server_tls_attach() sets the
  *                                                  credentials of each connection
  *   offers http/1.0 in TLS                         mhd_offer_http_1_1()
  *   neither requests nor verifies clients'         server_tls.h does both
@@ -38,21 +38,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/attributes.h"
-#include "base/error.h"
 #include "net/http_server.h"
 
 #define CHECKED_MHD_VERSION "0.9.75"
-
-struct http_worker;
-
-/**
- * mhd_start() - start the thread of @worker, with the callbacks of http_connection.h
- * @max_connections: that the server has at a time
- * Return: 0; negative errno
- */
-_must_check_ int mhd_start(struct http_worker *worker, bool has_tls, unsigned max_connections,
-                           unsigned idle_timeout_s, struct error *err);
 
 /** mhd_offer_http_1_1() - the only protocol of ALPN; a client that offers only others is
  * rejected (RFC 7301, 3.2). Before the handshake of @session */
