@@ -5,40 +5,24 @@
 
 #include "base/mem.h"
 #include "policy/node_taints.h"
+#include "tests/unit/fixture/rows.h"
 
 #define SOFT(key) "{\"key\":\"" key "\",\"effect\":\"PreferNoSchedule\"}"
 #define OURS(level) SOFT("load.plimsoll.io/" level)
 #define SPOT "{\"key\":\"spot\",\"value\":\"1\",\"effect\":\"NoSchedule\"}"
 
-TEST(read) {
-        static const struct {
-                const char *taints;
-                size_t count, at[POLICY_MAX_LEVELS];
-                bool is_closed;
-        } rows[] = {
-                {"null", 0, {0}, false},
-                {"{}", 0, {0}, false},
-                {"[]", 0, {0}, false},
-                {"[null,1,[],{},{\"key\":1,\"effect\":[]}]", 5, {0}, false},
-                {"[" OURS("1") "]", 1, {1}, false},
-                {"[" OURS("4") "," SPOT "," OURS("2") "]", 3, {0, 3, 0, 1}, true},
-                {"[" SOFT("spot") "]", 1, {0}, false},
-                /* Nearly ours. */
-                {"[" OURS("0") "," OURS("5") "," OURS("1x") "," OURS("") "," SOFT("load") "]",
-                 5,
-                 {0},
-                 false},
-                {"[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"NoSchedule\"}]", 1, {0}, true},
-                {"[{\"key\":\"load.plimsoll.io/1\"}]", 1, {0}, false},
-        };
+static void show(const char *text, size_t len, struct buf *out) {
+        json_auto_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
+        struct node_taints taints = node_taints_read(json);
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                json_auto_t *json = json_loads(rows[i].taints, JSON_DECODE_ANY, NULL);
-                struct node_taints taints = node_taints_read(json);
-                assert_int_equal(taints.count, rows[i].count);
-                assert_memory_equal(taints.at, rows[i].at, sizeof(taints.at));
-                assert_int_equal(taints.is_closed, rows[i].is_closed);
-        }
+        buf_printf(out, "%zu,", (size_t)taints.count);
+        for (size_t level = 0; level < POLICY_MAX_LEVELS; level++)
+                buf_printf(out, " %zu", (size_t)taints.at[level]);
+        buf_puts(out, taints.is_closed ? ", closed" : "");
+}
+
+TEST(read) {
+        rows_check("node-taints.tsv", show);
         assert_int_equal(node_taints_read(NULL).count, 0);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "policy_text.h"
+#include "tests/unit/fixture/rows.h"
 
 #define SPEC                                                                                       \
         HEAD "spec:\n"                                                                             \
@@ -21,66 +22,31 @@ static struct policy *policy_with(const char *spec) {
 }
 
 /* A metric that neither limits nor weighs anything is not used; those of rules are in all pools. */
-TEST(uses) {
-        static const struct {
-                const char *spec;
-                bool uses_in_no_pool, uses;
-        } rows[] = {
-                {"", false, false},
-                {"  predicate: [{name: gpu_usage_avg_5m, maxLimitPecent: 0}]\n", false, false},
-                {"  predicate: [{name: gpu_usage_avg_5m, maxLimitPecent: 1}]\n", true, true},
-                {"  priority:\n"
-                 "  - {name: cpu_usage_avg_5m, weight: 1}\n"
-                 "  - {name: gpu_usage_avg_5m, weight: 0}\n",
-                 false, false},
-                {"  priority: [{name: gpu_usage_avg_5m, weight: 1}]\n", true, true},
-                {"  pools:\n"
-                 "  - nodeSelector: {a: b}\n"
-                 "    priority: [{name: gpu_usage_avg_5m, weight: 1}]\n",
-                 false, true},
-                {"  rules:\n"
-                 "  - match: {namespaces: [a]}\n"
-                 "    limits: [{name: gpu_usage_avg_5m, maxLimitPecent: 1}]\n",
-                 true, true},
-                {"  rules:\n"
-                 "  - match: {namespaces: [a]}\n"
-                 "    limits: [{name: cpu_usage_avg_5m, maxLimitPecent: 1}]\n",
-                 false, false},
-        };
+static void show_uses(const char *text, size_t len, struct buf *out) {
+        _cleanup_(policy_freep) struct policy *policy = policy_with(text);
+        size_t gpu = (size_t)policy_metric_index(policy, "gpu_usage_avg_5m");
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(policy_freep) struct policy *policy = policy_with(rows[i].spec);
-                size_t gpu = (size_t)policy_metric_index(policy, "gpu_usage_avg_5m");
-                if (policy_pool_uses(policy, 0, gpu) != rows[i].uses_in_no_pool ||
-                    policy_uses(policy, gpu) != rows[i].uses)
-                        fail_msg("%s", rows[i].spec);
-        }
+        buf_puts(out, policy_pool_uses(policy, 0, gpu) ? "everywhere" : "");
+        if (out->len == 0)
+                buf_puts(out, policy_uses(policy, gpu) ? "in a pool" : "-");
+        else
+                assert_true(policy_uses(policy, gpu));
+}
+
+TEST(uses) {
+        rows_check("metric-uses.tsv", show_uses);
+}
+
+static void show_equality(const char *text, size_t len, struct buf *out) {
+        _cleanup_(policy_freep) struct policy *a = policy_with(
+                METRIC(GPU ", capacity: 1, match: {a: b}"));
+        _cleanup_(policy_freep) struct policy *b = policy_with(text);
+
+        buf_puts(out, policy_resource_equal(&a->resources[0], &b->resources[0]) ? "same" : "-");
 }
 
 TEST(resources_are_compared) {
-        static const char base[] = METRIC(GPU ", capacity: 1, match: {a: b}");
-        static const struct {
-                const char *other;
-                bool is_same;
-        } rows[] = {
-                {METRIC(GPU ", capacity: 1, match: {a: b}"), true},
-                {METRIC("name: xpu, series: s, kind: gauge, capacity: 1, match: {a: b}"), false},
-                {METRIC(GPU ", exporter: x, capacity: 1, match: {a: b}"), false},
-                {METRIC("name: gpu, series: t, kind: gauge, capacity: 1, match: {a: b}"), false},
-                {METRIC("name: gpu, series: s, kind: counter, capacity: 1, match: {a: b}"), false},
-                {METRIC(GPU ", reduce: sum, capacity: 1, match: {a: b}"), false},
-                {METRIC(GPU ", capacity: 1"), false},
-                {METRIC(GPU ", capacity: 2, match: {a: b}"), false},
-                {METRIC(GPU ", capacity: 1, match: {c: b}"), false},
-                {METRIC(GPU ", capacity: 1, match: {a: c}"), false},
-        };
-        _cleanup_(policy_freep) struct policy *a = policy_with(base);
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(policy_freep) struct policy *b = policy_with(rows[i].other);
-                if (policy_resource_equal(&a->resources[0], &b->resources[0]) != rows[i].is_same)
-                        fail_msg("%s", rows[i].other);
-        }
+        rows_check("equal-resources.tsv", show_equality);
         /* Two capacities that are read from other series. */
         _cleanup_(policy_freep) struct policy *c = policy_with(METRIC(GPU ", capacitySeries: c"));
         _cleanup_(policy_freep) struct policy *d = policy_with(METRIC(GPU ", capacitySeries: d"));

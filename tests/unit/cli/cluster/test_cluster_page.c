@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "cli/cluster/cluster_page.h"
 #include "codec/json.h"
+#include "tests/unit/fixture/rows.h"
 
 /* With ' in place of "; owned by the caller. */
 static json_t *pod_of(const char *program, const char *spec) {
@@ -22,33 +23,11 @@ static json_t *pod_of(const char *program, const char *spec) {
 #define PORTS "'ports': [{'name': 'm', 'containerPort': 1}, {'name': 'e', 'containerPort': 2}]"
 
 TEST(paths) {
-        static const struct {
-                const char *spec, *program, *path;
-        } rows[] = {
-                {"{}", PROGRAM_CONTROLLER, "a%20b:8090/proxy/p"},
-                {"7", PROGRAM_EXTENDER, "a%20b:8010/proxy/p"},
-                {"{'containers': [{" PORTS "}]}", PROGRAM_EXTENDER, "a%20b:1/proxy/p"},
-                {"{'containers': [{" PORTS ", 'readinessProbe': {'httpGet': {'port': 'e'}}}]}",
-                 PROGRAM_EXTENDER, "a%20b:2/proxy/p"},
-                {"{'containers': [{" PORTS ", 'readinessProbe': {'httpGet': {'port': 3, "
-                 "'scheme': 'HTTPS'}}}]}",
-                 PROGRAM_EXTENDER, "https:a%20b:3/proxy/p"},
-                {"{'containers': [{" PORTS ", 'readinessProbe': {'httpGet': {'port': 'none'}}}]}",
-                 PROGRAM_EXTENDER, "a%20b:8010/proxy/p"},
-                /* Next to a sidecar. */
-                {"{'containers': [{'name': 'mesh', 'ports': [{'containerPort': 9}]}, "
-                 "{'name': 'controller', " PORTS "}]}",
-                 PROGRAM_CONTROLLER, "a%20b:1/proxy/p"},
-                {"{'containers': [{'name': 'mesh', 'ports': [{'containerPort': 9}]}, "
-                 "{'name': 'extender', " PORTS "}]}",
-                 PROGRAM_CONTROLLER, "a%20b:9/proxy/p"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                json_auto_t *pod = pod_of(rows[i].program, rows[i].spec);
-                _cleanup_(freep) char *path = cluster_page_path("n", pod, rows[i].program, "p");
+        for (struct rows rows = rows_open("pod-ports.tsv"); rows_next(&rows);) {
+                json_auto_t *pod = pod_of(rows.cells[1], rows.cells[0]);
+                _cleanup_(freep) char *path = cluster_page_path("n", pod, rows.cells[1], "p");
                 _cleanup_(freep) char *expected = xasprintf("/api/v1/namespaces/n/pods/%s",
-                                                            rows[i].path);
+                                                            rows.cells[2]);
                 assert_string_equal(path, expected);
         }
 }

@@ -7,6 +7,7 @@
 #include "cli/simulate/difference.h"
 #include "codec/json.h"
 #include "tests/unit/fixture/explained.h"
+#include "tests/unit/fixture/rows.h"
 
 #define AT "2026-07-23T12:00:00Z"
 #define AT_UNIX_MS INT64_C(1784808000000)
@@ -91,52 +92,15 @@ static size_t count_of(const char *text, const char *what) {
 
 TEST(texts) {
         static const char *const loads[] = {"0.1", "0.7", "0.3"};
-        static const struct {
-                const char *before, *after, *text;
-        } rows[] = {
-                {LAX, LAX,
-                 "in force: 3 of 3 nodes pass\nsimulated: 3 of 3 nodes pass\n"
-                 "0 of 3 nodes change: 0 newly rejected, 0 newly pass\n"},
-                {LAX, STRICT,
-                 "in force: 3 of 3 nodes pass\nsimulated: 2 of 3 nodes pass\n"
-                 "1 of 3 nodes change: 1 newly rejected, 0 newly pass\n"
-                 "NODE     IN FORCE  SIMULATED\n"
-                 "node-01  3         rejected: cpu_usage_avg_5m above 0.6\n"},
-                {STRICT, LAX,
-                 "in force: 2 of 3 nodes pass\nsimulated: 3 of 3 nodes pass\n"
-                 "1 of 3 nodes change: 0 newly rejected, 1 newly pass\n"
-                 "NODE     IN FORCE                              SIMULATED\n"
-                 "node-01  rejected: cpu_usage_avg_5m above 0.6  3\n"},
-                /* Verdicts before scores, and the largest change first. */
-                {POLICY(LIMIT("0.2"), CPU, ""), POLICY(LIMIT("0.6"), GPUS, ""),
-                 "in force: 1 of 3 nodes pass\nsimulated: 2 of 3 nodes pass\n"
-                 "2 of 3 nodes change: 0 newly rejected, 1 newly pass\n"
-                 "NODE     IN FORCE                              SIMULATED\n"
-                 "node-02  rejected: cpu_usage_avg_5m above 0.2  0\n"
-                 "node-00  9                                     0\n"
-                 "metric gpus: no usable value on 3 of 3 nodes\n"},
-                {LAX, POLICY(LAST, CPU, ""),
-                 "in force: 3 of 3 nodes pass\nsimulated: 3 of 3 nodes pass\n"
-                 "1 of 3 nodes change: 0 newly rejected, 0 newly pass\n"
-                 "NODE     IN FORCE  SIMULATED\n"
-                 "node-01  3         0, last: cpu_usage_avg_5m above 0.6\n"},
-                /* Everything or nothing. */
-                {STRICT, POLICY(LIMIT("0.05"), CPU, ""),
-                 "in force: 2 of 3 nodes pass\n"
-                 "simulated: 0 of 3 nodes pass; every node is above a limit, so no pod can be "
-                 "placed\n"},
-                {STRICT, POLICY(LIMIT("0.05"), CPU, "  extender: {whenAllOver: pass}\n"),
-                 "in force: 2 of 3 nodes pass\n"
-                 "simulated: 3 of 3 nodes pass; every node is above a limit, so all pass\n"},
-        };
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (struct rows rows = rows_open("simulated.tsv"); rows_next(&rows);) {
                 _cleanup_(simulated_done) struct simulated simulated = {0};
-                simulate(&simulated, nodes_of(loads, ARRAY_LEN(loads)), rows[i].before,
-                         rows[i].after);
+                const char *wanted = rows_unescape(rows.cells[2]);
+                simulate(&simulated, nodes_of(loads, ARRAY_LEN(loads)),
+                         rows_unescape(rows.cells[0]), rows_unescape(rows.cells[1]));
                 _cleanup_(freep) char *text = print(&simulated, false);
-                if (strncmp(text, rows[i].text, strlen(rows[i].text)) != 0)
-                        fail_msg("row %zu: %s", i, text);
+                if (strncmp(text, wanted, strlen(wanted)) != 0)
+                        fail_msg("%s: %s", rows.place, text);
         }
 }
 

@@ -7,6 +7,7 @@
 #include "cli/top/top_view.h"
 #include "codec/json.h"
 #include "tests/unit/fixture/explained.h"
+#include "tests/unit/fixture/rows.h"
 
 #define NOW_TEXT "2026-07-23T12:00:00Z"
 #define NOW_UNIX_MS INT64_C(1784808000000)
@@ -65,42 +66,12 @@ static char *print(const char *policy_text, const char *annotations) {
 }
 
 TEST(lines) {
-        static const struct {
-                const char *policy, *annotations, *line;
-        } cases[] = {
-                /* Nothing is needed, so nothing is missing. */
-                {POLICY(""), "{}", "node      0       0      -  ok"},
-                {CPU, "{}", "node      0       -       0      -  passes, no usable value"},
-                {BOTH, CPU_IS("0.5", NOW_TEXT),
-                 "node      3     50%       -       0     0s  ok, 1 of 2 metrics unusable"},
-                /* Ages in the largest unit of which there are two; the clock may be behind. */
-                {CPU, CPU_IS("0.5", "2026-07-23T11:58:01Z"),
-                 "node      5     50%       0   119s  ok"},
-                {CPU, CPU_IS("0.5", "2026-07-23T11:56:00Z"),
-                 "node      5     50%       0     4m  ok"},
-                {MEM, MEM_IS("0.5", "2026-07-23T09:00:00Z"),
-                 "node      5     50%       0     3h  ok"},
-                {MEM, MEM_IS("0.5", "2026-07-20T12:00:00Z"),
-                 "node      5     50%       0     3d  ok"},
-                {CPU, CPU_IS("0.5", "2026-07-23T12:00:30Z"),
-                 "node      5     50%       0      -  ok"},
-                {CPU, CPU_IS("0.5", "2026-07-23T12:02:00Z"),
-                 "node      5     50%       0      -  ok, but from the future: clocks differ"},
-                /* Any finite number may stand in an annotation; above 10^9 it is read as that. */
-                {CPU, CPU_IS("150", NOW_TEXT), "node      0  2e+04%       0     0s  ok"},
-                {CPU, CPU_IS("1e300", NOW_TEXT), "node      0  1e+11%       0     0s  ok"},
-                {POLICY(""), "{\"node_hot_value\": \"1e300," NOW_TEXT "\"}",
-                 "node      0   1e+09      -  ok"},
-                {POLICY(""), "{\"node_hot_value\": \"12345," NOW_TEXT "\"}",
-                 "node      0  1.23e+04      -  ok"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                _cleanup_(freep) char *text = print(cases[i].policy, cases[i].annotations);
-                const char *line = strchr(text, '\n') + 1;
-                if (strncmp(line, cases[i].line, strcspn(line, "\n")) != 0 ||
-                    strlen(cases[i].line) != strcspn(line, "\n"))
-                        fail_msg("%.*s\n%s", (int)strcspn(line, "\n"), line, cases[i].line);
+        for (struct rows rows = rows_open("top-lines.tsv"); rows_next(&rows);) {
+                _cleanup_(freep) char *text = print(rows_unescape(rows.cells[0]), rows.cells[1]);
+                char *line = strchr(text, '\n') + 1;
+                line[strcspn(line, "\n")] = '\0';
+                if (strcmp(line, rows.cells[2]) != 0)
+                        fail_msg("%s: %s", rows.place, line);
         }
 }
 

@@ -7,10 +7,10 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "controller/track/stale_annotations.h"
+#include "tests/unit/fixture/rows.h"
 
 #define NOW_UNIX_MS INT64_C(1784808000000) /* 2026-07-23T12:00:00Z */
 #define OLD "0.5,2026-07-22T11:59:59Z"
-#define NEWER "0.5,2026-07-22T12:00:01Z"
 #define POLICY "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: gpus, period: 3m}]\n"
 #define HOT POLICY "  hotValue: [{timeRange: 5m, count: 1}]\n"
 
@@ -42,39 +42,14 @@ static char *removed(const char *policy_text, const char *prefix, const json_t *
 }
 
 TEST(keys) {
-        static const struct {
-                const char *policy, *prefix, *key, *value;
-                bool is_removed;
-        } rows[] = {
-                {POLICY, "", "cpu_usage_max_avg_1d", OLD, true},
-                {POLICY, "", "cpu_usage_max_avg_1d_peak", OLD, true},
-                {POLICY, "", "mem_usage_avg_5m", OLD, true},
-                {POLICY, "a.b/", "a.b/mem_usage_avg_5m", OLD, true},
-                {POLICY, "a.b/", "mem_usage_avg_5m", OLD, false},
-                {POLICY, "", "a.b/mem_usage_avg_5m", OLD, false},
-                /* Somebody may still use it, or its clock differs. */
-                {POLICY, "", "mem_usage_avg_5m", NEWER, false},
-                {POLICY, "", "mem_usage_avg_5m", "0.5,2027-01-01T00:00:00Z", false},
-                /* The policy has it: its patches renew it. */
-                {POLICY, "", "cpu_usage_avg_5m", OLD, false},
-                {POLICY, "", "cpu_usage_avg_5m_peak", OLD, false},
-                {POLICY, "", "gpus", OLD, false},
-                {POLICY, "", "node_hot_value", "3,2026-07-22T11:59:59Z", true},
-                {HOT, "", "node_hot_value", "3,2026-07-22T11:59:59Z", false},
-                /* Not ours by name, or not by value. */
-                {POLICY, "", "node_covered_seconds", "3,2026-07-22T11:59:59Z", false},
-                {POLICY, "", "disks", OLD, false},
-                {POLICY, "", "_peak", OLD, false},
-                {POLICY, "", "mem_usage_avg_5m", "much", false},
-                {POLICY, "", "mem_usage_avg_5m", "", false},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                json_auto_t *annotations = json_pack("{s:s}", rows[i].key, rows[i].value);
-                _cleanup_(freep) char *keys = removed(rows[i].policy, rows[i].prefix, annotations);
-                _cleanup_(freep) char *wanted = xasprintf("%s ", rows[i].key);
-                if (strcmp(keys, rows[i].is_removed ? wanted : "") != 0)
-                        fail_msg("row %zu, %s: removed '%s'", i, rows[i].key, keys);
+        for (struct rows rows = rows_open("stale-annotations.tsv"); rows_next(&rows);) {
+                const char *policy = strcmp(rows.cells[0], "hot") == 0 ? HOT : POLICY;
+                bool is_removed = strcmp(rows.cells[4], "yes") == 0;
+                json_auto_t *annotations = json_pack("{s:s}", rows.cells[2], rows.cells[3]);
+                _cleanup_(freep) char *keys = removed(policy, rows.cells[1], annotations);
+                _cleanup_(freep) char *wanted = xasprintf("%s ", rows.cells[2]);
+                if (strcmp(keys, is_removed ? wanted : "") != 0)
+                        fail_msg("%s: removed '%s'", rows.place, keys);
         }
 }
 

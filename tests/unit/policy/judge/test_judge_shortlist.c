@@ -7,6 +7,7 @@
 #include "answer_property.h"
 #include "tests/unit/fixture/draw.h"
 #include "tests/unit/fixture/full_size.h"
+#include "tests/unit/fixture/rows.h"
 
 #define POLICY(spec)                                                                               \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"                                   \
@@ -149,38 +150,13 @@ static void put_five(struct fixture *fixture) {
 }
 
 TEST(best) {
-        static const struct {
-                const char *policy, *names, *told;
-        } rows[] = {
-                {POLICY(EXTENDER("shortlist: 2")), "\"a\",\"b\",\"c\",\"d\",\"e\"", "d e"},
-                {POLICY(EXTENDER("shortlist: 3")), "\"a\",\"b\",\"c\",\"d\",\"e\"", "b d e"},
-                {POLICY(EXTENDER("shortlist: 1")), "\"a\",\"d\",\"e\"", "d e"},
-                {POLICY(EXTENDER("shortlist: 2, scoring: estimate")),
-                 "\"a\",\"b\",\"c\",\"d\",\"e\"", "d e"},
-                {POLICY(PRIORITY("relative") "  extender: {shortlist: 2}\n"),
-                 "\"a\",\"b\",\"c\",\"d\",\"e\"", "d e"},
-                /* repeated ones take no place */
-                {POLICY(EXTENDER("shortlist: 2")), "\"e\",\"e\",\"e\",\"b\",\"a\"", "e b"},
-                /* strangers come last, and pass all the same */
-                {POLICY(EXTENDER("shortlist: 2")), "\"x\",\"a\",\"b\",\"y\"", "a b"},
-                {POLICY(EXTENDER("shortlist: 3")), "\"x\",\"a\",\"b\",\"y\"", "x a b"},
-                {POLICY(EXTENDER("shortlist: 2")), "\"x\",\"a\",\"y\",\"w\"", "x a"},
-                /* when nothing is known, nothing is left out */
-                {POLICY(EXTENDER("shortlist: 2")), "\"x\",\"y\",\"w\"", "x y w"},
-                {POLICY(EXTENDER("shortlist: 2")), "\"x\",\"c\",\"y\",\"w\"", "x y w"},
-                {POLICY(EXTENDER("shortlist: 2, scoring: estimate")), "\"x\",\"y\",\"w\"", "x y w"},
-                /* without priorities all score 0 */
-                {POLICY("  extender: {shortlist: 2}\n"), "\"e\",\"b\",\"a\"", "e b"},
-                /* all over their limits, and let through */
-                {POLICY(EXTENDER("shortlist: 1, scoring: estimate")), "\"c\",\"c\"", "c"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(rows[i].policy);
+        for (struct rows rows = rows_open("shortlists.tsv"); rows_next(&rows);) {
+                _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(
+                        rows_unescape(rows.cells[0]));
                 put_five(fixture);
-                const char *got = told(fixture, rows[i].names);
-                if (strcmp(got, rows[i].told) != 0)
-                        fail_msg("row %zu: %s, expected %s", i, got, rows[i].told);
+                const char *got = told(fixture, rows.cells[1]);
+                if (strcmp(got, rows.cells[2]) != 0)
+                        fail_msg("%s: %s", rows.place, got);
         }
 }
 

@@ -3,40 +3,21 @@
 
 #include "base/mem.h"
 #include "policy/judge/pod_rule.h"
+#include "tests/unit/fixture/rows.h"
 
 TEST(labels) {
-        static const struct {
-                const char *match, *labels;
-                bool holds;
-        } rows[] = {
-                {"tier: batch", "{\"tier\":\"batch\"}", true},
-                {"tier: batch", "{\"a\":{\"tier\":\"x\"},\"tier\":\"batch\"}", true},
-                {"tier: batch", "{\"tier\":\"web\",\"tier\":\"batch\"}", true}, /* the last one */
-                {"tier: batch", "{\"tier\":\"web\"}", false},
-                {"tier: batch", "{\"tier\":7}", false},
-                {"tier: batch", "{}", false},
-                {"tier: batch", "[\"tier\"]", false},
-                {"tier: batch", "", false}, /* a request without a pod */
-                /* all of them */
-                {"tier: batch, team: a", "{\"tier\":\"batch\",\"team\":\"a\"}", true},
-                {"tier: batch, team: a", "{\"tier\":\"batch\",\"team\":\"b\"}", false},
-                {"tier: batch, team: a", "{\"tier\":\"web\",\"team\":\"a\"}", false},
-                {"tier: batch, team: a", "{\"tier\":\"batch\"}", false},
-                /* What no parser lets through. */
-                {"tier: batch", "{\"a\":}", false},
-                {"tier: batch", "{\"tier\":\"bat", false},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (struct rows rows = rows_open("rule-labels.tsv"); rows_next(&rows);) {
                 _cleanup_(freep) char *spec = xasprintf(
                         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                         "  rules: [{match: {labels: {%s}}, exempt: true}]\n",
-                        rows[i].match);
+                        rows.cells[0]);
                 _cleanup_(policy_freep) struct policy *policy = policy_of(spec);
-                size_t len = strlen(rows[i].labels);
-                struct pod_facts pod = {.labels = {len ? rows[i].labels : NULL, len}};
-                if ((pod_rule_find(policy, &pod) != NULL) != rows[i].holds)
-                        fail_msg("row %zu: %s", i, rows[i].labels);
+                const char *labels = rows.cells[1];
+                size_t len = strlen(labels);
+                struct pod_facts pod = {.labels = {len ? labels : NULL, len}};
+                bool holds = strcmp(rows.cells[2], "yes") == 0;
+                if ((pod_rule_find(policy, &pod) != NULL) != holds)
+                        fail_msg("%s", rows.place);
                 pod.is_daemonset = true;
                 assert_null(pod_rule_find(policy, &pod));
         }

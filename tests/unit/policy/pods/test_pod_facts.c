@@ -1,6 +1,8 @@
 /* What is read of a Pod, by example and of random pods. */
 #include "tests/unit/fixture/test.h"
 
+#include <stdlib.h>
+
 #include <math.h>
 
 #include "base/attributes.h"
@@ -98,55 +100,21 @@ static void put_containers(struct buf *out, const char *key, const char *words) 
         (void)buf_puts(out, "]");
 }
 
-#define OWN(cpu, memory)                                                                           \
-        ",\"resources\":{\"requests\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory "\"}}"
-
 /* Sums as in kube-scheduler: the table of KEP-753 and its neighbours. */
 TEST(requests) {
-        static const struct {
-                const char *containers, *init_containers, *more;
-                double cores, gib;
-        } rows[] = {
-                {"", "", "", 0, 0},
-                {"1/1Gi 500m/512Mi", "", "", 1.5, 1.5},
-                /* an init container counts when it is larger than all that follows */
-                {"1/2Gi", "3/1Gi 2/1Gi", "", 3, 2},
-                {"4/1Gi", "1/8Gi", "", 4, 8}, /* for each resource by itself */
-                /* sidecars stay: 1 + 2 */
-                {"1/1Gi", "*2/1Gi", "", 3, 2},
-                /* the init container next to the sidecar that was started before it: 2 + 5 */
-                {"1/1Gi", "*2/1Gi 5/1Gi", "", 7, 2},
-                /* the sidecar that is started after it is not next to it: 1 + 2 or 5 */
-                {"1/1Gi", "5/1Gi *2/1Gi", "", 5, 2},
-                /* a container of the app may say restartPolicy too; that makes it no sidecar */
-                {"*1/1Gi", "3/1Gi", "", 3, 1},
-                {"1/1Gi", "", ",\"overhead\":{\"cpu\":\"250m\",\"memory\":\"1Gi\"}", 1.25, 2},
-                /* what the pod requests itself, of either resource, stands for the sum */
-                {"1/1Gi", "", OWN("6", "4Gi"), 6, 4},
-                {"1/1Gi", "", OWN("500m", "") ",\"overhead\":{\"cpu\":\"1\"}", 1.5, 1},
-                {"1/1Gi", "", OWN("0", "x"), 0, 1},
-                /* odd quantities */
-                {"-5/-1Gi 1/1Gi", "", "", 1, 1},
-                {"/Gi NaN/inf", "", "", 0, 0},
-                {"1e300/9999999999999Ei", "", "", 10000, 0x1p20},
-                {"9999/1Pi 9999/1Pi", "", "", 10000, 0x1p20},
-                {"1/1Gi", "", ",\"overhead\":{\"cpu\":\"1e400\"}", 10000, 1},
-                {"", "", ",\"overhead\":{\"cpu\":\"-1e400\",\"memory\":\"-0\"}", 0, 0},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (struct rows rows = rows_open("pod-requests.tsv"); rows_next(&rows);) {
                 _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 12);
                 struct pod_facts facts;
                 (void)buf_puts(&text, "{\"spec\":{");
-                put_containers(&text, "containers", rows[i].containers);
+                put_containers(&text, "containers", rows.cells[0]);
                 (void)buf_puts(&text, ",");
-                put_containers(&text, "initContainers", rows[i].init_containers);
-                (void)buf_printf(&text, "%s}}", rows[i].more);
+                put_containers(&text, "initContainers", rows.cells[1]);
+                (void)buf_printf(&text, "%s}}", rows.cells[2]);
                 assert_true(pod_read(&facts, text.data));
-                if (facts.request.of[ESTIMATE_CPU] != rows[i].cores ||
-                    facts.request.of[ESTIMATE_MEM] != rows[i].gib * GIB)
-                        fail_msg("row %zu: %g cores, %g bytes", i, facts.request.of[ESTIMATE_CPU],
-                                 facts.request.of[ESTIMATE_MEM]);
+                if (facts.request.of[ESTIMATE_CPU] != strtod(rows.cells[3], NULL) ||
+                    facts.request.of[ESTIMATE_MEM] != strtod(rows.cells[4], NULL) * GIB)
+                        fail_msg("%s: %g cores, %g bytes", rows.place,
+                                 facts.request.of[ESTIMATE_CPU], facts.request.of[ESTIMATE_MEM]);
         }
 }
 
