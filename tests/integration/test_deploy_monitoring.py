@@ -8,10 +8,14 @@ import re
 
 import pytest
 import yaml
-from alert_cases import CASES, IN_SEVERAL_CLUSTERS
 from monitoring_kit import DASHBOARDS, dashboard, queries, rules, texts
 from pages import TOP, anchors
-from programs import complete
+from programs import complete, table
+
+# {(alert, whether it fires): series} of tests/data/alerts.tsv
+CASES = {}
+for ALERT, WHAT, SERIES, VALUES in table("alerts.tsv"):
+    CASES.setdefault((ALERT, WHAT), []).append({"series": SERIES, "values": VALUES})
 
 RUNBOOKS = "docs/runbooks.md"
 REPOSITORY = "https://github.com/OWNER/plimsoll"
@@ -86,24 +90,21 @@ def test_alerts_fire_when_they_should(tmp_path):
     those of a healthy cluster."""
     every = [rule for group in rules()["groups"] for rule in group["rules"]]
     waits = {rule["alert"]: max(minutes(rule["for"]), told_minutes(rule)) for rule in every}
-    assert CASES.keys() == waits.keys()
-    tests = []
-    for alert, (red, green) in [*CASES.items(), *IN_SEVERAL_CLUSTERS.items()]:
-        wait = waits[alert]
-        # A rate needs two samples, and what comes and goes some minutes.
-        expected = {
-            "fires": (red, [firing(alert, wait - 1, 0), firing(alert, wait + 12, 1)]),
-            "does not": (green, [firing(alert, wait - 1, 0), firing(alert, wait + 12, 0)]),
+    assert {alert for alert, _ in CASES} == waits.keys()
+    assert CASES.keys() >= {(alert, what) for alert in waits for what in ("fires", "does not fire")}
+    tests = [
+        {
+            "name": f"{alert} {what}",
+            "interval": "1m",
+            "input_series": series,
+            "promql_expr_test": [
+                firing(alert, waits[alert] - 1, 0),
+                # A rate needs two samples, and what comes and goes some minutes.
+                firing(alert, waits[alert] + 12, int(what.startswith("fires"))),
+            ],
         }
-        for what, (series, looks) in expected.items():
-            tests.append(
-                {
-                    "name": f"{alert} {what}",
-                    "interval": "1m",
-                    "input_series": [{"series": k, "values": v} for k, v in series.items()],
-                    "promql_expr_test": looks,
-                }
-            )
+        for (alert, what), series in CASES.items()
+    ]
     promtool(tmp_path, rules(), tests)
 
 
@@ -115,7 +116,6 @@ def test_without_an_extender_no_alert_fires(tmp_path):
     assert expected["path"] == removed["path"] + "/name" == "/spec/groups/1/name"
     groups = rules()["groups"]
     assert groups[1]["name"] == expected["value"]
-    series = CASES["PlimsollExtenderAbsent"][0]
 
     def test(count):
         any_fires = 'count(ALERTS{alertstate="firing"}) or vector(0)'
@@ -126,7 +126,7 @@ def test_without_an_extender_no_alert_fires(tmp_path):
         }
         return {
             "interval": "1m",
-            "input_series": [{"series": k, "values": v} for k, v in series.items()],
+            "input_series": CASES["PlimsollExtenderAbsent", "fires"],
             "promql_expr_test": [look],
         }
 
