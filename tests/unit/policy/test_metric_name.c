@@ -28,29 +28,12 @@ TEST(valid) {
 }
 
 TEST(offer) {
-#define ZEROS_48 "000000000000000000000000000000000000000000000000"
-        static const struct {
-                const char *resource, *word, *meant; /* NULL: nothing is near enough */
-        } rows[] = {
-                {"cpu", "cpu_usage_agv_5m", "cpu_usage_avg_5m"},
-                {"cpu", "cpu_usage_agv15m", "cpu_usage_avg_15m"},
-                {"cpu", "cpu_usage_agv-15m", "cpu_usage_avg_15m"},
-                {"cpu", "cpu_usage_avg", "cpu_usage_avg_5m"},
-                {"cpu", "c", NULL},
-                {"cpu", "x", NULL},
-                {"cpu", "gpu_usage_agv_5m", NULL},
-                /* The longest name, and one byte more. */
-                {"me", "me_usage_agv_" ZEROS_48 "5m", "me_usage_avg_" ZEROS_48 "5m"},
-                {"mem", "mem_usage_av_" ZEROS_48 "5m", NULL},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (struct rows rows = rows_open("metric-offers.tsv"); rows_next(&rows);) {
                 char meant[METRIC_NAME_MAX + 1];
-                struct nearest nearest = NEAREST_TO(rows[i].word);
-                metric_query_offer(rows[i].resource, &nearest, meant);
-                if (!nearest.candidate != !rows[i].meant ||
-                    (rows[i].meant && strcmp(nearest.candidate, rows[i].meant) != 0))
-                        fail_msg("%s: %s", rows[i].word,
-                                 nearest.candidate ? nearest.candidate : "nothing");
+                struct nearest nearest = NEAREST_TO(rows.cells[1]);
+                metric_query_offer(rows.cells[0], &nearest, meant);
+                const char *found = nearest.candidate ? nearest.candidate : "-";
+                if (strcmp(found, rows.cells[2]) != 0)
+                        fail_msg("%s: %s", rows.place, found);
         }
 }

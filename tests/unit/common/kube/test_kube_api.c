@@ -2,11 +2,13 @@
 #include "tests/unit/fixture/test.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "kube/kube_path.h"
 #include "tests/unit/fixture/directory.h"
 #include "tests/unit/fixture/proto_encode.h"
+#include "tests/unit/fixture/rows.h"
 #include "tests/unit/fixture/scripted_api.h"
 
 enum { DEADLINE_MS = 20000 };
@@ -108,103 +110,42 @@ static bool is_refused(struct fixture *f, const char *verb) {
                                            LABELS("verb", verb, "resource", "nodes"))) > 0;
 }
 
-#define FORBIDDEN                                                                                  \
-        "{\"kind\":\"Status\",\"message\":\"nodes is forbidden: User \\\"x\\\" cannot list\"}"
-
 #define PAGE "Content-Type: text/html; charset=utf-8\r\n", "<html>Please log in</html>"
 
-struct step {
-        int status; /* 0: closed without an answer; -1: the body is cut off */
-        const char *headers, *body;
-};
+/* The server's next answer: "status|headers|body". */
+static void answer_cell(struct fixture *f, char *cell) {
+        int status = (int)strtol(strsep(&cell, "|"), NULL, 10);
+        const char *headers = strsep(&cell, "|");
+
+        if (status > 0)
+                answer(f, scripted_http(status, headers, cell));
+        else
+                answer(f, status < 0 ? xstrdup("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")
+                                     : NULL);
+}
 
 TEST(outcomes) {
-        static const struct {
-                const char *method;
-                int max_retries;
-                enum kube_outcome outcome;
-                int status;
-                const char *message;  /* left out: success */
-                struct step steps[3]; /* all of them must be asked for */
-        } rows[] = {
-                {"GET", 0, KUBE_OK, 200, .steps = {{200, "", "{}"}}},
-                {"POST", 0, KUBE_OK, 201, .steps = {{201, "", "{}"}}},
-                {"GET", 3, KUBE_FORBIDDEN, 403, "403 nodes is forbidden: User \"x\" cannot list",
-                 .steps = {{403, "", FORBIDDEN}}},
-                {"GET", 3, KUBE_NOT_FOUND, 404, "404 page not found",
-                 .steps = {{404, "", "404 page not found\n"}}},
-                {"GET", 3, KUBE_CONFLICT, 409, "409 {}", .steps = {{409, "", "{}"}}},
-                {"GET", 3, KUBE_GONE, 410, "410 (no message)", .steps = {{410, "", ""}}},
-                {"GET", 3, KUBE_INVALID, 400, "400 {\"message\":7}",
-                 .steps = {{400, "", "{\"message\":7}"}}},
-                {"GET", 3, KUBE_INVALID, 422, "422 bad", .steps = {{422, "", "bad\nworse"}}},
-                /* throttling answers plain text; without a wish it is final, as in client-go */
-                {"GET", 3, KUBE_THROTTLED, 429, "429 Too many requests, please try again later.",
-                 .steps = {{429, "", "Too many requests, please try again later."}}},
-                {"GET", 3, KUBE_OK, 200,
-                 .steps = {{429, "Retry-After: 0\r\n", "x"}, {200, "", "{}"}}},
-                {"PATCH", 3, KUBE_OK, 200,
-                 .steps = {{503, "Retry-After: 0\r\n", "x"}, {200, "", "{}"}}},
-                {"GET", 1, KUBE_THROTTLED, 429, "429 y",
-                 .steps = {{429, "Retry-After: 0\r\n", "x"}, {429, "Retry-After: 0\r\n", "y"}}},
-                {"GET", 1, KUBE_OK, 200, .steps = {{500, "", "x"}, {200, "", "{}"}}},
-                {"GET", 0, KUBE_UNAVAILABLE, 500, "500 x", .steps = {{500, "", "x"}}},
-                {"PUT", 1, KUBE_OK, 200, .steps = {{0, "", ""}, {200, "", "{}"}}},
-                /* a status that is none of a final answer */
-                {"GET", 0, KUBE_UNAVAILABLE, 0, "127.0.0.1", .steps = {{101, "", "{}"}}},
-                {"GET", 1, KUBE_OK, 200, .steps = {{-1, "", "{}"}, {200, "", "{}"}}},
-                {"GET", 0, KUBE_UNAVAILABLE, 0, "127.0.0.1", .steps = {{-1, "", "{}"}}},
-                /* may have been carried out: not again */
-                {"POST", 3, KUBE_UNAVAILABLE, 503, "503 x",
-                 .steps = {{503, "Retry-After: 0\r\n", "x"}}},
-                {"POST", 3, KUBE_UNAVAILABLE, 0, "127.0.0.1", .steps = {{0, "", ""}}},
-                {"GET", 3, KUBE_BAD_ANSWER, 302, "302 with a redirect from http://127.0.0.1:",
-                 .steps = {{302, "Location: /login\r\n", ""}}},
-                /* what a proxy says of an object is not the API server's word */
-                {"PATCH", 3, KUBE_BAD_ANSWER, 200, "200 with text/html from http",
-                 .steps = {{200, PAGE}}},
-                {"GET", 3, KUBE_BAD_ANSWER, 404, "404 with text/html from http",
-                 .steps = {{404, PAGE}}},
-                {"GET", 0, KUBE_UNAVAILABLE, 502, "502 with text/html from http",
-                 .steps = {{502, PAGE}}},
-                {"GET", 1, KUBE_OK, 200, .steps = {{502, PAGE}, {200, "", "{}"}}},
-                {"GET", 0, KUBE_FORBIDDEN, 403, "403 with text/html from http",
-                 .steps = {{403, PAGE}}},
-                {"GET", 3, KUBE_UNAUTHORIZED, 401, "401 with text/html from http",
-                 .steps = {{401, PAGE}, {401, PAGE}}},
-                {"GET", 3, KUBE_THROTTLED, 429, "429 with text/html from http",
-                 .steps = {{429, PAGE}}},
-                {"GET", 3, KUBE_UNAUTHORIZED, 401, "401 no",
-                 .steps = {{401, "", "no"}, {401, "", "no"}}},
-                {"POST", 0, KUBE_OK, 201, .steps = {{401, "", "no"}, {201, "", "{}"}}},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (struct rows rows = rows_open("api-outcomes.tsv"); rows_next(&rows);) {
+                const char *method = rows.cells[0], *message = rows.cells[4];
+                int max_retries = (int)strtol(rows.cells[1], NULL, 10);
+                int status = (int)strtol(rows.cells[3], NULL, 10);
                 struct fixture f = {0};
                 size_t steps = 0;
-                for (; steps < 3 && rows[i].steps[steps].headers; steps++) {
-                        const struct step *step = &rows[i].steps[steps];
-                        char *response = NULL;
-                        if (step->status > 0)
-                                response = scripted_http(step->status, step->headers, step->body);
-                        else if (step->status < 0)
-                                response = xstrdup("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{");
-                        scripted_add(&f.rig.server, (struct scripted_reply){.response = response});
-                }
+                for (; 5 + steps < rows.cell_count; steps++)
+                        answer_cell(&f, rows_unescape(rows.cells[5 + steps]));
                 start(&f, NULL);
-                call(&f, (struct kube_request){.method = rows[i].method,
-                                               .max_retries = rows[i].max_retries});
-                if (f.done != 1 || f.answer.outcome != rows[i].outcome ||
-                    f.answer.status != rows[i].status || atomic_load(&f.rig.server.served) != steps)
-                        fail_msg("row %zu: done %u, %s, status %d, %zu of %zu served (%s)", i,
+                call(&f, (struct kube_request){.method = method, .max_retries = max_retries});
+                if (f.done != 1 ||
+                    strcmp(kube_outcome_name(f.answer.outcome), rows.cells[2]) != 0 ||
+                    f.answer.status != status || atomic_load(&f.rig.server.served) != steps)
+                        fail_msg("%s: done %u, %s, status %d, %zu of %zu served (%s)", rows.place,
                                  f.done, kube_outcome_name(f.answer.outcome), f.answer.status,
                                  atomic_load(&f.rig.server.served), steps, f.answer.err.msg);
-                if (rows[i].message &&
-                    strncmp(f.answer.err.msg, rows[i].message, strlen(rows[i].message)) != 0)
-                        fail_msg("row %zu: '%s'", i, f.answer.err.msg);
-                if (!rows[i].message)
+                if (strncmp(f.answer.err.msg, message, strlen(message)) != 0)
+                        fail_msg("%s: '%s'", rows.place, f.answer.err.msg);
+                if (!*message)
                         assert_string_equal(f.body, "{}");
-                assert_true(is_refused(&f, rows[i].method) == (rows[i].status == 403));
+                assert_true(is_refused(&f, method) == (status == 403));
                 stop(&f);
         }
 }
