@@ -13,11 +13,11 @@ sys.path.insert(0, os.path.join(HERE, "..", "integration"))
 # pylint: disable=wrong-import-position
 from addresses import address_of  # noqa: E402
 from harness import Process, wait_until  # noqa: E402
-from prometheus_kit import CRANE_RULES, RealPrometheus  # noqa: E402
+from prometheus_kit import RealPrometheus, crane_rules  # noqa: E402
 
 FIRST_ADDRESS = "127.0.1.1"
 # As crane-scheduler's documentation has them.
-RULES = CRANE_RULES.format(active="30s", mean="1m", peak="5m")
+RULES = crane_rules("30s", "1m", "5m")
 SETTLE_S = 60
 
 

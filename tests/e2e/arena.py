@@ -33,7 +33,7 @@ from cluster.koordlets import Koordlets  # noqa: E402
 from cluster.metrics_server import PORT, MetricsServer, ask_exporters  # noqa: E402
 from cluster.plimsoll import Plimsoll  # noqa: E402
 from programs import find_program, log_folder, running  # noqa: E402
-from prometheus_kit import CRANE_RULES, RealPrometheus  # noqa: E402
+from prometheus_kit import RealPrometheus, crane_rules  # noqa: E402
 from ratios import jackknife, total  # noqa: E402
 from runs import ARENA  # noqa: E402
 from tools import build  # noqa: E402
@@ -47,13 +47,13 @@ KUBECONFIG, PROMETHEUS = "ARENA_KUBECONFIG", "ARENA_PROMETHEUS"
 LAST_LINES = 15
 # The names that load-watcher asks for, of the rules of kube-prometheus.
 LOAD_WATCHER_RULES = """
-  - name: load-watcher
-    interval: 15s
-    rules:
-      - record: instance:node_cpu:ratio
-        expr: 1 - avg by (instance) (rate(node_cpu_seconds_total{mode="idle"}[1m]))
-      - record: instance:node_memory_utilisation:ratio
-        expr: 1 - node_memory_MemAvailable_bytes / node_memory_MemTotal_bytes
+- name: load-watcher
+  interval: 15s
+  rules:
+  - record: instance:node_cpu:ratio
+    expr: 1 - avg by (instance) (rate(node_cpu_seconds_total{mode="idle"}[1m]))
+  - record: instance:node_memory_utilisation:ratio
+    expr: 1 - node_memory_MemAvailable_bytes / node_memory_MemTotal_bytes
 """
 
 
@@ -141,7 +141,7 @@ def start_peer(binary, text, side, plimsoll, seat):
             f"{address}:{side.exporters.port}": {"instance": node}
             for node, address in side.fleet.addresses.items()
         }
-        rules = CRANE_RULES.format(active="15s", mean="15s", peak="1m") + LOAD_WATCHER_RULES
+        rules = crane_rules("15s", "15s", "1m") + LOAD_WATCHER_RULES
         scrape = {"scrape_interval": "10s", "scrape_timeout": "5s"}
         directory = plane.path("prometheus")
         os.makedirs(directory)

@@ -16,7 +16,7 @@ from cluster.pages import follow, follow_on
 from cluster.plimsoll import Plimsoll, as_flags, fast_policy, metrics, pod_environment, refused
 from harness import fetch, wait_until
 from pages import block
-from prometheus_kit import CRANE_RULES, RealPrometheus
+from prometheus_kit import RealPrometheus, crane_rules
 
 PAGE = "deploy/coming-from/crane-scheduler.md"
 METRIC = "cpu_usage_avg_5m"
@@ -103,7 +103,7 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
         run,
         log_dir,
         {f"{fleet.addresses[name]}:{exporters.port}": {} for name in names},
-        rules=CRANE_RULES.format(active="1s", mean="1s", peak="2s"),
+        rules=crane_rules("1s", "1s", "2s"),
     )
     crane = Crane(bare, fleet, names)
     try:

@@ -337,13 +337,6 @@ class PaperCluster:
                 changed += self.objects[path] != content
         assert changed, old
 
-    def flag(self, name, value, names=CONTROLLERS):
-        """What these pods say of a flag."""
-        for path, content in self.objects.items():
-            if path.endswith("/flagz") and any(f"/{pod}:" in path for pod in names):
-                assert f"\n{name}=" in content, name
-                self.objects[path] = re.sub(f"(?m)^{name}=.*$", f"{name}={value}", content)
-
 
 def scheduler_config():
     """Of kube-scheduler, as it should be."""

@@ -16,36 +16,14 @@ from typing import NamedTuple
 
 from harness import fetch, wait_until
 from local_server import Handler, LocalServer
+from pages import block
 
-# crane-scheduler's documented rules, in percent; only the intervals are arguments.
-CRANE_RULES = """
-groups:
-  - name: cpu_mem_usage_active
-    interval: {active}
-    rules:
-      - record: cpu_usage_active
-        expr: 100 - (avg by (instance) (irate(node_cpu_seconds_total{{mode="idle"}}[30s])) * 100)
-      - record: mem_usage_active
-        expr: 100*(1-node_memory_MemAvailable_bytes/node_memory_MemTotal_bytes)
-  - name: usage-1m
-    interval: {mean}
-    rules:
-      - record: cpu_usage_avg_5m
-        expr: avg_over_time(cpu_usage_active[5m])
-      - record: mem_usage_avg_5m
-        expr: avg_over_time(mem_usage_active[5m])
-  - name: usage-5m
-    interval: {peak}
-    rules:
-      - record: cpu_usage_max_avg_1h
-        expr: max_over_time(cpu_usage_avg_5m[1h])
-      - record: cpu_usage_max_avg_1d
-        expr: max_over_time(cpu_usage_avg_5m[1d])
-      - record: mem_usage_max_avg_1h
-        expr: max_over_time(mem_usage_avg_5m[1h])
-      - record: mem_usage_max_avg_1d
-        expr: max_over_time(mem_usage_avg_5m[1d])
-"""
+
+def crane_rules(*intervals):
+    """crane-scheduler's documented rules, in percent, of which the groups have these intervals."""
+    each = iter(intervals)
+    rules = block("deploy/coming-from/crane-scheduler.md", "rules")
+    return re.sub(r"(?<=interval: )\S+", lambda _: next(each), rules)
 
 
 class Asked(NamedTuple):

@@ -7,13 +7,13 @@ import pytest
 
 from controller_kit import log_lines, patched, policy, read_annotation, reading
 from harness import wait_until
-from prometheus_kit import CRANE_RULES
+from prometheus_kit import crane_rules
 
 CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
 PEAKS = ("cpu_usage_max_avg_1h", "cpu_usage_max_avg_1d", "mem_usage_max_avg_1h")
 # Counters have hundredths of a second, and a maximum keeps what a first second makes of that.
 TOLERANCE = 0.05
-FAST_RULES = CRANE_RULES.format(active="1s", mean="1s", peak="2s")
+FAST_RULES = crane_rules("1s", "1s", "2s")
 
 
 @pytest.fixture
