@@ -13,6 +13,7 @@
 #include "codec/json.h"
 #include "controller/web/status_text.h"
 #include "controller/web/status_view.h"
+#include "tests/unit/fixture/rows.h"
 
 static const int64_t now_unix_ms = INT64_C(1784805954000); /* 2026-07-23T11:25:54Z */
 static const int64_t now_mono_ms = INT64_C(50000000);
@@ -132,8 +133,9 @@ static json_t *view_of(const struct compiled_policy *compiled, const struct row 
         struct error err = ERROR_NULL;
 
         for (size_t i = 0; i < count; i++) {
-                json_auto_t *object = json_loads(rows[i].labels_json ? rows[i].labels_json : "{}",
-                                                 0, NULL);
+                json_auto_t *object = json_loads(
+                        rows[i].labels_json && *rows[i].labels_json ? rows[i].labels_json : "{}", 0,
+                        NULL);
                 (void)kept_texts_set_labels(&labels[i], object);
                 feed(&tracks[i], compiled, &rows[i]);
         }
@@ -159,131 +161,41 @@ static double number(const json_t *json, const char *key) {
         return json_number_value(json_at(json, key, NULL));
 }
 
-#define CPU_MEAN "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
-#define MEANS                                                                                      \
-        "  syncPolicy:\n"                                                                          \
-        "  - {name: cpu_usage_avg_5m, period: 3m}\n"                                               \
-        "  - {name: mem_usage_avg_5m, period: 3m}\n"
-#define LIMIT "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.5}]\n"
-#define OVER "reason: cpu_usage_avg_5m above 0.5"
+static struct row row_of(const struct rows *rows) {
+        char *usage = rows->cells[2], *idle = rows->cells[7];
+        struct row row = {.name = rows_unescape(rows->cells[1]),
+                          .labels_json = rows_unescape(rows->cells[4]),
+                          .failure = *rows->cells[5] ? rows->cells[5] : NULL,
+                          .closed_by = *rows->cells[6] ? rows->cells[6] : NULL,
+                          .hot = -1};
+
+        for (size_t i = 0; usage; i++) {
+                const char *ratio = strsep(&usage, ",");
+                row.usage_ratio[i] = strcmp(ratio, "-") == 0 ? -1 : strtod(ratio, NULL);
+        }
+        if (strcmp(rows->cells[3], "-") != 0)
+                row.hot = strtoll(rows->cells[3], NULL, 10);
+        row.taint_level = (unsigned)strtoul(idle, &idle, 10);
+        row.pool = (uint8_t)strtoul(idle, &idle, 10);
+        for (size_t i = 0; *idle; i++)
+                row.idle_cores[i] = strtod(idle + 1, &idle);
+        return row;
+}
 
 TEST(views) {
-        static const struct {
-                const char *policy;
-                struct row rows[5]; /* up to one without a name */
-                const char *shown;
-        } views[] = {
-                {"  extender: {scoring: estimate}\n"
-                 "  taints: {}\n" MEANS "  priority:\n"
-                 "  - {name: cpu_usage_avg_5m, weight: 2}\n"
-                 "  - {name: mem_usage_avg_5m, weight: 1}\n",
-                 {{"a", NULL, NULL, {0.2, 0.9}, -1, 2}, {"half", NULL, NULL, {0.2, -1}, -1}},
-                 "{nodes: [{taintLevel: 2}, {taintLevel: 0}]}"},
-                {"  syncPolicy:\n"
-                 "  - {name: cpu_usage_avg_5m, period: 3m}\n"
-                 "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
-                 "  idle: {}\n",
-                 {{"a", NULL, NULL, {0.2, 0.3}, -1, .idle_cores = {2.8, 2, 1.5, 3.2}},
-                  {"unread", NULL, NULL, {0.2, 0.3}, -1, .idle_cores = {0, 4, -1, -0.001}}},
-                 "{nodes: [{idle: {offeredCores: 2.8, roomCores: 3.2, takenCores: 2, "
-                 "usedCores: 1.5}}, {idle: {offeredCores: 0, roomCores: absent, takenCores: 4, "
-                 "usedCores: absent}}]}"},
-                /* A node of a pool has its limits next to it: those of the policy are others. */
-                {MEANS "  predicate: [{name: mem_usage_avg_5m, maxLimitPecent: 0.9}]\n"
-                       "  pools:\n"
-                       "  - nodeSelector: {pool: strict}\n"
-                       "    predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.2}]\n"
-                       "  - {nodeSelector: {pool: as-others}}\n",
-                 {{"none", NULL, NULL, {0.3, 0.3}, -1},
-                  {"strict", NULL, NULL, {0.3, 0.95}, -1, .pool = 1},
-                  {"as-others", NULL, NULL, {0.3, 0.45}, -1, .pool = 2}},
-                 "{policy: {metrics: [{limit: absent}, {limit: 0.9}], pools: [{nodeSelector: "
-                 "{pool: strict}, limits: [0.2, null]}, {nodeSelector: {pool: as-others}, limits: "
-                 "[null, 0.9]}]}, nodes: [{limits: absent, pool: absent}, {pool: 1, limits: [0.2, "
-                 "null], limitShare: 1.5, reason: cpu_usage_avg_5m above 0.2}, {pool: 2, limits: "
-                 "[null, 0.9]}]}"},
-                /* It passes, but is no node like any other. */
-                {CPU_MEAN "  predicate:\n"
-                          "  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.5, overLimit: last}\n",
-                 {{"over", NULL, NULL, {0.6}, -1}, {"below", NULL, NULL, {0.4}, -1}},
-                 "{nodes: [{verdict: passes, " OVER "}, {verdict: passes, reason: absent}], "
-                 "verdicts: {passes: 2}}"},
-                /* The scheduler does not ask about it, so it is not one of all nodes. */
-                {CPU_MEAN LIMIT "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
-                                "  extender: {whenAllOver: pass}\n",
-                 {{"over", NULL, NULL, {0.9}, -1},
-                  {"cordoned", NULL, NULL, {0.01}, -1, .closed_by = "cordoned"},
-                  {"over too", NULL, NULL, {0.95}, -1, .closed_by = "taint a/b"},
-                  {"unread", NULL, "timeout", {-1}, -1, .closed_by = "taint a/b"}},
-                 "{isAllOver: true, verdicts: {passes: 1, closed: 3}, nodes: [{}, {verdict: "
-                 "closed, reason: cordoned}, {verdict: closed, reason: taint a/b}, {verdict: "
-                 "closed, reason: taint a/b, failure: timeout}]}"},
-                /* Where every node is above a limit, the extender lets every node pass; not where
-                 * one is not read. */
-                {CPU_MEAN LIMIT "  extender: {whenAllOver: pass}\n",
-                 {{NULL}},
-                 "{isAllOver: false, nodes: [], verdicts: {passes: 0}}"},
-                {CPU_MEAN LIMIT "  extender: {whenAllOver: pass}\n",
-                 {{"a", NULL, NULL, {0.6}, -1}, {"b", NULL, NULL, {0.7}, -1}},
-                 "{isAllOver: true, nodes: [{verdict: passes, " OVER "}, {verdict: passes, " OVER
-                 "}], verdicts: {passes: 2}}"},
-                {CPU_MEAN LIMIT "  extender: {whenAllOver: pass}\n",
-                 {{"a", NULL, NULL, {0.6}, -1}, {"unread", NULL, "timeout", {-1}, -1}},
-                 "{isAllOver: false, nodes: [{verdict: rejected, " OVER "}, {}], verdicts: "
-                 "{rejected: 1}}"},
-                {CPU_MEAN LIMIT "  extender: {whenAllOver: reject}\n",
-                 {{"a", NULL, NULL, {0.6}, -1}, {"b", NULL, NULL, {0.7}, -1}},
-                 "{isAllOver: false, nodes: [{verdict: rejected, " OVER "}, {}], verdicts: "
-                 "{rejected: 2}}"},
-                {limits_text,
-                 {{"calm",
-                   "{\"kubernetes.io/hostname\": \"calm\", \"beta.kubernetes.io/os\": \"linux\", "
-                   "\"zone\": \"a\", \"x\": \"\\\"\\u0007\"}",
-                   NULL,
-                   {0.4, 0.6, -1},
-                   2},
-                  {"busy", NULL, NULL, {0.9, 0.95, 0.1}, 0},
-                  {"gpu", NULL, NULL, {0.8, 0.8, 0.75}, -1}, /* at a limit is not above it */
-                  {"gone", NULL, "timeout", {-1, -1, -1}, 0}},
-                 "{at: '2026-07-23T11:25:54.000Z', nodes: [{verdict: passes, reason: absent, "
-                 "limitShare: 0.5, hot: 2, labels: {zone: a, x: '\"?', "
-                 "kubernetes.io/hostname: absent, beta.kubernetes.io/os: absent}, usage: [0.4, "
-                 "0.6, "
-                 "null], missing: {gpu_busy: the exporter has no such gauge}}, {verdict: rejected, "
-                 "reason: "
-                 "cpu_usage_avg_5m above 0.8, missing: absent}, {reason: gpu_busy above 0.5, "
-                 "limitShare: 1.5, hot: absent, taintLevel: absent, idle: absent}, {verdict: "
-                 "unknown, reason: timeout, failure: timeout, limitShare: absent, source: absent, "
-                 "ageSeconds: absent}], verdicts: {passes: 1, rejected: 2, unknown: 1}}"},
-                {limits_text,
-                 {{NULL}},
-                 "{role: standby, checks: ['[+] a: \"b\"', '[-] c'], policy: {name: limits, pools: "
-                 "[], metrics: [{limit: 0.8, weight: 1}, {limit: absent}, {resource: absent}]}, "
-                 "historyResources: [cpu], nodes: []}"},
-                /* A policy that asks for nothing: nobody is without data. */
-                {bare_text,
-                 {{"a", NULL, NULL, {0.5}, 0}},
-                 "{nodes: [{verdict: passes}], policy: {warningCount: 3}}"},
-                /* hostile names */
-                {limits_text,
-                 {{"</script><img src=x onerror=alert(1)>",
-                   "{\"</script>\":\"\\\"\"}",
-                   NULL,
-                   {0.4, 0.4, -1},
-                   0},
-                  {"\x1b[31m\"\\\xff\xe2\x80\xa8", NULL, NULL, {1e9, 1e-300, 0}, INT64_MAX}},
-                 "{nodes: [{name: '</script><img src=x onerror=alert(1)>'}, {name: "
-                 "\"\\e[31m\\\"\\\\\\uFFFD\\u2028\", usage: [1e9, 0, 0]}]}"},
-        };
+        struct row nodes[5];
+        size_t count = 0;
 
-        for (size_t i = 0; i < ARRAY_LEN(views); i++) {
+        for (struct rows rows = rows_open("status-views.tsv"); rows_next(&rows);) {
+                if (strcmp(rows.cells[0], "=") != 0) {
+                        nodes[count++] = row_of(&rows);
+                        continue;
+                }
                 _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compile(
-                        views[i].policy);
-                size_t count = 0;
-                while (views[i].rows[count].name)
-                        count++;
-                json_auto_t *json = view_of(compiled, views[i].rows, count);
-                assert_shows(json, views[i].shown);
+                        rows_unescape(rows.cells[1]));
+                json_auto_t *json = view_of(compiled, nodes, count);
+                assert_shows(json, rows_unescape(rows.cells[2]));
+                count = 0;
         }
 }
 
