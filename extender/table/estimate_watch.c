@@ -19,9 +19,6 @@ struct estimate_watch {
         int64_t live_mono_ms; /* the last time at which the watch was open; 0: never */
         int64_t gap_began_mono_ms, replays_until_mono_ms;
         int64_t wall_ahead_ms; /* wall clock minus monotonic clock, at the last look */
-        int64_t last_bound_unix_ms;
-        struct metrics_series *pods_held, *last_binding, *workloads, *reservations,
-                *factor[ESTIMATE_RESOURCE_COUNT];
 };
 
 static int64_t estimate_now_unix_ms(const struct estimate_watch *watch) {
@@ -125,8 +122,6 @@ static void estimate_on_pod(void *userdata, const struct pod_facts *facts, bool 
         struct estimate_watch *watch = userdata;
         const struct estimator_pod pod = as_estimator_pod(watch, facts);
 
-        if (pod.is_placed && facts->bound_unix_ms > watch->last_bound_unix_ms)
-                watch->last_bound_unix_ms = facts->bound_unix_ms;
         estimator_bind(watch->options.estimator, &pod);
         watch->options.on_pod(watch->options.userdata, facts, is_appeared);
         changed(watch);
@@ -161,45 +156,12 @@ static void step_if_due(struct estimate_watch *watch) {
 
 static void estimate_watch_look(void *userdata) {
         struct estimate_watch *watch = userdata;
-        struct estimator_stats stats;
 
         look_for_gap(watch);
         look_for_step(watch);
         step_if_due(watch);
-        estimator_stats(watch->options.estimator, estimate_now_mono_ms(watch), &stats);
-        metrics_set(watch->pods_held, (double)stats.pods);
-        metrics_set(watch->last_binding, (double)watch->last_bound_unix_ms / MS_PER_S);
-        metrics_set(watch->workloads, (double)stats.workloads);
-        metrics_set(watch->reservations, (double)stats.reservations);
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                metrics_set(watch->factor[r], stats.factor.ratio[r]);
         loop_timer_arm(watch->options.daemon->loop, &watch->look_timer,
                        estimate_now_mono_ms(watch) + LOOK_INTERVAL_MS, estimate_watch_look, watch);
-}
-
-static void estimate_register_metrics(struct estimate_watch *watch) {
-        static const char *const resources[] = {"cpu", "mem"};
-        struct metrics *metrics = watch->options.daemon->metrics;
-
-        watch->pods_held = metrics_gauge(metrics, "plimsoll_extender_pods",
-                                         "Bound pods in the estimate.", NULL);
-        watch->last_binding = metrics_gauge(
-                metrics, "plimsoll_extender_last_binding_timestamp_seconds",
-                "Time of the last binding of a pod that kube-scheduler places; 0: none is known.",
-                NULL);
-        watch->workloads = metrics_gauge(metrics, "plimsoll_extender_workloads",
-                                         "Workloads whose pods a controller has measured.", NULL);
-        watch->reservations = metrics_gauge(metrics, "plimsoll_extender_reservations",
-                                            "Answers without a binding so far: of the last 5 "
-                                            "seconds, or of 10 minutes for pods "
-                                            "with claims of volumes or devices.",
-                                            NULL);
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                watch->factor[r] = metrics_gauge(
-                        metrics, "plimsoll_extender_usage_to_request_ratio",
-                        "Usage of all pods in the cluster as a share of their requests.",
-                        LABELS("resource", resources[r]));
-        }
 }
 
 struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *options) {
@@ -213,7 +175,6 @@ struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *o
         struct estimate_watch *watch = xcalloc(1, sizeof(*watch));
 
         watch->options = *options;
-        estimate_register_metrics(watch);
         watch->pods = pod_watch_new(daemon->loop, daemon->api, daemon->metrics, POD_WATCH_ALL,
                                     &events, watch);
         estimate_watch_look(watch);

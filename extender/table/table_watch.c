@@ -54,6 +54,9 @@ struct table_watch {
         struct health_check *nodes_check, *bindings_check, *pods_check, *workloads_check;
         struct metrics_series *rows, *readings[READING_STATE_COUNT], *skewed, *publications;
         struct metrics_series *publish_duration;
+        struct metrics_series *pods_held, *last_binding, *workloads, *reservations,
+                *factor[ESTIMATE_RESOURCE_COUNT]; /* of the estimate */
+        int64_t last_bound_unix_ms;
 };
 
 static int64_t table_now_unix_ms(const struct table_watch *watch) {
@@ -116,8 +119,10 @@ static void on_estimate_change(void *userdata) {
 }
 
 static void on_bound_pod(void *userdata, const struct pod_facts *pod, bool is_appeared) {
-        const struct table_watch *watch = userdata;
+        struct table_watch *watch = userdata;
 
+        if (pod_facts_is_placed(pod) && pod->bound_unix_ms > watch->last_bound_unix_ms)
+                watch->last_bound_unix_ms = pod->bound_unix_ms;
         if (watch->options.on_bound)
                 watch->options.on_bound(watch->options.userdata, pod, is_appeared);
 }
@@ -241,13 +246,19 @@ static void look_at_estimate(struct table_watch *watch) {
                                            : "the nodes are not listed yet";
         struct estimator_stats stats;
 
+        estimator_stats(node_table_estimator(watch->options.table), table_now_mono_ms(watch),
+                        &stats);
+        metrics_set(watch->pods_held, (double)stats.pods);
+        metrics_set(watch->last_binding, (double)watch->last_bound_unix_ms / MS_PER_S);
+        metrics_set(watch->workloads, (double)stats.workloads);
+        metrics_set(watch->reservations, (double)stats.reservations);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                metrics_set(watch->factor[r], stats.factor.ratio[r]);
         if (!uses_estimate(watch)) {
                 health_pass(watch->pods_check, no_need);
                 health_pass(watch->workloads_check, no_need);
                 return;
         }
-        estimator_stats(node_table_estimator(watch->options.table), table_now_mono_ms(watch),
-                        &stats);
         _cleanup_(freep) char *pods = xasprintf("%zu pod%s", stats.pods, number_plural(stats.pods));
         _cleanup_(freep) char *but = xasprintf("%s, but", pods);
         look_at_pods(watch, watch->pods_check,
@@ -314,6 +325,31 @@ static void table_watch_look(void *userdata) {
                        table_watch_look, watch);
 }
 
+static void estimate_register_metrics(struct table_watch *watch) {
+        static const char *const resources[] = {"cpu", "mem"};
+        struct metrics *metrics = watch->options.daemon->metrics;
+
+        watch->pods_held = metrics_gauge(metrics, "plimsoll_extender_pods",
+                                         "Bound pods in the estimate.", NULL);
+        watch->last_binding = metrics_gauge(
+                metrics, "plimsoll_extender_last_binding_timestamp_seconds",
+                "Time of the last binding of a pod that kube-scheduler places; 0: none is known.",
+                NULL);
+        watch->workloads = metrics_gauge(metrics, "plimsoll_extender_workloads",
+                                         "Workloads whose pods a controller has measured.", NULL);
+        watch->reservations = metrics_gauge(metrics, "plimsoll_extender_reservations",
+                                            "Answers without a binding so far: of the last 5 "
+                                            "seconds, or of 10 minutes for pods "
+                                            "with claims of volumes or devices.",
+                                            NULL);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                watch->factor[r] = metrics_gauge(
+                        metrics, "plimsoll_extender_usage_to_request_ratio",
+                        "Usage of all pods in the cluster as a share of their requests.",
+                        LABELS("resource", resources[r]));
+        }
+}
+
 static void table_register_metrics(struct table_watch *watch) {
         struct metrics *metrics = watch->options.daemon->metrics;
 
@@ -357,6 +393,7 @@ struct table_watch *table_watch_new(const struct table_watch_options *options) {
         watch->options = *options;
         watch->awaits_policy = options->awaits_policy;
         table_register_metrics(watch);
+        estimate_register_metrics(watch);
         watch->nodes_check = health_add(health, "nodes", "not listed yet");
         watch->bindings_check = health_add(health, "bindings", "not listed yet");
         watch->pods_check = health_add(health, "pods", "not listed yet");
