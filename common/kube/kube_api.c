@@ -401,8 +401,6 @@ static void attempt_call(void *userdata) {
                                         .body = call->body,
                                         .body_bytes = request->body_bytes,
                                         .timeout_ms = attempt_timeout_ms(call),
-                                        .idle_timeout_ms = request->idle_timeout_ms,
-                                        .answer_timeout_ms = request->answer_timeout_ms,
                                         .end_mono_ms = end_mono_ms(call),
                                         .lost_timeout_ms = LOST_TIMEOUT_MS,
                                         .max_body_bytes = request->max_body_bytes > 0

@@ -85,8 +85,6 @@ struct kube_request {
         /* For streams (watches): gets the pieces of a 2xx body; the body of the answer is empty.
          * There are no retries after the first piece. It can cancel the call. */
         http_data_fn *on_data;
-        int64_t idle_timeout_ms;   /* without a received byte; 0: off */
-        int64_t answer_timeout_ms; /* until the response headers; 0: off */
         kube_done_fn *on_done;
         void *userdata;
 };

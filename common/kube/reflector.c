@@ -95,7 +95,7 @@ struct reflector {
         size_t pages;      /* of the current list */
 
         struct watch_stream stream;
-        int64_t watch_started_mono_ms;
+        int64_t watch_started_mono_ms, last_data_mono_ms;
         struct error watch_error; /* of an ERROR event; -ESTALE: the resourceVersion expired */
         unsigned fruitless_watches;
         unsigned expired_watches; /* in a row, each after a complete list */
@@ -359,6 +359,7 @@ static bool on_watch_event(void *userdata, const struct watch_event *event) {
 static bool on_watch_data(void *userdata, const char *data, size_t len) {
         struct reflector *r = userdata;
 
+        r->last_data_mono_ms = loop_now_mono_ms(r->loop);
         bool goes_on = watch_stream_feed(&r->stream, data, len) == 0;
         if (r->state == WATCH_LIVE)
                 reflector_clear_trouble(r);
@@ -470,7 +471,7 @@ static void start_watch(struct reflector *r) {
                                                            timeout_s);
 
         watch_stream_init(&r->stream, r->spec.proto, WATCH_LINE_MAX_BYTES, on_watch_event, r);
-        r->watch_started_mono_ms = loop_now_mono_ms(r->loop);
+        r->watch_started_mono_ms = r->last_data_mono_ms = loop_now_mono_ms(r->loop);
         r->state = WATCH_SENT;
         r->watch_error = ERROR_NULL;
         /* No gzip: servers send some watches as several gzip members, which curl does not support.
@@ -481,8 +482,6 @@ static void start_watch(struct reflector *r) {
                                              .resource = r->spec.name,
                                              .accept = r->spec.proto ? KUBE_ACCEPT_PROTO : NULL,
                                              .timeout_ms = (timeout_s + WATCH_GRACE_S) * MS_PER_S,
-                                             .idle_timeout_ms = WATCH_IDLE_MS,
-                                             .answer_timeout_ms = r->spec.watch_answer_ms,
                                              .max_body_bytes = watch_max_body_bytes,
                                              .on_data = on_watch_data,
                                              .on_done = on_watch_done,
@@ -491,21 +490,54 @@ static void start_watch(struct reflector *r) {
         act_after(r, PROOF_MS);
 }
 
-/* An open watch is healthy. A list or watch that is not answered is reported before its timeout. */
-static void look_at_call(struct reflector *r) {
+static void end_silent_watch(struct reflector *r, const char *what, int64_t silent_ms) {
+        struct kube_answer answer = {
+                .outcome = KUBE_UNAVAILABLE,
+                .failure = HTTP_TIMEOUT,
+                .retry_after_ms = -1,
+        };
+
+        (void)error_set(&answer.err, ETIMEDOUT, "no %s for %lld ms", what, (long long)silent_ms);
+        kube_cancel(r->call);
+        on_watch_done(r, &answer);
+}
+
+static void look_at_silence(struct reflector *r) {
+        int64_t silent_ms = loop_now_mono_ms(r->loop) - r->watch_started_mono_ms;
         struct error silence = ERROR_NULL;
 
-        if (!kube_is_answered(r->call)) {
-                (void)error_set(&silence, ETIMEDOUT, "no answer for %d ms", PROOF_MS);
-                reflector_set_trouble(r, kube_outcome_name(KUBE_UNAVAILABLE), &silence);
-                act_after(r, LOOK_MS);
-        } else if (r->state == LIST_SENT) {
-                r->state = LIST_OPEN;
-        } else if (r->state == WATCH_SENT) {
+        if (r->state == WATCH_SENT && silent_ms >= WATCH_ANSWER_MS) {
+                end_silent_watch(r, "answer", silent_ms);
+                return;
+        }
+        (void)error_set(&silence, ETIMEDOUT, "no answer for %d ms", PROOF_MS);
+        reflector_set_trouble(r, kube_outcome_name(KUBE_UNAVAILABLE), &silence);
+        act_after(r, LOOK_MS);
+}
+
+/* An open watch is healthy until nothing comes any more. */
+static void look_at_open_watch(struct reflector *r) {
+        int64_t silent_ms = loop_now_mono_ms(r->loop) - r->last_data_mono_ms;
+
+        if (r->state == WATCH_SENT) {
                 r->state = WATCH_OPEN;
                 r->expired_watches = 0;
                 reflector_clear_trouble(r);
         }
+        if (silent_ms >= WATCH_IDLE_MS)
+                end_silent_watch(r, "data", silent_ms);
+        else
+                act_after(r, WATCH_IDLE_MS - silent_ms);
+}
+
+/* A list or watch that is not answered is reported before it ends. */
+static void look_at_call(struct reflector *r) {
+        if (!kube_is_answered(r->call))
+                look_at_silence(r);
+        else if (r->state == LIST_SENT)
+                r->state = LIST_OPEN;
+        else
+                look_at_open_watch(r);
 }
 
 static void reflector_act(void *userdata) {
@@ -532,8 +564,6 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
         delivery_init(&r->delivery, &r->spec, metrics);
         if (r->spec.page_limit == 0)
                 r->spec.page_limit = DEFAULT_PAGE_LIMIT;
-        if (r->spec.watch_answer_ms == 0)
-                r->spec.watch_answer_ms = WATCH_ANSWER_MS;
         int64_t first_ms = spec->first_pause_ms ? spec->first_pause_ms : BACKOFF_FIRST_MS;
         r->backoff = (struct backoff){
                 .first_ms = first_ms,

@@ -68,10 +68,9 @@ struct reflector_spec {
         /* The fields to read of objects in protobuf (kube/kube_proto.h), including metadata.name,
          * .namespace, .uid and .resourceVersion; NULL: request JSON. */
         const struct proto_message *proto;
-        size_t page_limit;       /* objects per list page; 0: 100 */
-        size_t max_objects;      /* others are ignored, which is logged once; 0: 100,000 */
-        int64_t first_pause_ms;  /* of the backoff, with 12.5 times that as maximum; 0: 800 */
-        int64_t watch_answer_ms; /* until the response headers of a watch; 0: 30 s */
+        size_t page_limit;      /* objects per list page; 0: 100 */
+        size_t max_objects;     /* others are ignored, which is logged once; 0: 100,000 */
+        int64_t first_pause_ms; /* of the backoff, with 12.5 times that as maximum; 0: 800 */
         /* A wider selector for lists, for objects that no longer match because they changed while
          * no watch was open (pods that are already running); NULL: field_selector. Only with
          * on_text. */

@@ -229,7 +229,6 @@ static size_t on_write(char *data, size_t size, size_t count, void *userdata) {
 
         if (call->state != HTTP_CALL_ACTIVE)
                 return CURL_WRITEFUNC_ERROR;
-        call->last_byte_mono_ms = loop_now_mono_ms(call->loop);
         if (len > call->request.max_body_bytes - call->received_bytes) {
                 call->is_too_large = true;
                 return CURL_WRITEFUNC_ERROR;
@@ -285,7 +284,6 @@ static size_t on_header(char *data, size_t size, size_t count, void *userdata) {
 
         if (call->state != HTTP_CALL_ACTIVE)
                 return 0;
-        call->last_byte_mono_ms = loop_now_mono_ms(call->loop);
         call->header_bytes += len;
         if (call->header_bytes > HEADERS_MAX_BYTES) {
                 call->is_too_large = true;

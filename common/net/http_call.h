@@ -60,10 +60,8 @@ struct http_call {
         /* The transfer. */
         CURL *easy;
         struct body_pool *bodies;
-        struct loop_timer timer; /* the deadline or the idle limit, whichever comes first */
+        struct loop_timer timer; /* the end of timeout_ms */
         int64_t started_mono_ms;
-        int64_t last_byte_mono_ms;
-        const struct loop *loop;
         char curl_message[CURL_ERROR_SIZE];
         int socket_errno; /* of a failed socket(); 0: none */
         bool is_sent;

@@ -267,49 +267,14 @@ static int on_curl_timer(CURLM *multi, long timeout_ms, void *userdata) {
 
 /* The beginning of a call */
 
-/* Whether its headers are overdue at @at_mono_ms. */
-static bool is_overdue_at(const struct http_call *call, int64_t at_mono_ms) {
-        return call->request.answer_timeout_ms > 0 && !call->has_headers &&
-               at_mono_ms >= call->started_mono_ms + call->request.answer_timeout_ms;
-}
-
-static int64_t due_mono_ms(const struct http_call *call) {
-        int64_t due = call->started_mono_ms + call->request.timeout_ms;
-
-        if (call->request.idle_timeout_ms > 0 &&
-            call->last_byte_mono_ms + call->request.idle_timeout_ms < due)
-                due = call->last_byte_mono_ms + call->request.idle_timeout_ms;
-        if (is_overdue_at(call, due))
-                due = call->started_mono_ms + call->request.answer_timeout_ms;
-        return due;
-}
-
-/*
- * We keep all time limits of a call, not curl: one timer, exact, and independent of curl's
- * measurement of speed. Received bytes do not move the timer; it computes the limit again when it
- * fires.
- */
+/* We keep the time limit of a call, not curl, whose clock stands still while the machine is
+ * suspended. */
 static void on_call_timer(void *userdata) {
         struct http_call *call = userdata;
-        struct http_client *client = call->client;
-        int64_t now_mono_ms = clock_mono_ms();
 
-        if (due_mono_ms(call) > now_mono_ms) {
-                loop_timer_arm(client->loop, &call->timer, due_mono_ms(call), on_call_timer, call);
-                return;
-        }
-        bool is_total = now_mono_ms >= call->started_mono_ms + call->request.timeout_ms;
-        if (!is_total && is_overdue_at(call, now_mono_ms))
-                (void)snprintf(call->curl_message, sizeof(call->curl_message),
-                               "no response within %lld ms",
-                               (long long)call->request.answer_timeout_ms);
-        else
-                (void)snprintf(call->curl_message, sizeof(call->curl_message),
-                               is_total ? "not finished after %lld ms, %zu bytes received"
-                                        : "no data for %lld ms, %zu bytes received",
-                               (long long)(is_total ? call->request.timeout_ms
-                                                    : call->request.idle_timeout_ms),
-                               call->received_bytes);
+        (void)snprintf(call->curl_message, sizeof(call->curl_message),
+                       "not finished after %lld ms, %zu bytes received",
+                       (long long)call->request.timeout_ms, call->received_bytes);
         end_http_call(call, CURLE_OPERATION_TIMEDOUT);
 }
 
@@ -318,10 +283,9 @@ static void start_call(struct http_call *call) {
 
         TAILQ_REMOVE(&client->queue, call, entry);
         client->queue_len--;
-        call->loop = client->loop;
         call->bodies = &client->bodies;
         call->easy = take_easy(client);
-        call->started_mono_ms = call->last_byte_mono_ms = clock_mono_ms();
+        call->started_mono_ms = clock_mono_ms();
 
         CURLcode code = http_call_configure(call, client->user_agent, client->ca_bundle);
         if (code == CURLE_OUT_OF_MEMORY)
@@ -339,7 +303,9 @@ static void start_call(struct http_call *call) {
         if (code == CURLE_OK) {
                 if (curl_multi_add_handle(call->shard->multi, call->easy) != CURLM_OK)
                         mem_exhausted();
-                loop_timer_arm(client->loop, &call->timer, due_mono_ms(call), on_call_timer, call);
+                loop_timer_arm(client->loop, &call->timer,
+                               call->started_mono_ms + call->request.timeout_ms, on_call_timer,
+                               call);
         } else {
                 end_http_call(call, code);
         }

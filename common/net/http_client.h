@@ -98,8 +98,6 @@ struct http_request {
         size_t body_bytes;
         int64_t connect_timeout_ms; /* 0: 5 s */
         int64_t timeout_ms;         /* of the transfer, without queueing; > 0 */
-        int64_t idle_timeout_ms;    /* without a received byte; 0: off */
-        int64_t answer_timeout_ms;  /* until the response headers; 0: off */
         int64_t end_mono_ms;        /* the end, with HTTP_TIMEOUT, even before it is sent; 0: off */
         int64_t lost_timeout_ms;    /* until a connection breaks whose peer's kernel no longer
                                        answers; 0: the system's default */

@@ -165,14 +165,6 @@ static const struct {
                     EVENT("ADDED", "a", "11") "{\"type\":\"ADDED\",\"object\":{\"m"},
                    {WATCH("11"), STREAM_OPEN, EVENT("ADDED", "b", "12")}},
          .restarts = {{"reset", 1}}},
-        /* Some headers are none. */
-        {"a server that says nothing shows nothing", "=0;", "no response within 300 ms",
-         .steps = {{FIRST_LIST, 200, LIST("10", "", "")},
-                   {WATCH("10"), RAW_OPEN, ""},
-                   {WATCH("10"), RAW_OPEN, "HTTP/1.1 200 OK\r\n"},
-                   {WATCH("10"), RAW_OPEN, "HTTP/1.1 103 Hints\r\n\r\n"},
-                   {WATCH("10"), RAW_OPEN, ""}},
-         .spec = {.watch_answer_ms = 300}},
         /* It is skipped by listing. A list does not show that watches are good again. */
         {"an event that cannot be read", "+ a;=1;+ b;+ a;+ b;+ c;=3;",
          .steps = {{FIRST_LIST, 200, LIST("10", "", A)},
