@@ -143,18 +143,17 @@ struct shared_page *daemon_metrics_page(struct loop *loop, struct metrics *metri
 }
 
 bool daemon_pages(const struct daemon *daemon, struct http_exchange *exchange) {
-        bool is_metrics = daemon->metrics_page && strcmp(exchange->path, "/metrics") == 0;
         bool is_flagz = daemon->flagz && strcmp(exchange->path, "/flagz") == 0;
         bool is_ready = strcmp(exchange->path, "/readyz") == 0;
         bool is_live = strcmp(exchange->path, "/livez") == 0;
         bool is_health = strcmp(exchange->path, "/healthz") == 0;
 
-        if (!is_metrics && !is_flagz && !is_ready && !is_live && !is_health)
+        if (shared_page_serve(daemon->metrics_page, "/metrics", exchange))
+                return true;
+        if (!is_flagz && !is_ready && !is_live && !is_health)
                 return false;
         if (strcmp(exchange->method, "GET") != 0)
                 exchange->status = 405;
-        else if (is_metrics)
-                shared_page_answer(daemon->metrics_page, exchange);
         else if (is_flagz)
                 reply_flagz(exchange, daemon->flagz);
         else if (is_ready)
