@@ -84,15 +84,6 @@ static int tree_descend(struct tree *tree, yaml_mark_t at, struct error *err) {
         return 0;
 }
 
-static void tree_end(struct tree *tree, struct tree_node *node, const struct tree_node *items,
-                     size_t count) {
-        tree->depth--;
-        node->count = count;
-        if (count > 0)
-                node->items = memcpy(tree_alloc(tree, count * sizeof(*items)), items,
-                                     count * sizeof(*items));
-}
-
 static int tree_count_all(struct tree *tree, const struct tree_node *node, yaml_mark_t at,
                           struct error *err) {
         int r = tree_count(tree, at, err);
@@ -229,7 +220,11 @@ static int read_items(struct reading *reading, struct tree_node *to, yaml_mark_t
                 if (r == 0)
                         r = read_value(reading, &event, item, err);
         }
-        tree_end(reading->tree, to, items, count);
+        reading->tree->depth--;
+        to->count = count;
+        if (count > 0)
+                to->items = memcpy(tree_alloc(reading->tree, count * sizeof(*items)), items,
+                                   count * sizeof(*items));
         return r;
 }
 
@@ -243,7 +238,6 @@ static int read_value(struct reading *reading, const yaml_event_t *event, struct
                 return tree_alias(reading->tree, to, (const char *)event->data.alias.anchor, at,
                                   err);
         to->line = (unsigned)at.line + 1;
-        to->column = (unsigned)at.column + 1;
         if (event->type != YAML_SCALAR_EVENT) {
                 to->kind = is_map ? TREE_MAP : TREE_LIST;
                 tag = is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag;

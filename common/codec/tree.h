@@ -22,7 +22,7 @@ enum tree_kind { TREE_SCALAR, TREE_LIST, TREE_MAP };
 
 struct tree_node {
         enum tree_kind kind;
-        unsigned line, column; /* 1-based */
+        unsigned line; /* 1-based */
 
         /* TREE_SCALAR; the text is NUL-terminated and has no other NUL */
         const char *text;

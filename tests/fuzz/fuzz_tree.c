@@ -9,7 +9,7 @@
 
 /* Every node has a place inside of the text. That of an alias is its anchor's. */
 static void require_places(const struct tree_node *node, size_t line_max) {
-        require(node->line >= 1 && node->line <= line_max && node->column >= 1);
+        require(node->line >= 1 && node->line <= line_max);
         if (node->kind == TREE_SCALAR)
                 require(strlen(node->text) == node->text_len);
         for (size_t i = 0; i < node->count; i++) {
