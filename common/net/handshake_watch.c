@@ -1,7 +1,6 @@
 #include "net/handshake_watch.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -34,10 +33,6 @@ struct handshake_watch *handshake_watch_new(struct metrics *metrics) {
                         "certificate, ...).",
                         LABELS("reason", reason_names[i]));
         return watch;
-}
-
-void handshake_watch_free(struct handshake_watch *watch) {
-        free(watch);
 }
 
 void handshake_watch_failed(struct handshake_watch *watch, const struct tls_handshake *handshake,

@@ -9,9 +9,8 @@
 
 struct handshake_watch;
 
-/** handshake_watch_new() - @metrics is borrowed; NULL: no metrics */
+/** handshake_watch_new() - for free(); @metrics is borrowed; NULL: no metrics */
 struct handshake_watch *handshake_watch_new(struct metrics *metrics);
-void handshake_watch_free(struct handshake_watch *watch);
 
 /** handshake_watch_failed() - count and log a failed handshake with @peer; any thread */
 void handshake_watch_failed(struct handshake_watch *watch, const struct tls_handshake *handshake,

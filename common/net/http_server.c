@@ -58,7 +58,7 @@ static void destroy_server(struct http_server *server) {
         connection_watch_free(server->watch);
         body_pool_done(&server->bodies);
         address_queue_done(&server->queue);
-        handshake_watch_free(server->handshakes);
+        free(server->handshakes);
         server_tls_unref(server->tls);
         pthread_mutex_destroy(&server->lock);
         free(server);
