@@ -10,6 +10,7 @@ struct paper_fault {
         const char *check; /* "": nothing is found */
         enum doctor_state state;
         const char *what; /* part of the finding */
+        const char *fix;  /* NULL, "": whatever */
 };
 
 /* Return: whether what the checks find is the fault, and nothing else. */
@@ -24,9 +25,10 @@ static inline bool paper_is_only(const struct doctor_facts *facts,
                         continue;
                 count++;
                 if (strcmp(fault->check, finding->id) == 0 && finding->state == fault->state &&
-                    strstr(finding->what, fault->what))
+                    strstr(finding->what, fault->what) &&
+                    (!fault->fix || !*fault->fix || strcmp(finding->fix, fault->fix) == 0))
                         continue;
-                print_error("%s: %s\n", finding->id, finding->what);
+                print_error("%s: %s; %s\n", finding->id, finding->what, finding->fix);
                 others++;
         }
         return others == 0 && count == (*fault->check ? 1 : 0);

@@ -1,4 +1,4 @@
-/* What to do about a finding: wait for a start, or apply the manifests or the chart again. */
+/* What the start of a program excuses, and how findings are shown. */
 #include "tests/unit/fixture/test.h"
 
 #include "paper_fault.h"
@@ -12,12 +12,6 @@
         {                                                                                          \
                 PODS, "'name': 'plimsoll-" program,                                                \
                         "'creationTimestamp': '" at "', 'name': 'plimsoll-" program                \
-        }
-#define HELM(release)                                                                              \
-        {                                                                                          \
-                CONTROLLER, "{'spec': {'replicas'",                                                \
-                        "{'metadata': {'annotations': {'meta.helm.sh/release-name': '" release     \
-                        "'}}, 'spec': {'replicas'"                                                 \
         }
 
 /* As right after an installation: nothing is ready, and nothing was written. */
@@ -81,47 +75,6 @@ TEST(not_because_of_a_start) {
         }
 }
 
-TEST(fixes) {
-        static const struct {
-                struct paper_change changes[2];
-                const char *id, *fix;
-        } rows[] = {
-                {{{"*/plimsoll-controller-nodes", NULL, NULL}},
-                 "node-guard",
-                 "kubectl apply -f deploy/base/node-guard.yaml"},
-                {{{"*/plimsoll-controller-nodes", NULL, NULL}, HELM("load")},
-                 "node-guard",
-                 "helm upgrade load deploy/chart -n kube-system --reset-then-reuse-values --set "
-                 "nodeGuard.enabled=true"},
-                {{{"*/services/plimsoll-extender", NULL, NULL}, HELM("load")},
-                 "extender-service",
-                 "helm upgrade load deploy/chart -n kube-system --reset-then-reuse-values"},
-                /* Not to be copied into a shell. */
-                {{{"*/services/plimsoll-extender", NULL, NULL}, HELM("a;b")},
-                 "extender-service",
-                 "kubectl apply -k deploy/"},
-                {{{CONTROLLER, "eplicas': 2", "eplicas': 1"}},
-                 "controller-replicas",
-                 "kubectl -n kube-system scale deploy/plimsoll-controller --replicas=2"},
-                {{{"*/plimsoll-extender-0:8010/proxy/metrics", "policy_failed 0",
-                   "policy_failed 1"},
-                  {PODS, "plimsoll-extender-0", "plimsoll-extender-0"}},
-                 "policy-loaded",
-                 "kubectl -n kube-system logs plimsoll-extender-0 | grep 'cannot load policy'"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
-                paper_reset(*state);
-                paper_collect_changed(*state, rows[i].changes, 2, &facts);
-                _cleanup_(freep) struct doctor_report *report = doctor_report_new(&facts);
-                json_auto_t *json = doctor_report_json(report);
-                const json_t *found = json_find_at(rows[i].id, json_at(json, "checks", NULL), "id",
-                                                   NULL);
-                assert_string_equal(json_string_at(found, "fix", NULL), rows[i].fix);
-        }
-}
-
 /* Untrusted text, such as a node's name that a terminal would obey. */
 TEST(report) {
         static const struct paper_change changes[] = {
@@ -141,6 +94,10 @@ TEST(report) {
         assert_non_null(strstr(text, "are on ?[2Jn??\?\n         why:  a program ends with its"));
         assert_non_null(strstr(text, "unknown  unread "));
         assert_non_null(strstr(text, " 1 unknown, 1 warning, 0 errors\n"));
+        json_auto_t *json = doctor_report_json(report);
+        const json_t *spread = json_find_at("replicas-spread", json_at(json, "checks", NULL), "id",
+                                            NULL);
+        assert_non_null(json_string_at(spread, "fix", NULL));
 }
 
 TEST_GROUP(paper_set_up, paper_tear_down)

@@ -41,7 +41,7 @@ TEST(one_by_one) {
                         continue;
                 }
                 const struct paper_fault fault = {rows.cells[1], state_of(rows.cells[2]),
-                                                  rows.cells[3]};
+                                                  rows.cells[3], rows.cells[4]};
                 _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
                 paper_collect_changed(*state, NULL, 0, &facts);
                 if (!paper_is_only(&facts, &fault)) {
