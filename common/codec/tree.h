@@ -1,6 +1,6 @@
 /*
  * A configuration document as a tree whose nodes know their lines, for errors. libyaml reads it:
- * the document is YAML, and so JSON as well, but for surrogate pairs in \u escapes. Tags, merge
+ * the document is YAML, and so JSON as well, except for surrogate pairs in \u escapes. Tags, merge
  * keys, several documents and duplicate keys are errors. An alias repeats all nodes of its anchor.
  * Size, depth and number of nodes have ceilings. A tree is immutable.
  */

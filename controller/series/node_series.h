@@ -3,8 +3,8 @@
  * policy. They are a section of the /metrics page.
  *
  * There is a row for each node with recent values, by the node's slot. The loop's thread writes
- * rows, and threads that render the page read them. A lock is held for one row at a time, not for a
- * page. So a page may have rows of two policies if it changes in between.
+ * rows, and threads that render the page read them, each row under a lock. So a page may have rows
+ * of two policies if the policy changes in between.
  */
 #pragma once
 
