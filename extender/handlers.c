@@ -73,7 +73,7 @@ struct handlers {
         struct metrics_series *last_call;
         struct metrics_series *passed, *unknown, *duplicates, *daemonset, *all_over;
         struct metrics_series *scored_current, *scored_expired;        /* with scoring: estimate */
-        struct metrics_series *lists[JUDGE_LIST_SHORT + 1], *left_out; /* but for whole lists */
+        struct metrics_series *lists[JUDGE_LIST_SHORT + 1], *left_out; /* except for whole lists */
 };
 
 /* The verbs */
@@ -481,10 +481,8 @@ void handlers_answer(void *userdata, struct http_exchange *exchange) {
                 exchange->status = 404;
                 return;
         }
-        if (strcmp(exchange->method, "POST") != 0) {
-                exchange->status = 405;
+        if (!http_takes(exchange, "POST"))
                 return;
-        }
         metrics_set(handlers->last_call, (double)clock_wall_unix_ms() / (double)MS_PER_S);
         if (handlers->options.trial)
                 trial_asked(handlers->options.trial, clock_wall_unix_ms());

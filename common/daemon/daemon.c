@@ -152,9 +152,9 @@ bool daemon_pages(const struct daemon *daemon, struct http_exchange *exchange) {
                 return true;
         if (!is_flagz && !is_ready && !is_live && !is_health)
                 return false;
-        if (strcmp(exchange->method, "GET") != 0)
-                exchange->status = 405;
-        else if (is_flagz)
+        if (!http_takes(exchange, "GET"))
+                return true;
+        if (is_flagz)
                 reply_flagz(exchange, daemon->flagz);
         else if (is_ready)
                 reply_health(daemon->health, exchange, "readyz", health_write_ready);

@@ -386,6 +386,17 @@ void http_reply_text(struct http_exchange *exchange, int status, const char *con
         exchange->release_userdata = piece;
 }
 
+bool http_takes(struct http_exchange *exchange, const char *method) {
+        static const char *const get[] = {"Allow", "GET, HEAD", NULL};
+        static const char *const post[] = {"Allow", "POST", NULL};
+
+        if (strcmp(exchange->method, method) == 0)
+                return true;
+        exchange->status = 405;
+        exchange->reply_headers = strcmp(method, "GET") == 0 ? get : post;
+        return false;
+}
+
 void http_reply_error(struct http_exchange *exchange, int status, const char *why) {
         struct buf json = BUF_INIT(8192);
 

@@ -56,6 +56,9 @@ struct http_exchange {
 /** http_query() - a parameter of the query; "" if it has no value; NULL if it is absent (or if the
  * exchange has no connection, as in unit tests) */
 const char *http_query(const struct http_exchange *exchange, const char *name);
+/** http_takes() - whether the request has the method of its page, "GET" or "POST"; if not, the
+ * reply is 405 with Allow, as in RFC 9110, section 15.5.6 */
+bool http_takes(struct http_exchange *exchange, const char *method);
 /** http_reply_text() - reply with @text, which is consumed; @content_type is static */
 void http_reply_text(struct http_exchange *exchange, int status, const char *content_type,
                      struct buf *text);

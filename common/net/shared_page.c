@@ -190,9 +190,7 @@ void shared_page_answer(struct shared_page *page, struct http_exchange *exchange
 bool shared_page_serve(struct shared_page *page, const char *path, struct http_exchange *exchange) {
         if (!page || strcmp(exchange->path, path) != 0)
                 return false;
-        if (strcmp(exchange->method, "GET") != 0)
-                exchange->status = 405;
-        else
+        if (http_takes(exchange, "GET"))
                 shared_page_answer(page, exchange);
         return true;
 }

@@ -83,9 +83,9 @@ bool pods_page_answer(struct pods_page *page, struct http_exchange *exchange) {
 
         if (strcmp(exchange->path, "/pods") != 0)
                 return false;
-        if (strcmp(exchange->method, "GET") != 0)
-                exchange->status = 405;
-        else if ((node = http_query(exchange, "node")) == NULL || !node[0])
+        if (!http_takes(exchange, "GET"))
+                return true;
+        if ((node = http_query(exchange, "node")) == NULL || !node[0])
                 exchange->status = 400;
         else if (!wait_for_pods(page, exchange))
                 exchange->status = 503;

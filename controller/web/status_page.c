@@ -39,9 +39,7 @@ static void reply_html(struct http_exchange *exchange) {
 bool status_page_answer(struct shared_page *json, struct http_exchange *exchange) {
         if (strcmp(exchange->path, "/") != 0)
                 return shared_page_serve(json, "/status.json", exchange);
-        if (strcmp(exchange->method, "GET") == 0)
+        if (http_takes(exchange, "GET"))
                 reply_html(exchange);
-        else
-                exchange->status = 405;
         return true;
 }

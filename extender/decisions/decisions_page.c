@@ -69,9 +69,9 @@ bool decisions_page(struct decisions *decisions, struct shared_page *list,
         if (strcmp(exchange->path, "/decisions") != 0)
                 return false;
         const char *full_name = http_query(exchange, "pod");
-        if (strcmp(exchange->method, "GET") != 0)
-                exchange->status = 405;
-        else if (full_name)
+        if (!http_takes(exchange, "GET"))
+                return true;
+        if (full_name)
                 reply_one(decisions, full_name, exchange);
         else
                 shared_page_answer(list, exchange);

@@ -220,10 +220,8 @@ bool explain_page(struct explain_page *page, struct http_exchange *exchange) {
 
         if (!page || strcmp(exchange->path, "/explain") != 0)
                 return false;
-        if (strcmp(exchange->method, "POST") != 0) {
-                exchange->status = 405;
+        if (!http_takes(exchange, "POST"))
                 return true;
-        }
         int status = exchange->body_bytes > EXPLAIN_MAX_BYTES ? 413 : begin(page, exchange);
         if (status == 429) {
                 exchange->reply_headers = retry;

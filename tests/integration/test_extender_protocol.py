@@ -80,6 +80,7 @@ def test_errors_have_no_body_and_keep_the_connection(extender):
         ):
             reply = connection.call(path, body, method)
             assert (reply.status, reply.body) == (status, b""), (path, method, reply.head)
+            assert (b"\r\nAllow: POST\r\n" in reply.head) == (status == 405)
             assert connection.call("/v1/filter", good).status == 200
 
 
