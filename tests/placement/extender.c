@@ -208,7 +208,7 @@ void extender_filter(struct extender *extender, const struct pod_facts *pod,
         answer_shortlist(&extender->answer, now_ms);
         for (size_t i = 0; i < count; i++)
                 ret_scores[i] = extender->answer.judge.filtered.is_listed[i] ? 0 : SCORE_REJECTED;
-        if (extender_estimator(extender))
+        if (extender->snapshot->nodes.policy->scoring == POLICY_SCORING_ESTIMATE)
                 note_estimates(extender, candidates, count);
 }
 
