@@ -236,23 +236,23 @@ static void end_pod(struct estimator *estimator, struct estimator_node *node, st
         notify_owner(estimator, node);
 }
 
-void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod) {
+void estimator_bind(struct estimator *estimator, const struct pod_facts *pod) {
         const struct pod_load request = pod_load_counted(&pod->request);
-        const struct node_pod bound = {
+        struct node_pod bound = {
                 .id = pod->id,
                 .workload = workload_key(pod->workload, pod->workload_len),
-                .set = pod->set,
-                .runs_unix_ms = pod->runs_unix_ms,
+                .set = pod->set_id,
+                .runs_unix_ms = pod->runs_unix_ms > 0 ? pod->runs_unix_ms : NODE_POD_NEVER,
                 .gone_unix_ms = NODE_POD_NEVER,
                 .request = {(float)request.of[ESTIMATE_CPU], (float)request.of[ESTIMATE_MEM]},
                 .own = {-1},
-                .uid = pod->uid,
                 .generation = estimator->generation,
-                .is_placed = pod->is_placed,
+                .is_placed = pod_facts_is_placed(pod),
         };
-        struct estimator_node *node = find_or_add(estimator, pod->node, pod->node_len);
+        struct estimator_node *node = find_or_add(estimator, pod->node.text, pod->node.len);
         struct node_pod *known = node ? node_estimate_find(&node->estimate, pod->id) : NULL;
 
+        (void)!pod_usage_uid(pod->uid.text, pod->uid.len, &bound.uid);
         if (known && update_pod(known, &bound))
                 notify_owner(estimator, node);
         else if (node && !known && estimator->pod_count < ESTIMATOR_MAX_PODS &&

@@ -27,6 +27,7 @@
 #include "policy/estimate/node_estimate.h"
 #include "policy/estimate/reservation.h"
 #include "policy/estimate/workload.h"
+#include "policy/pods/pod_facts.h"
 #include "policy/usage/pod_usage_list.h"
 
 enum {
@@ -38,20 +39,6 @@ enum {
 
 struct estimator;
 struct estimator_node;
-
-/* A pod that is bound and has not finished. */
-struct estimator_pod {
-        uint64_t id;      /* a seeded hash of its uid, not 0 */
-        uint64_t set;     /* pod_facts.set_id */
-        uint32_t uid;     /* pod_usage_uid() */
-        bool is_placed;   /* pod_facts_is_placed() */
-        const char *node; /* borrowed, node_len bytes */
-        size_t node_len;
-        const char *workload; /* borrowed: "<namespace>/<kind>/<name>" of its owner */
-        size_t workload_len;  /* 0: it has no owner */
-        struct pod_load request;
-        int64_t runs_unix_ms; /* the start; NODE_POD_NEVER: not yet */
-};
 
 /** estimator_changed_fn: the usage of a node has changed; @owner as in estimator_node_hold() */
 typedef void estimator_changed_fn(void *userdata, void *owner);
@@ -105,10 +92,10 @@ void estimator_list_begins(struct estimator *estimator);
 /** estimator_list_ended() - pods that the list did not have ended at @gone_unix_ms. The first list
  * is followed by estimator_step() */
 void estimator_list_ended(struct estimator *estimator, int64_t gone_unix_ms, int64_t now_unix_ms);
-/** estimator_bind() - a pod is bound, and may run. For a known pod, this updates its request and
- * its start. If an API server that was restored from a backup has it on another node than before,
- * the list that follows removes it from there */
-void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod);
+/** estimator_bind() - a pod is bound and has not finished, and may run. For a known pod, this
+ * updates its request and its start. If an API server that was restored from a backup has it on
+ * another node than before, the list that follows removes it from there */
+void estimator_bind(struct estimator *estimator, const struct pod_facts *pod);
 /** estimator_end() - a pod was deleted or has finished; unknown ones are ignored */
 void estimator_end(struct estimator *estimator, const char *node_name, size_t node_len, uint64_t id,
                    int64_t now_unix_ms);

@@ -86,7 +86,7 @@ static int64_t runs_since_unix_ms(const struct estimate_watch *watch,
         int64_t now_unix_ms = estimate_now_unix_ms(watch);
 
         if (facts->runs_unix_ms == 0)
-                return NODE_POD_NEVER;
+                return 0;
         bool is_just_now = !is_catching_up(watch) &&
                            now_unix_ms - facts->runs_unix_ms <= POD_WATCH_CLOCK_SKEW_MS;
         return is_just_now || facts->runs_unix_ms > now_unix_ms ? now_unix_ms : facts->runs_unix_ms;
@@ -99,29 +99,11 @@ static void on_list_begins(void *userdata) {
         estimator_list_begins(watch->options.estimator);
 }
 
-static struct estimator_pod as_estimator_pod(const struct estimate_watch *watch,
-                                             const struct pod_facts *facts) {
-        uint32_t uid = 0;
-
-        (void)!pod_usage_uid(facts->uid.text, facts->uid.len, &uid);
-        return (struct estimator_pod){
-                .id = facts->id,
-                .set = facts->set_id,
-                .uid = uid,
-                .is_placed = pod_facts_is_placed(facts),
-                .node = facts->node.text,
-                .node_len = facts->node.len,
-                .workload = facts->workload,
-                .workload_len = facts->workload_len,
-                .request = facts->request,
-                .runs_unix_ms = runs_since_unix_ms(watch, facts),
-        };
-}
-
 static void estimate_on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
         struct estimate_watch *watch = userdata;
-        const struct estimator_pod pod = as_estimator_pod(watch, facts);
+        struct pod_facts pod = *facts;
 
+        pod.runs_unix_ms = runs_since_unix_ms(watch, facts);
         estimator_bind(watch->options.estimator, &pod);
         watch->options.on_pod(watch->options.userdata, facts, is_appeared);
         changed(watch);

@@ -77,39 +77,26 @@ static struct pod_facts see(const struct estimate *estimate, const struct pod *p
         return facts;
 }
 
-/* Borrows from @facts. */
-static struct estimator_pod as_bound(const struct estimate *estimate, const struct pod *pod,
-                                     const struct pod_facts *facts) {
-        const char *node = estimate->situation.world->nodes[pod->node].name;
-
-        return (struct estimator_pod){
-                .id = facts->id,
-                .set = facts->set_id,
-                .uid = measured_uid(pod),
-                .node = node,
-                .node_len = strlen(node),
-                .workload = facts->workload,
-                .workload_len = facts->workload_len,
-                .request = facts->request,
-                .runs_unix_ms = estimate->parts->is_from_binding ? facts->bound_unix_ms
-                                : pod->starts_s > estimate->situation.world->now_s
-                                        ? NODE_POD_NEVER
-                                        : pod->starts_s * MS_PER_S,
-        };
-}
-
 static void bind_to(const struct estimate *estimate, const struct replica *replica,
                     const struct pod *pod) {
-        const struct pod_facts facts = see(estimate, pod);
-        struct estimator_pod bound = as_bound(estimate, pod, &facts);
+        const char *node = estimate->situation.world->nodes[pod->node].name;
+        struct pod_facts bound = see(estimate, pod);
+        char uid[16];
 
+        (void)snprintf(uid, sizeof(uid), "%08x", measured_uid(pod));
+        bound.uid = (struct skim_string){.text = uid, .len = strlen(uid)};
+        bound.node = (struct skim_string){.text = node, .len = strlen(node)};
+        if (estimate->parts->is_from_binding)
+                bound.runs_unix_ms = bound.bound_unix_ms;
+        else if (pod->starts_s <= estimate->situation.world->now_s)
+                bound.runs_unix_ms = pod->starts_s * MS_PER_S;
         estimator_bind(extender_estimator(replica->hearing), &bound);
         if (replica->answering == replica->hearing)
                 return;
         /* Its reservation ends, and nothing else is known of it. */
         bound.workload_len = 0;
         estimator_bind(extender_estimator(replica->answering), &bound);
-        estimator_end(extender_estimator(replica->answering), bound.node, bound.node_len, bound.id,
+        estimator_end(extender_estimator(replica->answering), node, strlen(node), bound.id,
                       now_unix_ms(estimate));
 }
 

@@ -219,10 +219,9 @@ static struct node_table *estimated;
 /* The loop's thread sees that the pod was bound to "a". */
 static void show_binding(void) {
         on_read = NULL;
-        estimator_bind(node_table_estimator(estimated), &(struct estimator_pod){
+        estimator_bind(node_table_estimator(estimated), &(struct pod_facts){
                                                                 .id = strmap_hash("1", 1),
-                                                                .node = "a",
-                                                                .node_len = 1,
+                                                                .node = {"a", 1},
                                                                 .request = {{4, 1e9}},
                                                                 .runs_unix_ms = standing_ms,
                                                         });

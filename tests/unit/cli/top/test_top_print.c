@@ -164,11 +164,10 @@ TEST(closed) {
                 assert_true(node_table_put_object(table, node, NOW_UNIX_MS));
         }
         estimator_bind(node_table_estimator(table),
-                       &(struct estimator_pod){.id = 1,
-                                               .node = "tainted",
-                                               .node_len = strlen("tainted"),
-                                               .request = {{2.5, 1e9}},
-                                               .runs_unix_ms = NOW_UNIX_MS - 7200000});
+                       &(struct pod_facts){.id = 1,
+                                           .node = {"tainted", strlen("tainted")},
+                                           .request = {{2.5, 1e9}},
+                                           .runs_unix_ms = NOW_UNIX_MS - 7200000});
         json_auto_t *page = explained_nodes(table, NOW_UNIX_MS);
         top_view_init(&view, page, NULL, "a file", false, true);
         FILE *out = open_memstream(&text, &len);

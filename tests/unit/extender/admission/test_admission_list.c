@@ -124,8 +124,8 @@ TEST(listed) {
 /* What pods request of it counts, whether they use it or not. */
 TEST(requested) {
         _cleanup_(node_table_freep) struct node_table *table = table_of(SPEC WEIGHT ESTIMATE);
-        const struct estimator_pod pod = {
-                .id = 1, .node = "a", .node_len = 1, .request = {{9.5, 1}}, .runs_unix_ms = NOW};
+        const struct pod_facts pod = {
+                .id = 1, .node = {"a", 1}, .request = {{9.5, 1}}, .runs_unix_ms = NOW};
         size_t nodes = 0;
 
         put_node(table, &(struct node_words){"a", AT("0.1"), NULL, TEN}, NOW);

@@ -65,11 +65,10 @@ TEST(estimate) {
         put(fixture, "a", 0.20, 0.10);
         put(fixture, "b", 0.245, 0.30);
         put(fixture, "c", 0.50, 0.10);
-        estimator_bind(estimator, &(struct estimator_pod){.id = 7,
-                                                          .node = "b",
-                                                          .node_len = 1,
-                                                          .request = {{0.5, 0x1p30}},
-                                                          .runs_unix_ms = NOW});
+        estimator_bind(estimator, &(struct pod_facts){.id = 7,
+                                                      .node = {"b", 1},
+                                                      .request = {{0.5, 0x1p30}},
+                                                      .runs_unix_ms = NOW});
         parse(fixture, POD, "\"c\"");
         estimator_reserve(estimator, &(struct reservation_pod){.id = 99},
                           fixture->snapshot->nodes.columns.estimate_number[0],

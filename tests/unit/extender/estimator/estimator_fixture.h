@@ -41,22 +41,24 @@ static inline int tear_down(void **state) {
         return 0;
 }
 
-static inline struct estimator_pod pod(uint64_t id, const char *name, const char *workload,
-                                       double cores, int64_t runs_unix_ms) {
-        return (struct estimator_pod){
+/* @runs_unix_ms: 0: not yet */
+static inline struct pod_facts pod(uint64_t id, const char *name, const char *workload,
+                                   double cores, int64_t runs_unix_ms) {
+        struct pod_facts pod = {
                 .id = id,
-                .node = name,
-                .node_len = strlen(name),
-                .workload = workload,
+                .node = {name, strlen(name)},
                 .workload_len = strlen(workload),
                 .request = {{cores, GIB}},
                 .runs_unix_ms = runs_unix_ms,
         };
+
+        memcpy(pod.workload, workload, pod.workload_len);
+        return pod;
 }
 
 static inline void bind(uint64_t id, const char *name, const char *workload, double cores,
                         int64_t runs_unix_ms) {
-        const struct estimator_pod bound = pod(id, name, workload, cores, runs_unix_ms);
+        const struct pod_facts bound = pod(id, name, workload, cores, runs_unix_ms);
 
         estimator_bind(estimator, &bound);
 }

@@ -31,9 +31,9 @@ TEST_BETWEEN(resize_of_a_measured_pod, set_up, tear_down) {
 TEST_BETWEEN(many_that_came_and_went, set_up, tear_down) {
         enum { GONE = 100000 };
 
-        bind(1, "a", "d/w", 0.1, NODE_POD_NEVER);
+        bind(1, "a", "d/w", 0.1, 0);
         for (uint64_t id = 2; id < GONE; id++) {
-                bind(id, "a", "d/w", 0.3, NODE_POD_NEVER);
+                bind(id, "a", "d/w", 0.3, 0);
                 end(id, "a", NOW);
         }
         assert_near(cpu(), 0.01);
@@ -62,7 +62,7 @@ TEST_BETWEEN(list_of_nothing, set_up, tear_down) {
         struct estimator_stats stats;
 
         for (uint64_t id = 1; id <= PODS; id++)
-                bind(id, id % 3 ? "a" : "other", "", 0.01, id % 2 ? NOW : NODE_POD_NEVER);
+                bind(id, id % 3 ? "a" : "other", "", 0.01, id % 2 ? NOW : 0);
         assert_non_null(estimator_node_at(estimator, OTHER));
         estimator_list_begins(estimator);
         estimator_list_ended(estimator, NOW + 1000, NOW + 1000);
@@ -115,10 +115,10 @@ TEST_BETWEEN(usage, set_up, tear_down) {
 /* The last reading held the pod already. */
 TEST_BETWEEN(start_that_is_known_late, set_up, tear_down) {
         read_cpu(0.5, NOW);
-        bind(1, "a", "d/w", 1, NODE_POD_NEVER);
+        bind(1, "a", "d/w", 1, 0);
         assert_near(cpu(), 0.5 + 0.1);
         changes = 0;
-        bind(1, "a", "d/w", 1, NODE_POD_NEVER);
+        bind(1, "a", "d/w", 1, 0);
         assert_int_equal(changes, 0);
         bind(1, "a", "d/w", 1, NOW - WINDOW_MS);
         assert_int_equal(changes, 1);
@@ -227,9 +227,9 @@ TEST_BETWEEN(measured, set_up, tear_down) {
 /* Each pod by itself, as long as the list has it. */
 TEST_BETWEEN(measured_pods, set_up, tear_down) {
         const struct pod_usage_list list = {2, {{7, {{3, GIB}}}, {8, {{1, GIB}}}}}, none = {0};
-        struct estimator_pod bound = pod(1, "a", "d/w", 1, NOW);
+        struct pod_facts bound = pod(1, "a", "d/w", 1, NOW);
 
-        bound.uid = 7;
+        bound.uid = (struct skim_string){"00000007", 8};
         estimator_bind(estimator, &bound);
         estimator_measure_pods(node, &list);
         assert_near(cpu(), 0.3);
@@ -284,7 +284,7 @@ TEST_BETWEEN(start_amid_bindings, set_up, tear_down) {
         bind(1, "a", "d/w", 1.6, NOW - 3600000);
         bind(2, "a", "d/w", 2, NOW - WINDOW_MS / 5);
         bind(3, "a", "d/w", 1, NOW);
-        bind(4, "a", "d/w", 1, NODE_POD_NEVER);
+        bind(4, "a", "d/w", 1, 0);
         estimator_list_ended(estimator, NOW, NOW);
         assert_near(cpu(), 0.4 + (2 * 0.8 + 1 + 1) / 10);
 }

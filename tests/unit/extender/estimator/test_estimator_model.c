@@ -35,20 +35,19 @@ static void name_node(int node, char ret[static 8]) {
 
 static void tell(struct model *model, size_t i) {
         const struct listed_pod *pod = &model->pods[i];
-        char node[8], workload[16];
+        char node[8];
 
         name_node(pod->node, node);
-        int len = snprintf(workload, sizeof(workload), "d/Job/%d", pod->workload);
-        estimator_bind(model->estimator,
-                       &(struct estimator_pod){
-                               .id = i + 1,
-                               .node = node,
-                               .node_len = strlen(node),
-                               .workload = workload,
-                               .workload_len = pod->workload > 0 ? (size_t)len : 0,
-                               .request = {{pod->cores, pod->gibibytes * 0x1p30}},
-                               .runs_unix_ms = draw_below(2) ? model->now_unix_ms : NODE_POD_NEVER,
-                       });
+        struct pod_facts bound = {
+                .id = i + 1,
+                .node = {node, strlen(node)},
+                .request = {{pod->cores, pod->gibibytes * 0x1p30}},
+                .runs_unix_ms = draw_below(2) ? model->now_unix_ms : 0,
+        };
+        if (pod->workload > 0)
+                bound.workload_len = (size_t)snprintf(bound.workload, sizeof(bound.workload),
+                                                      "d/Job/%d", pod->workload);
+        estimator_bind(model->estimator, &bound);
 }
 
 static double draw_cores(void) {

@@ -195,15 +195,7 @@ static void bind(struct node_table *table, const json_t *pod) {
 
         assert_true(pod_facts_skim(&facts, text, strlen(text)));
         if (estimator)
-                estimator_bind(estimator, &(struct estimator_pod){
-                                                  .id = facts.id,
-                                                  .node = facts.node.text,
-                                                  .node_len = facts.node.len,
-                                                  .workload = facts.workload,
-                                                  .workload_len = facts.workload_len,
-                                                  .request = facts.request,
-                                                  .runs_unix_ms = facts.runs_unix_ms,
-                                          });
+                estimator_bind(estimator, &facts);
 }
 
 /* @like: has the policy and the pods; NULL: none */

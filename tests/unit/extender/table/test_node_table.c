@@ -215,8 +215,7 @@ TEST(estimate_from_now_on) {
         /* Once no policy asks for it, pods change nothing. */
         node_table_set_policy(table, policy_of(one_metric), NOW);
         node_table_publish(table, NOW);
-        estimator_bind(node_table_estimator(table),
-                       &(struct estimator_pod){.id = 1, .node = "a", .node_len = 1});
+        estimator_bind(node_table_estimator(table), &(struct pod_facts){.id = 1, .node = {"a", 1}});
         assert_false(node_table_is_dirty(table));
         node_table_free(table);
 }

@@ -70,11 +70,10 @@ static struct node_table *table_by_cpu(const char *more) {
 }
 
 static void bind_pod(struct node_table *table, int64_t runs_unix_ms) {
-        estimator_bind(node_table_estimator(table), &(struct estimator_pod){
+        estimator_bind(node_table_estimator(table), &(struct pod_facts){
                                                             .id = 1,
-                                                            .uid = 0x1f0c9ab2,
-                                                            .node = "a",
-                                                            .node_len = 1,
+                                                            .uid = {"1f0c9ab2", 8},
+                                                            .node = {"a", 1},
                                                             .request = {{1, 1}},
                                                             .runs_unix_ms = runs_unix_ms,
                                                     });

@@ -46,6 +46,7 @@ static struct pod_facts pod_on(uint64_t id, const char *node, double cores) {
                 .id = id,
                 .node = {.text = node, .len = strlen(node)},
                 .request = {{cores, GIB}},
+                .runs_unix_ms = now_ms,
                 .workload = "shop/ReplicaSet/web",
                 .workload_len = strlen("shop/ReplicaSet/web"),
         };
@@ -57,15 +58,7 @@ static struct pod_facts pod_on(uint64_t id, const char *node, double cores) {
 static void bind_pod(const struct pod_facts *pod) {
         node_table_publish(table, now_ms);
         struct node_snapshot *snapshot = node_table_acquire(table);
-        estimator_bind(node_table_estimator(table),
-                       &(struct estimator_pod){.id = pod->id,
-                                               .node = pod->node.text,
-                                               .node_len = pod->node.len,
-                                               .workload = pod->workload,
-                                               .workload_len = pod->workload_len,
-                                               .request = pod->request,
-                                               .set = pod->set_id,
-                                               .runs_unix_ms = now_ms});
+        estimator_bind(node_table_estimator(table), pod);
         trial_bound(trial, snapshot, pod, now_ms);
         node_snapshot_unref(snapshot);
 }
@@ -194,29 +187,29 @@ TEST_BETWEEN(asked, trial_set_up, trial_tear_down) {
         assert_int_equal(look().judged, 2);
 }
 
-static void run_pod(uint64_t id, const char *node, uint32_t uid, bool is_placed, int64_t since_ms) {
-        estimator_bind(node_table_estimator(table),
-                       &(struct estimator_pod){.id = id,
-                                               .uid = uid,
-                                               .is_placed = is_placed,
-                                               .node = node,
-                                               .node_len = 1,
-                                               .request = {{1, GIB}},
-                                               .runs_unix_ms = since_ms});
+static void run_pod(uint64_t id, const char *node, const char *uid, bool is_placed,
+                    int64_t since_ms) {
+        estimator_bind(node_table_estimator(table), &(struct pod_facts){.id = id,
+                                                                        .uid = {uid, strlen(uid)},
+                                                                        .is_daemonset = !is_placed,
+                                                                        .node = {node, 1},
+                                                                        .request = {{1, GIB}},
+                                                                        .runs_unix_ms = since_ms});
 }
 
-/* Two pods that are held back on the hot node and one on the idle one; of the others one and two.
+/* Three pods that are held back on the hot node and one on the idle one; of the others one and two.
  */
 TEST(held_back) {
         trial_set_up(NULL);
         trial_free(trial);
         trial = trial_new(0.05);
-        run_pod(1, "a", 0, true, now_ms - MIN_MS); /* from before */
+        run_pod(1, "a", "00000000", true, now_ms - MIN_MS); /* from before */
         (void)look();
         for (uint64_t id = 2; id < 8; id++)
-                run_pod(id, id < 5 ? "a" : "b", id < 4 || id == 5 ? 7 : UINT32_MAX, true, now_ms);
-        run_pod(8, "a", 0, false, now_ms);
-        run_pod(9, "a", 0, true, NODE_POD_NEVER);
+                run_pod(id, id < 5 ? "a" : "b", id < 4 || id == 5 ? "00000007" : "ffffffff", true,
+                        now_ms);
+        run_pod(8, "a", "00000000", false, now_ms);
+        run_pod(9, "a", "00000000", true, 0);
         now_ms += 5 * MIN_MS;
         read_at("a", "0.9", 5);
         read_at("b", "0.1", 5);
@@ -228,8 +221,8 @@ TEST(held_back) {
         const struct trial_stats stats = look();
         const struct trial_sum sum = counted(&stats);
         assert_int_equal(stats.judged + stats.not_judged + stats.displaced, 0);
-        assert_true(sum.counted_s[TRIAL_REAL] == 3 * 15 && sum.counted_s[TRIAL_VIRTUAL] == 3 * 15);
-        assert_true(fabs(sum.hot_s[TRIAL_REAL] - 2 * 15) < 2);
+        assert_true(sum.counted_s[TRIAL_REAL] == 4 * 15 && sum.counted_s[TRIAL_VIRTUAL] == 3 * 15);
+        assert_true(fabs(sum.hot_s[TRIAL_REAL] - 3 * 15) < 2);
         assert_true(fabs(sum.hot_s[TRIAL_VIRTUAL] - 15) < 2);
         trial_tear_down(NULL);
 }

@@ -103,11 +103,10 @@ TEST(in_flight) {
         put(fixture->table, "b", 0.245, 0.10, 0);
         publish(fixture);
         assert_false(node_table_is_dirty(fixture->table));
-        estimator_bind(estimator, &(struct estimator_pod){.id = 7,
-                                                          .node = "a",
-                                                          .node_len = 1,
-                                                          .request = {{0.5, GIB}},
-                                                          .runs_unix_ms = NOW});
+        estimator_bind(estimator, &(struct pod_facts){.id = 7,
+                                                      .node = {"a", 1},
+                                                      .request = {{0.5, GIB}},
+                                                      .runs_unix_ms = NOW});
         assert_true(node_table_is_dirty(fixture->table));
         assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "9 10");
         estimator_end(estimator, "a", 1, 7, NOW + 1);
@@ -228,11 +227,10 @@ TEST(reserved_is_named) {
  * the request has not: the pod counts once in either. */
 TEST(bound_while_answered) {
         _cleanup_(fixture_freep) struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
-        const struct estimator_pod pod = {.id = strmap_hash("u1", 2),
-                                          .node = "a",
-                                          .node_len = 1,
-                                          .request = {{1, GIB}},
-                                          .runs_unix_ms = NOW};
+        const struct pod_facts pod = {.id = strmap_hash("u1", 2),
+                                      .node = {"a", 1},
+                                      .request = {{1, GIB}},
+                                      .runs_unix_ms = NOW};
         char points[256];
 
         put(fixture->table, "a", 0.10, 0.1, 0);

@@ -191,10 +191,9 @@ TEST(estimate) {
         put(fixture, "b", 0.35, "");
         assert_string_equal(told(fixture, "\"b\",\"a\""), "a");
         assert_string_equal(told(fixture, "\"b\",\"a\""), "a");
-        estimator_bind(
-                estimator,
-                &(struct estimator_pod){
-                        .id = 7, .node = "a", .node_len = 1, .request = load, .runs_unix_ms = NOW});
+        estimator_bind(estimator,
+                       &(struct pod_facts){
+                               .id = 7, .node = {"a", 1}, .request = load, .runs_unix_ms = NOW});
         assert_string_equal(told(fixture, "\"b\",\"a\""), "b");
         estimator_reserve(estimator, &(struct reservation_pod){.id = 9},
                           fixture->snapshot->nodes.columns

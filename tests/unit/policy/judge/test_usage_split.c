@@ -68,11 +68,10 @@ TEST(in_flight) {
 
         publish(&judged, POLICY(BOTH), nodes);
         estimator_bind(node_table_estimator(judged.table),
-                       &(struct estimator_pod){.id = 7,
-                                               .node = "a",
-                                               .node_len = 1,
-                                               .request = {{2, 20 * GIB}},
-                                               .runs_unix_ms = JUDGED_NOW});
+                       &(struct pod_facts){.id = 7,
+                                           .node = {"a", 1},
+                                           .request = {{2, 20 * GIB}},
+                                           .runs_unix_ms = JUDGED_NOW});
         judged_ask(&judged, nodes, 1, 1);
         assert_true(usage_split_get(&judged.snapshot->nodes, 0, ESTIMATE_MEM, &pod, NULL, &usage));
         check(usage.reading_ratio, 0.4);
