@@ -21,8 +21,6 @@ static void note_request(void *userdata) {
         atomic_store((atomic_llong *)userdata, later_ms / MS_PER_S);
 }
 
-enum { PAUSE_MS = 100 * 3600 * MS_PER_S }; /* beyond any test's patience */
-
 static void reflect_slowly(struct fixture *f, const struct clock_step *clock,
                            int64_t first_pause_ms) {
         start_stepped(f);
@@ -40,76 +38,17 @@ static void cut_watch(struct fixture *f) {
 }
 
 #define EMPTY LIST("10", "", "")
-#define WITH_A LIST("10", "", OBJECT("a", "1"))
-
-static const struct {
-        const char *name, *log;
-        const char *trouble; /* NULL: none is left */
-        struct clock_step clock[8];
-        struct step steps[8];
-        struct restart restarts[2];
-        int64_t first_pause_ms; /* 0: hardly any */
-} scripts[] = {
-        /* Reported after eight seconds, and asked for again after a minute. That says nothing of
-         * how many objects fit into a page. */
-        {"a silent list", "silent 8;silent 61;trouble 61;well 61;",
-         .clock = {{1, 5}, {1, 3}, {1, 53}},
-         .steps = {{FIRST_LIST, RAW_OPEN, ""},
-                   {FIRST_LIST, 200, EMPTY},
-                   {WATCH("10"), STREAM_OPEN, ""}}},
-        /* One that has begun may take its minute; then half as many objects are asked for. */
-        {"a slow list", "trouble 60;well 60;", .clock = {{1, 20}, {1, 40}},
-         .steps = {{FIRST_LIST, RAW_OPEN, "HTTP/1.1 200 X\r\n\r\n{"},
-                   {"GET /api/v1/nodes?limit=50 ", 200, EMPTY},
-                   {WATCH("10"), STREAM_OPEN, ""}}},
-        /* Some headers are none. */
-        {"a server that says nothing shows nothing",
-         "well 0;silent 8;trouble 30;silent 38;trouble 60;silent 68;trouble 90;",
-         "no answer for 30", .clock = {{2, 8}, {2, 22}, {3, 8}, {3, 22}, {4, 8}, {4, 22}},
-         .steps = {{FIRST_LIST, 200, EMPTY},
-                   {WATCH("10"), RAW_OPEN, "HTTP/1.1 200 OK\r\n"},
-                   {WATCH("10"), RAW_OPEN, "HTTP/1.1 103 Hints\r\n\r\n"},
-                   {WATCH("10"), RAW_OPEN, ""},
-                   {WATCH("10"), RAW_OPEN, ""}},
-         .restarts = {{"unavailable", 3}}},
-        /* One that is open for eight seconds is good, though nothing has changed. */
-        {"a silent watch", "well 0;silent 8;trouble 30;well 38;",
-         .clock = {{2, 8}, {2, 22}, {3, 8}, {3, 172}},
-         .steps = {{FIRST_LIST, 200, EMPTY},
-                   {WATCH("10"), RAW_OPEN, ""},
-                   {WATCH("10"), STREAM_OPEN, ""},
-                   {WATCH("10"), STREAM_OPEN, ""}},
-         .restarts = {{"unavailable", 1}, {"idle", 1}}},
-        /* So is one of which no bookmark comes; but when three in a row have shown nothing, as
-         * behind a proxy that keeps what it gets, the list does. */
-        {"mute watches", "well 0;+ a;",
-         .clock = {{2, 8}, {2, 172}, {3, 8}, {3, 172}, {4, 8}, {4, 172}},
-         .steps = {{FIRST_LIST, 200, EMPTY},
-                   {WATCH("10"), STREAM_OPEN, ""},
-                   {WATCH("10"), STREAM_OPEN, ""},
-                   {WATCH("10"), STREAM_OPEN, ""},
-                   {RELIST("10"), 200, WITH_A},
-                   {WATCH("10"), STREAM_OPEN, ""}},
-         .restarts = {{"idle", 3}}},
-        /* Some load balancers cut what is quiet for a few seconds: that costs no pause. */
-        {"watches that are cut when quiet", "well 0;+ a;",
-         .clock = {{2, 8}, {.answered = 2, .act = cut_watch}},
-         .steps = {{FIRST_LIST, 200, EMPTY},
-                   {WATCH("10"), CHUNK_OPEN, "\n"},
-                   {WATCH("10"), STREAM_OPEN, EVENT("ADDED", "a", "11")}},
-         .restarts = {{"reset", 1}}, .first_pause_ms = PAUSE_MS},
-};
 
 TEST(scripts) {
-        for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
-                struct fixture f = {.name = scripts[i].name,
-                                    .wanted_log = scripts[i].log,
-                                    .wanted_trouble = scripts[i].trouble};
+        struct rows rows = rows_open("reflector-times.tsv");
+
+        for (struct fixture f; next_script(&rows, &f);) {
+                struct clock_step clock[8] = {0};
                 int64_t begun_ms = clock_mono_ms() - later_ms;
 
-                add_steps(&f, scripts[i].steps);
-                reflect_slowly(&f, scripts[i].clock, scripts[i].first_pause_ms);
-                check_restarts(&f, scripts[i].restarts, ARRAY_LEN(scripts[i].restarts));
+                read_clock(rows.cells[4], clock, cut_watch);
+                reflect_slowly(&f, clock, strtol(rows.cells[5], NULL, 10));
+                check_restarts(&f, rows.cells[3]);
                 assert_true(clock_mono_ms() - later_ms - begun_ms < 8000);
                 stop(&f);
         }
