@@ -10,7 +10,8 @@
 static void show_pem(const char *text, size_t len, struct buf *out) {
         char *pem = NULL;
 
-        assert_int_equal(secret_from_base64(text, len, &pem, NULL) == 0, pem != NULL);
+        int r = secret_from_base64(text, len, &pem, NULL);
+        assert_int_equal(r == 0, pem != NULL);
         buf_puts(out, pem ? pem : "-");
         secret_free(pem);
 }

@@ -9,7 +9,8 @@
 static void show(const char *text, size_t len, struct buf *out) {
         struct error err = ERROR_NULL;
 
-        assert_int_equal(target_url_check(text, &err), *err.msg ? -EINVAL : 0);
+        int r = target_url_check(text, &err);
+        assert_int_equal(r, *err.msg ? -EINVAL : 0);
         buf_puts(out, err.msg);
 }
 

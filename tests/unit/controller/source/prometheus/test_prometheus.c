@@ -307,7 +307,8 @@ static void show(const char *text, size_t len, struct buf *out) {
         const struct source_spec spec = {.url = text};
         const char *field;
 
-        assert_int_equal(prometheus_kind.check(&spec, &field, &err), *err.msg ? -EINVAL : 0);
+        int r = prometheus_kind.check(&spec, &field, &err);
+        assert_int_equal(r, *err.msg ? -EINVAL : 0);
         buf_puts(out, err.msg);
 }
 
