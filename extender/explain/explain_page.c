@@ -51,7 +51,7 @@ static int put_node(const struct asking *asking, struct node_table *table, const
         int r = json_parse(text, len, &node, err);
         if (r < 0)
                 return r;
-        if (!node_table_put_object(table, node, asking->now_unix_ms))
+        if (!node_table_put(table, node, asking->now_unix_ms))
                 return error_set(err, EINVAL, "no metadata.name: not a Node");
         if (node_table_count(table) != before + 1)
                 return error_set(err, EINVAL,

@@ -216,82 +216,78 @@ static bool set_load(struct pod_load *load, const json_t *resources) {
         return has_changed;
 }
 
-static bool set_room(struct node_row *node, const struct node_update *update) {
-        double pods_max = quantity_at(update->allocatable, "pods");
+/* Readings are shares of the capacity; the allocatable is what pods may request. */
+static bool set_room(struct node_row *node, const json_t *object) {
+        const json_t *allocatable = json_at(object, "status", "allocatable", NULL);
+        double pods_max = quantity_at(allocatable, "pods");
         struct node_facts *facts = &node->facts;
         uint32_t before = facts->pods_max;
 
         facts->pods_max = pods_max > 0 && pods_max < UINT32_MAX ? (uint32_t)pods_max : 0;
-        bool has_changed = set_load(&facts->allocatable, update->allocatable);
-        has_changed |= set_load(&facts->capacity, update->capacity);
+        bool has_changed = set_load(&facts->allocatable, allocatable);
+        has_changed |= set_load(&facts->capacity, json_at(object, "status", "capacity", NULL));
         if (node->estimate)
                 (void)estimator_set_capacity(node->estimate, &facts->capacity);
         return has_changed || before != facts->pods_max;
 }
 
-static bool set_taints(struct node_table *table, struct node_row *node,
-                       const struct node_update *update) {
+static bool set_taints(struct node_table *table, struct node_row *node, const json_t *object) {
+        const json_t *taints = json_at(object, "spec", "taints", NULL), *taint;
         uint8_t level = 0,
-                zone = node_zones_move(&table->zones, node->zone, update->labels, update->taints);
-        const json_t *taint;
+                zone = node_zones_move(&table->zones, node->zone,
+                                       json_at(object, "metadata", "labels", NULL), taints);
         size_t i;
 
-        json_array_foreach (update->taints, i, taint)
+        json_array_foreach (taints, i, taint)
                 if (policy_taint_level(taint) > 0)
                         level++;
-        bool is_avoided = json_array_size(update->taints) > 0;
+        bool is_avoided = json_array_size(taints) > 0;
         bool has_changed = zone != node->zone || level != node->facts.taint_level ||
                            is_avoided != node->facts.is_avoided;
         node->zone = zone;
         node->facts.taint_level = level;
         node->facts.is_avoided = is_avoided;
-        if (update->closed_by ? node->closed_by && strcmp(update->closed_by, node->closed_by) == 0
-                              : !node->closed_by)
-                return has_changed;
+        return has_changed;
+}
+
+static bool set_closed(struct node_table *table, struct node_row *node, const json_t *object) {
+        _cleanup_(freep) char *closed_by = node_closed_by(object);
+
+        if (closed_by ? node->closed_by && strcmp(closed_by, node->closed_by) == 0
+                      : !node->closed_by)
+                return false;
         free(node->closed_by);
-        node->closed_by = update->closed_by ? xstrdup(update->closed_by) : NULL;
+        node->closed_by = TAKE_PTR(closed_by);
         table->is_dirty = true;
         return true;
 }
 
-void node_table_put(struct node_table *table, const struct node_update *update,
-                    int64_t now_unix_ms) {
-        size_t len = strlen(update->name);
-        struct node_row *node = strmap_get(&table->nodes_by_name, update->name, len);
-        bool has_changed = !node;
+bool node_table_put(struct node_table *table, const json_t *object, int64_t now_unix_ms) {
+        const json_t *metadata = json_object_get(object, "metadata");
+        const char *name = json_string_at(metadata, "name", NULL);
 
+        if (!name)
+                return false;
+        size_t len = strlen(name);
+        struct node_row *node = strmap_get(&table->nodes_by_name, name, len);
+        bool has_changed = !node;
         if (has_changed && (len == 0 || len > NODE_NAME_MAX || table->count >= NODE_TABLE_MAX_ROWS))
-                return;
+                return true;
         if (!node)
-                node = add_node(table, update->name, len);
-        if (kept_texts_set_labels(&node->labels, update->labels)) {
+                node = add_node(table, name, len);
+        if (kept_texts_set_labels(&node->labels, json_object_get(metadata, "labels"))) {
                 node->pool = (uint8_t)policy_pool_of(node_table_policy(table), &node->labels);
                 has_changed = true;
         }
-        has_changed |= set_taints(table, node, update);
-        has_changed |= kept_texts_set_annotations(&node->annotations, update->annotations,
+        has_changed |= set_taints(table, node, object);
+        has_changed |= set_closed(table, node, object);
+        has_changed |= kept_texts_set_annotations(&node->annotations,
+                                                  json_object_get(metadata, "annotations"),
                                                   table->options.annotation_prefix);
-        has_changed |= set_room(node, update);
+        has_changed |= set_room(node, object);
         if (has_changed)
                 parse_row(table, node->row, now_unix_ms);
-}
-
-bool node_table_put_object(struct node_table *table, const json_t *node, int64_t now_unix_ms) {
-        const json_t *metadata = json_object_get(node, "metadata");
-        _cleanup_(freep) char *closed_by = node_closed_by(node);
-        const struct node_update update = {
-                .name = json_string_at(metadata, "name", NULL),
-                .annotations = json_object_get(metadata, "annotations"),
-                .labels = json_object_get(metadata, "labels"),
-                .taints = json_at(node, "spec", "taints", NULL),
-                .capacity = json_at(node, "status", "capacity", NULL),
-                .allocatable = json_at(node, "status", "allocatable", NULL),
-                .closed_by = closed_by,
-        };
-
-        if (update.name)
-                node_table_put(table, &update, now_unix_ms);
-        return update.name != NULL;
+        return true;
 }
 
 void node_table_remove(struct node_table *table, const char *name) {

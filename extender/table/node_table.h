@@ -59,27 +59,15 @@ DEFINE_FREEP(struct node_table, node_table_free);
 void node_table_set_policy(struct node_table *table, struct policy *policy, int64_t now_unix_ms);
 const struct policy *node_table_policy(const struct node_table *table);
 
-/* The current state of a node. Borrowed; values that are NULL or of another type are absent. */
-struct node_update {
-        const char *name;
-        const json_t *annotations, *labels; /* of metadata */
-        const json_t *taints;               /* of spec; see node_zones_move() */
-        const json_t *capacity;             /* of status; readings are shares of it */
-        const json_t *allocatable;          /* of status: what pods may request */
-        const char *closed_by;              /* node_closed_by() */
-};
-
 /**
  * node_table_put() - add or update a node
+ * @object: the Node, borrowed. What it lacks, or has as another type, the node has no more
  *
  * Nodes with invalid names (empty, longer than 253 bytes) and nodes above the ceiling are ignored:
  * they are unknown, and pass.
+ * Return: false: it has no name
  */
-void node_table_put(struct node_table *table, const struct node_update *update,
-                    int64_t now_unix_ms);
-/** node_table_put_object() - node_table_put() for a Node, or for its metadata alone. Return: false:
- * it has no name */
-bool node_table_put_object(struct node_table *table, const json_t *node, int64_t now_unix_ms);
+bool node_table_put(struct node_table *table, const json_t *object, int64_t now_unix_ms);
 void node_table_remove(struct node_table *table, const char *name);
 /** node_table_estimator() - borrowed; NULL: the table has options->like. Only policies with
  * scoring: estimate use it */

@@ -149,7 +149,7 @@ static void table_on_node(void *userdata, enum reflector_event event, const json
         const char *name = json_string_at(object, "metadata", "name", NULL);
 
         if (event != REFLECTOR_DELETED)
-                (void)node_table_put_object(watch->options.table, object, table_now_unix_ms(watch));
+                (void)node_table_put(watch->options.table, object, table_now_unix_ms(watch));
         else if (name)
                 node_table_remove(watch->options.table, name);
         touched(watch);

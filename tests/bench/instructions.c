@@ -20,6 +20,7 @@
 #include "policy/annotation.h"
 #include "tests/bench/request_body.h"
 #include "tests/crane_policy.h"
+#include "tests/put_node.h"
 
 enum { CANDIDATES = 500, TIMES = 100 };
 
@@ -68,11 +69,7 @@ static void make_table(void) {
                                                   json_string(value));
                 }
                 request_node_name(i, name);
-                node_table_put(table,
-                               &(struct node_update){.name = name,
-                                                     .annotations = annotations,
-                                                     .capacity = capacity},
-                               NOW_UNIX_MS);
+                put_node_parts(table, name, annotations, NULL, capacity, NOW_UNIX_MS);
         }
         node_table_publish(table, NOW_UNIX_MS);
         snapshot = node_table_acquire(table); /* the table lives as long as the program */

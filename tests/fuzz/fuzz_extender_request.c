@@ -6,6 +6,7 @@
 #include "extender/decisions/decision_take.h"
 #include "extender/table/node_table.h"
 #include "fuzz.h"
+#include "tests/put_node.h"
 #include "tests/unit/extender/answer/request_property.h"
 #include "tests/unit/policy/judge/answer_property.h"
 
@@ -37,11 +38,7 @@ static struct node_snapshot *snapshot_new(int64_t now_unix_ms) {
                 char *value = xasprintf("%s,2026-07-23T09:46:40Z", nodes[i].usage);
                 json_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", value);
                 json_t *labels = json_pack("{s:s}", "topology.kubernetes.io/zone", nodes[i].zone);
-                node_table_put(table,
-                               &(struct node_update){.name = nodes[i].name,
-                                                     .annotations = annotations,
-                                                     .labels = labels},
-                               now_unix_ms);
+                put_node_parts(table, nodes[i].name, annotations, labels, NULL, now_unix_ms);
                 json_decref(annotations);
                 json_decref(labels);
                 free(value);

@@ -12,6 +12,7 @@
 #include "extender/answer/answer.h"
 #include "extender/table/node_table.h"
 #include "policy/estimate/score.h"
+#include "tests/put_node.h"
 
 struct extender {
         struct situation situation;
@@ -81,11 +82,7 @@ static void put_node(struct extender *extender, size_t n) {
         if (extender->pod_usage[n][0] != '\0')
                 (void)json_object_set_new(annotations, ANNOTATION_POD_USAGE,
                                           json_string(extender->pod_usage[n]));
-        node_table_put(extender->table,
-                       &(struct node_update){.name = node->name,
-                                             .annotations = annotations,
-                                             .labels = labels,
-                                             .capacity = capacity},
+        put_node_parts(extender->table, node->name, annotations, labels, capacity,
                        now_unix_ms(extender));
 }
 

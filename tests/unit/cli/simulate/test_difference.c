@@ -53,8 +53,8 @@ static void simulate(struct simulated *ret, json_t *nodes, const char *before, c
         ret->before = node_table_new(&options, policy_of(before), AT_UNIX_MS);
         ret->after = node_table_new(&options, policy_of(after), AT_UNIX_MS);
         json_array_foreach (nodes, i, node) {
-                assert_true(node_table_put_object(ret->before, node, AT_UNIX_MS));
-                assert_true(node_table_put_object(ret->after, node, AT_UNIX_MS));
+                assert_true(node_table_put(ret->before, node, AT_UNIX_MS));
+                assert_true(node_table_put(ret->after, node, AT_UNIX_MS));
         }
         json_decref(nodes);
         ret->answer_before = explained_terms(ret->before, AT_UNIX_MS);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "cli/top/top_view.h"
 #include "codec/json.h"
+#include "tests/put_node.h"
 #include "tests/unit/fixture/explained.h"
 #include "tests/unit/fixture/rows.h"
 
@@ -39,14 +40,10 @@ static char *print_styled(const struct style *style, const char *policy_text,
         _cleanup_(node_table_freep) struct node_table *table = node_table_new(
                 &options, policy_of(policy_text), NOW_UNIX_MS);
         assert_non_null(known);
-        node_table_put(
-                table,
-                &(struct node_update){.name = "node", .annotations = known, .labels = labelled},
-                NOW_UNIX_MS);
+        put_node_parts(table, "node", known, labelled, NULL, NOW_UNIX_MS);
         if (other) {
                 json_auto_t *others = json_loads(other, 0, NULL);
-                node_table_put(table, &(struct node_update){.name = "other", .annotations = others},
-                               NOW_UNIX_MS);
+                put_node_parts(table, "other", others, NULL, NULL, NOW_UNIX_MS);
         }
         json_auto_t *page = explained_nodes(table, NOW_UNIX_MS);
         top_view_init(&view, page, NULL, "a file", false, true);
@@ -161,7 +158,7 @@ TEST(closed) {
                         rows[i].name, "annotations", "cpu_usage_avg_5m", rows[i].cpu,
                         "mem_usage_avg_5m", "0.5," NOW_TEXT, "status", "capacity", "cpu", "4",
                         "memory", "8Gi", "spec", json_loads(rows[i].spec, 0, NULL));
-                assert_true(node_table_put_object(table, node, NOW_UNIX_MS));
+                assert_true(node_table_put(table, node, NOW_UNIX_MS));
         }
         estimator_bind(node_table_estimator(table),
                        &(struct pod_facts){.id = 1,

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cli/top/top_view.h"
 #include "codec/json.h"
+#include "tests/put_node.h"
 #include "tests/unit/fixture/explained.h"
 
 #define NOW_TEXT "2026-07-23T12:00:00Z"
@@ -49,10 +50,7 @@ static int set_up(void **state) {
                 assert_int_equal(json_parse(nodes[i].annotations, strlen(nodes[i].annotations),
                                             &annotations, NULL),
                                  0);
-                node_table_put(
-                        here.table,
-                        &(struct node_update){.name = nodes[i].name, .annotations = annotations},
-                        NOW_UNIX_MS);
+                put_node_parts(here.table, nodes[i].name, annotations, NULL, NULL, NOW_UNIX_MS);
         }
         here.page = explained_nodes(here.table, NOW_UNIX_MS);
         top_view_init(&here.view, here.page, NULL, "a file", false, true);

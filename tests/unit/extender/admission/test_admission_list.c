@@ -141,9 +141,11 @@ TEST(requested) {
 
 TEST(closed) {
         _cleanup_(node_table_freep) struct node_table *table = table_of(SPEC WEIGHT ESTIMATE);
+        json_auto_t *cordoned = json_pack("{s:{s:s},s:{s:b}}", "metadata", "name", "a", "spec",
+                                          "unschedulable", 1);
 
-        node_table_put(table, &(struct node_update){.name = "a", .closed_by = "cordoned"}, NOW);
-        node_table_put(table, &(struct node_update){.name = "b"}, NOW);
+        put_node(table, &(struct node_words){.name = "b"}, NOW);
+        assert_true(node_table_put(table, cordoned, NOW));
         json_auto_t *lists = lists_of(table);
         _cleanup_(freep) char *words = words_of(nodes_of(lists, CLASS_LARGER));
         assert_string_equal(words, "b=100 ");

@@ -212,7 +212,7 @@ static struct node_table *table_of(const struct cluster *cluster,
         for (size_t i = 0; !like && i < cluster->pod_count; i++)
                 bind(table, cluster->pods[i]);
         for (size_t i = 0; i < cluster->node_count; i++)
-                assert_true(node_table_put_object(table, cluster->nodes[i], NOW));
+                assert_true(node_table_put(table, cluster->nodes[i], NOW));
         if (!like)
                 estimator_list_ended(node_table_estimator(table), NOW, NOW);
         node_table_publish(table, NOW);

@@ -75,20 +75,20 @@ TEST(unchanged) {
                                              "0.9,2026-07-23T09:46:40Z", "other/thing", "x",
                                              "example.com/odd", 5);
 
-        node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations}, NOW);
+        put_node_parts(table, "a", annotations, NULL, NULL, NOW);
         node_table_publish(table, NOW);
         assert_int_equal(score(table, "a", NOW), 75); /* the one with the prefix */
         (void)json_object_set_new(annotations, "other/thing", json_string("y"));
-        node_table_put(table, &(struct node_update){.name = "a", .annotations = annotations}, NOW);
+        put_node_parts(table, "a", annotations, NULL, NULL, NOW);
         assert_false(node_table_is_dirty(table));
-        node_table_put(table, &(struct node_update){.name = "a"}, NOW);
+        put_node_parts(table, "a", NULL, NULL, NULL, NOW);
         assert_true(node_table_is_dirty(table));
         node_table_publish(table, NOW);
         assert_int_equal(score(table, "a", NOW), 0);
         /* no node of Kubernetes has such names */
-        node_table_put(table, &(struct node_update){.name = ""}, NOW);
+        put_node_parts(table, "", NULL, NULL, NULL, NOW);
         _cleanup_(freep) char *long_name = xasprintf("%0254d", 0);
-        node_table_put(table, &(struct node_update){.name = long_name}, NOW);
+        put_node_parts(table, long_name, NULL, NULL, NULL, NOW);
         assert_int_equal(node_table_count(table), 1);
         node_table_remove(table, "never there");
         assert_false(node_table_is_dirty(table));
@@ -205,7 +205,7 @@ TEST(estimate_from_now_on) {
         node_table_set_policy(table, policy_of(estimated), NOW);
         node_table_publish(table, NOW);
         assert_int_equal(score(table, "a", NOW), 75);
-        assert_true(node_table_put_object(table, node, NOW));
+        assert_true(node_table_put(table, node, NOW));
         node_table_publish(table, NOW);
         struct node_snapshot *snapshot = node_table_acquire(table);
         /* What a core of a pod is of its 8. */

@@ -37,10 +37,10 @@ TEST(rows) {
         _cleanup_(node_table_freep) struct node_table *table = table_of(hot);
 
         for (int i = 0; i < NODE_TABLE_MAX_ROWS + 2; i++)
-                node_table_put(table, &(struct node_update){.name = name_of("node", i)}, NOW);
+                put_node_parts(table, name_of("node", i), NULL, NULL, NULL, NOW);
         assert_int_equal(node_table_count(table), NODE_TABLE_MAX_ROWS);
         node_table_remove(table, "node-0");
-        node_table_put(table, &(struct node_update){.name = "late"}, NOW);
+        put_node_parts(table, "late", NULL, NULL, NULL, NOW);
         assert_int_equal(node_table_count(table), NODE_TABLE_MAX_ROWS);
         node_table_publish(table, NOW);
         struct node_snapshot *snapshot = node_table_acquire(table);

@@ -104,7 +104,7 @@ static int zone_of(struct node_table *table, const char *name) {
 static void put(struct node_table *table, const char *name, const char *zone) {
         json_auto_t *labels = labels_of(zone);
 
-        node_table_put(table, &(struct node_update){.name = name, .labels = labels}, NOW);
+        put_node_parts(table, name, NULL, labels, NULL, NOW);
 }
 
 TEST(table) {

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "extender/answer/answer.h"
-#include "extender/table/node_table.h"
+#include "tests/put_node.h"
 
 #define JUDGED_NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 
@@ -74,12 +74,7 @@ static inline void judged_put_with(struct judged *judged, const struct judged_no
         json_auto_t *readings = judged_words(node->readings, true);
         json_auto_t *labels = judged_words(node->labels ? node->labels : "", false);
 
-        node_table_put(judged->table,
-                       &(struct node_update){.name = node->name,
-                                             .annotations = readings,
-                                             .capacity = capacity,
-                                             .labels = labels},
-                       JUDGED_NOW);
+        put_node_parts(judged->table, node->name, readings, labels, capacity, JUDGED_NOW);
 }
 
 static inline void judged_put(struct judged *judged, const struct judged_node *node) {

@@ -30,10 +30,7 @@ static void put(struct node_table *table, const char *name, double cpu, double m
         (void)snprintf(text, sizeof(text), "%.5f," RECENT, disk);
         (void)json_object_set_new(annotations, "disk_usage_avg_5m", json_string(text));
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
-        node_table_put(table,
-                       &(struct node_update){
-                               .name = name, .annotations = annotations, .capacity = capacity},
-                       NOW);
+        put_node_parts(table, name, annotations, NULL, capacity, NOW);
 }
 
 /* Return: points of each node of the request, as one text: "10 3 0" */

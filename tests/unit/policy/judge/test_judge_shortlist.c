@@ -23,12 +23,7 @@ static void put(struct fixture *fixture, const char *name, double usage, const c
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", value);
         json_auto_t *labels = json_pack("{s:s}", "topology.kubernetes.io/zone", zone);
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
-        node_table_put(fixture->table,
-                       &(struct node_update){.name = name,
-                                             .annotations = annotations,
-                                             .labels = labels,
-                                             .capacity = capacity},
-                       NOW);
+        put_node_parts(fixture->table, name, annotations, labels, capacity, NOW);
 }
 
 static enum judge_list ask_for(struct fixture *fixture, const char *pod, const char *names) {

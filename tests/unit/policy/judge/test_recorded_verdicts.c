@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "extender/answer/answer.h"
-#include "extender/table/node_table.h"
+#include "tests/put_node.h"
 #include "tests/unit/policy/recorded.h"
 
 enum { CASES = 100, NODES = 1000 };
@@ -23,12 +23,8 @@ static struct node_table *table_of(json_t *recorded, int64_t now_unix_ms) {
         json_t *node;
 
         json_object_foreach (json_at(recorded, "nodes", NULL), name, node)
-                node_table_put(
-                        table,
-                        &(struct node_update){.name = name,
-                                              .annotations = json_at(node, "annotations", NULL),
-                                              .labels = json_at(node, "labels", NULL)},
-                        now_unix_ms);
+                put_node_parts(table, name, json_at(node, "annotations", NULL),
+                               json_at(node, "labels", NULL), NULL, now_unix_ms);
         node_table_publish(table, now_unix_ms);
         return table;
 }
