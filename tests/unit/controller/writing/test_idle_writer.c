@@ -2,6 +2,7 @@
  * --wrap=clock_gettime. */
 #include "tests/unit/fixture/api_fixture.h"
 #include "tests/unit/fixture/compiled_policy.h"
+#include "tests/unit/fixture/rows.h"
 
 #include "codec/json.h"
 #include "controller/node/node_set.h"
@@ -17,9 +18,9 @@ enum {
         CORES = 16,
 };
 
-#define STATUS(amount)                                                                             \
-        "{\"capacity\":{\"" KUBE_IDLE_RESOURCE "\":" amount "},"                                   \
-        "\"allocatable\":{\"" KUBE_IDLE_RESOURCE "\":" amount "}}"
+#define STATUS                                                                                     \
+        "{\"capacity\":{\"" KUBE_IDLE_RESOURCE "\":\"%s\"},"                                       \
+        "\"allocatable\":{\"" KUBE_IDLE_RESOURCE "\":\"%s\"}}"
 #define PATCH "PATCH /api/v1/nodes/a/status?fieldManager=plimsoll-controller "
 
 static const char metrics[] = "  syncPolicy: [{name: cpu_usage_max_avg_1h, period: 3m}]\n";
@@ -34,15 +35,19 @@ struct fixture {
         struct node node;
         struct idle_node idle;
         size_t patched;
+        char expected[8][256]; /* patches of a story */
 };
 
-static void see(struct fixture *f, const char *status) {
+/* @offer: an amount, or the whole status of the node */
+static void see(struct fixture *f, const char *offer) {
+        _cleanup_(freep) char *status = *offer == '{' ? xstrdup(offer)
+                                                      : xasprintf(STATUS, offer, offer);
         json_auto_t *json = json_loads(status, JSON_DECODE_ANY, NULL);
 
         idle_writer_seen(&f->idle, json);
 }
 
-static void begin(struct fixture *f, const char *spec, const char *status) {
+static void begin(struct fixture *f, const char *spec, const char *offer) {
         _cleanup_(freep) char *text = xasprintf("%s%s", metrics, spec);
         static char name[] = "a";
 
@@ -59,7 +64,7 @@ static void begin(struct fixture *f, const char *spec, const char *status) {
         node_track_init(&f->track, f->compiled, clock_mono_ms());
         idle_writer_add(f->offers, &f->idle, &f->node, &f->track);
         f->idle.job.uid = "0-1";
-        see(f, status);
+        see(f, offer);
 }
 
 static void end(struct fixture *f) {
@@ -116,58 +121,59 @@ static void expect_patch(struct fixture *f) {
         "\"" KUBE_IDLE_RESOURCE "\":" amount "},\"allocatable\":{"                                 \
         "\"" KUBE_IDLE_RESOURCE "\":" amount "}}}"
 
-/* At first 0, so that the node has the resource; an eighth of its CPUs more each period, up to the
- * line; and down at once. */
-TEST(rises_slowly_falls_at_once) {
-        static const char *const offers[] = {
-                OFFER("\"0\""),    OFFER("\"2080\""), OFFER("\"4160\""), OFFER("\"6240\""),
-                OFFER("\"6400\""), OFFER("\"800\""),  OFFER("\"0\"")};
-        _cleanup_(end) struct fixture f = {0};
+/* The patches of a story: "200=2080", the status of the answer and what is offered. */
+static void expect_patches(struct fixture *f, const char *story) {
+        _cleanup_(freep) char *words = xstrdup(story);
+        size_t count = 0;
 
-        for (size_t i = 0; i < ARRAY_LEN(offers); i++)
-                api_answer(&f.api, 200, "{}", PATCH, offers[i]);
-        begin(&f, "  idle: {}\n", "{}");
-        expect_quiet(&f); /* it has not been read */
-        read_node(&f, 0.25);
-        expect_patch(&f);
-        for (size_t i = 0; i < 4; i++) {
-                expect_quiet(&f);
-                api_wait_ms(&f.api, PERIOD_MS);
-                read_node(&f, 0.25);
-                expect_patch(&f);
+        for (char *rest = words, *word; (word = strsep(&rest, " "));) {
+                const char *status = strsep(&word, "=");
+                if (*status < '0' || *status > '9')
+                        continue;
+                char *offer = f->expected[count++];
+                if (strcmp(word, "null") == 0)
+                        (void)snprintf(offer, sizeof(f->expected[0]), "%s", OFFER("null"));
+                else
+                        (void)snprintf(offer, sizeof(f->expected[0]), OFFER("\"%s\""), word, word);
+                api_answer(&f->api, atoi(status), "{}", PATCH, offer);
         }
-        api_wait_ms(&f.api, PERIOD_MS);
-        read_node(&f, 0.25);
-        expect_quiet(&f);
-        read_node(&f, 0.6);
-        expect_patch(&f);
-        read_node(&f, 0.9);
-        expect_patch(&f);
 }
 
-/* Not less than pods have taken is offered, or nothing. */
-TEST(less_than_is_taken) {
-        static const char *const offers[] = {OFFER("null"), OFFER("\"0\""), OFFER("null"),
-                                             OFFER("\"3500\""), OFFER("\"5580\"")};
-        _cleanup_(end) struct fixture f = {0};
+/* A word of a story. */
+static void live(struct fixture *f, char *word) {
+        const char *what = strsep(&word, "=");
+        double number = word ? strtod(word, NULL) : 0;
 
-        for (size_t i = 0; i < ARRAY_LEN(offers); i++)
-                api_answer(&f.api, 200, "{}", PATCH, offers[i]);
-        begin(&f, "  idle: {}\n", STATUS("\"6400\""));
-        take(&f, 3);
-        read_node(&f, 0.6);
-        expect_patch(&f);
-        read_node(&f, 0.55);
-        expect_quiet(&f);
-        take(&f, 0);
-        expect_patch(&f);
-        take(&f, 3.5); /* it was bound before the offer fell */
-        expect_patch(&f);
-        read_node(&f, 0.25);
-        expect_patch(&f);
-        api_wait_ms(&f.api, PERIOD_MS);
-        read_node(&f, 0.25);
-        expect_patch(&f);
+        if (strcmp(what, "wait") == 0)
+                api_wait_ms(&f->api, (int64_t)number * MS_PER_S);
+        else if (strcmp(what, "read") == 0 && word)
+                read_node(f, number);
+        else if (strcmp(what, "read") == 0)
+                read_without_value(f);
+        else if (strcmp(what, "take") == 0)
+                take(f, number);
+        else if (strcmp(what, "see") == 0)
+                see(f, word);
+        else if (strcmp(what, "lead") == 0)
+                publisher_grant(&f->idle.job, node_track_settle_ms(f->idle.track));
+        else if (strcmp(what, "quiet") == 0)
+                expect_quiet(f);
+        else if (strcmp(what, "trouble") == 0 || strcmp(what, "well") == 0)
+                assert_int_equal(*publisher_trouble(f->publisher) == '\0', *what == 'w');
+        else
+                expect_patch(f);
+}
+
+TEST(stories) {
+        for (struct rows rows = rows_open("idle-stories.tsv"); rows_next(&rows);) {
+                _cleanup_(end) struct fixture f = {0};
+
+                print_message("%s\n", rows.place);
+                expect_patches(&f, rows.cells[1]);
+                begin(&f, "  idle: {}\n", rows.cells[0]);
+                for (char *word; (word = strsep(&rows.cells[1], " "));)
+                        live(&f, word);
+        }
 }
 
 /* Which pods there are is not known yet: they may have taken all of it. */
@@ -175,7 +181,7 @@ TEST(pods_not_listed) {
         _cleanup_(end) struct fixture f = {0};
 
         api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
-        begin(&f, "  idle: {}\n", STATUS("\"6400\""));
+        begin(&f, "  idle: {}\n", "6400");
         pod_set_free(f.set.options.pods);
         f.set.options.pods = pod_set_new();
         read_node(&f, 0.6);
@@ -192,77 +198,6 @@ TEST(pods_not_listed) {
         expect_quiet(&f);
 }
 
-/* Of its predecessor's offer a replica takes nothing away before it knows better. */
-TEST(begins_with_what_is_there) {
-        _cleanup_(end) struct fixture f = {0};
-
-        api_answer(&f.api, 200, "{}", PATCH, OFFER("\"6400\""));
-        api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
-        begin(&f, "  idle: {}\n", STATUS("\"8k\""));
-        expect_quiet(&f);
-        api_wait_ms(&f.api, AWAITED_MS - INTERVAL_MS);
-        expect_quiet(&f);
-        read_node(&f, 0.1);
-        expect_quiet(&f); /* nor does it rise at once */
-        read_node(&f, 0.25);
-        expect_patch(&f);
-        api_wait_ms(&f.api, SILENT_MS);
-        expect_patch(&f); /* it is not read any more */
-        expect_quiet(&f);
-}
-
-/* While a node turns to another source, it may be read without a value. */
-TEST(value_is_gone) {
-        _cleanup_(end) struct fixture f = {0};
-
-        api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
-        begin(&f, "  idle: {}\n", STATUS("\"6400\""));
-        read_node(&f, 0.25);
-        api_wait_ms(&f.api, AWAITED_MS);
-        expect_quiet(&f);
-        for (int is_back = 1; is_back >= 0; is_back--) {
-                read_without_value(&f);
-                api_wait_ms(&f.api, AWAITED_MS - INTERVAL_MS);
-                read_without_value(&f);
-                expect_quiet(&f);
-                if (is_back)
-                        read_node(&f, 0.25);
-                api_wait_ms(&f.api, INTERVAL_MS);
-                if (is_back)
-                        expect_quiet(&f);
-        }
-        expect_patch(&f);
-}
-
-/* A standby, which asks some sources less often, may not know a node when it begins to lead. */
-TEST(not_read_when_it_begins_to_lead) {
-        _cleanup_(end) struct fixture f = {0};
-
-        api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
-        begin(&f, "  idle: {}\n", STATUS("\"6400\""));
-        read_node(&f, 0.25);
-        api_wait_ms(&f.api, SILENT_MS);
-        publisher_grant(&f.idle.job, node_track_settle_ms(f.idle.track));
-        expect_quiet(&f);
-        api_wait_ms(&f.api, AWAITED_MS);
-        expect_patch(&f);
-}
-
-/* The next leader does not raise what the last one has just raised. */
-TEST(raised_by_another) {
-        _cleanup_(end) struct fixture f = {0};
-
-        api_answer(&f.api, 200, "{}", PATCH, OFFER("\"6160\""));
-        begin(&f, "  idle: {}\n", STATUS("\"2k\""));
-        api_wait_ms(&f.api, PERIOD_MS);
-        see(&f, STATUS("\"4080\""));
-        read_node(&f, 0.25);
-        expect_quiet(&f);
-        api_wait_ms(&f.api, PERIOD_MS);
-        read_node(&f, 0.25);
-        expect_patch(&f);
-}
-
 /* Without spec.idle what there is goes, also after refusals; and who offers nothing is not touched.
  */
 TEST(switched_off) {
@@ -270,7 +205,7 @@ TEST(switched_off) {
 
         api_answer(&f.api, 403, "{\"message\":\"no\"}", PATCH, OFFER("null"));
         api_answer(&f.api, 200, "{}", PATCH, OFFER("null"));
-        begin(&f, "", STATUS("\"2\""));
+        begin(&f, "", "2");
         read_node(&f, 0.25);
         expect_quiet(&f);
         api_wait_ms(&f.api, AWAITED_MS);
@@ -289,57 +224,9 @@ TEST(switched_off) {
         expect_quiet(&none);
         /* It looks at no node until one carries an offer. */
         assert_false(publisher_may_look(none.offers));
-        json_auto_t *carries = json_loads(STATUS("\"2\""), 0, NULL);
-        idle_writer_seen(&none.idle, carries);
+        see(&none, "2");
         expect_patch(&none);
         end(&none);
-}
-
-/* Refusals are no trouble any more when the node carries what it must without a patch of ours. */
-TEST(refused_and_no_longer_wanted) {
-        enum { REPORTED = 4 };
-        _cleanup_(end) struct fixture f = {0};
-
-        for (size_t i = 0; i < REPORTED; i++)
-                api_answer(&f.api, 403, "{\"message\":\"no\"}", PATCH, OFFER("\"0\""));
-        begin(&f, "  idle: {}\n", "{}");
-        for (size_t i = 0; i < REPORTED; i++) {
-                api_wait_ms(&f.api, PERIOD_MS);
-                read_node(&f, 0.9);
-                expect_patch(&f);
-        }
-        expect_quiet(&f); /* it is wanted, and rests */
-        assert_string_not_equal(publisher_trouble(f.publisher), "");
-        see(&f, STATUS("\"0\""));
-        expect_quiet(&f);
-        assert_string_equal(publisher_trouble(f.publisher), "");
-}
-
-/* A kubelet has reset it, or the two maps differ, or somebody has written what is no amount. */
-TEST(changed_by_others) {
-        static const struct {
-                const char *status, *offer;
-        } rows[] = {
-                {"{}", OFFER("\"0\"")}, /* and from there it rises */
-                {"{\"capacity\":{\"" KUBE_IDLE_RESOURCE "\":\"6400\"}}", OFFER("\"0\"")},
-                {STATUS("\"-5\""), OFFER("\"0\"")},
-                {STATUS("\"2500m\""), OFFER("\"0\"")},
-                {STATUS("\"1e30\""), OFFER("\"0\"")},
-                {STATUS("\"many\""), OFFER("\"0\"")},
-                {STATUS("6400"), OFFER("\"0\"")},
-                {STATUS("\"7k\""), OFFER("\"6400\"")},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(end) struct fixture f = {0};
-                api_answer(&f.api, 200, "{}", PATCH, rows[i].offer);
-                begin(&f, "  idle: {}\n", STATUS("\"6400\""));
-                read_node(&f, 0.25);
-                expect_quiet(&f);
-                see(&f, rows[i].status);
-                expect_patch(&f);
-                expect_quiet(&f);
-        }
 }
 
 /* What it must carry is there before the patch is sent. */
@@ -350,22 +237,10 @@ TEST(no_longer_wanted) {
         read_node(&f, 0.9);
         idle_writer_tick(f.offers, true);
         assert_false(publisher_is_idle(f.publisher));
-        see(&f, STATUS("\"0\""));
+        see(&f, "0");
         api_run_quiet(&f.api);
         assert_true(publisher_is_idle(f.publisher));
         assert_int_equal(atomic_load(&f.api.rig.server.served), 0);
-}
-
-/* A node that has gone and come back is no reason to rest. */
-TEST(not_found) {
-        _cleanup_(end) struct fixture f = {0};
-
-        api_answer(&f.api, 404, "{}", PATCH, OFFER("\"0\""));
-        api_answer(&f.api, 200, "{}", PATCH, OFFER("\"0\""));
-        begin(&f, "  idle: {}\n", "{}");
-        read_node(&f, 0.9);
-        expect_patch(&f);
-        expect_patch(&f);
 }
 
 /* Of many nodes it does not look at every tick. */
