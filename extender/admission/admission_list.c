@@ -6,6 +6,7 @@
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "policy/judge/judge_rows.h"
+#include "policy/judge/judge_score.h"
 
 /* The largest request of each class, in cores; the last class has all larger pods. */
 static const double CLASS_CORES[ADMISSION_CLASSES] = {0.1, 0.25, 0.5, 1, 2, 4, 8, INFINITY};
@@ -132,13 +133,10 @@ static size_t find_places(struct admission_lister *lister, const struct node_sna
                 lister->closed_by[row] = closed_by || fits(request, &lister->free[row]) ? closed_by
                                                                                         : "no room";
         }
-        judge_rows(&lister->judge,
-                   &(const struct judge_rows_question){.nodes = nodes,
-                                                       .pod = &pod,
-                                                       .closed_by = lister->closed_by,
-                                                       .now_unix_ms = now_unix_ms,
-                                                       .load = load},
-                   lister->rejected_by, lister->candidates);
+        judge_rows(&lister->judge, nodes, &pod, lister->closed_by, now_unix_ms, lister->rejected_by,
+                   lister->candidates);
+        lister->judge.question.load = load;
+        judge_score(&lister->judge);
         for (size_t row = 0; row < nodes->count; row++) {
                 size_t candidate = lister->candidates[row];
                 if (candidate == SIZE_MAX || judge_is_last(&lister->judge, candidate))

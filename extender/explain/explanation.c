@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "policy/judge/judge_rows.h"
+#include "policy/judge/judge_score.h"
 
 static struct estimator_expectation expect(const struct explanation *explanation) {
         static const struct pod_facts any_pod;
@@ -17,11 +18,7 @@ void explanation_init(struct explanation *explanation, const struct node_snapsho
                       const struct pod_facts *pod, int64_t now_unix_ms, int64_t now_mono_ms) {
         const struct judge_nodes *nodes = &snapshot->nodes;
         const struct reservation_pod of = {.id = pod ? pod->id : 0};
-        struct reservation reservations[RESERVATIONS_MAX];
-        struct judge_rows_question question = {.nodes = nodes,
-                                               .pod = pod,
-                                               .now_unix_ms = now_unix_ms,
-                                               .reservations = reservations};
+        struct judge_question *question = &explanation->judge.question;
 
         *explanation = (struct explanation){
                 .snapshot = snapshot,
@@ -34,18 +31,19 @@ void explanation_init(struct explanation *explanation, const struct node_snapsho
                 .rejected_by = xcalloc(nodes->count + 1, sizeof(*explanation->rejected_by)),
                 .candidates = xcalloc(nodes->count + 1, sizeof(*explanation->candidates)),
         };
-        question.closed_by = explanation->closed_by;
-        if (explanation->has_estimate) {
-                explanation->expectation = expect(explanation);
-                question.load = explanation->expectation.load;
-                question.reservation_count = estimator_reservations(
-                        snapshot->estimator, &of, snapshot->publication, now_mono_ms, reservations);
-        }
         for (size_t row = 0; row < nodes->count && !pod; row++)
                 explanation->closed_by[row] =
                         node_names_at(snapshot->names, (uint32_t)row)->closed_by;
-        judge_rows(&explanation->judge, &question, explanation->rejected_by,
-                   explanation->candidates);
+        judge_rows(&explanation->judge, nodes, pod, explanation->closed_by, now_unix_ms,
+                   explanation->rejected_by, explanation->candidates);
+        if (explanation->has_estimate) {
+                explanation->expectation = expect(explanation);
+                question->load = explanation->expectation.load;
+                question->reservation_count = estimator_reservations(
+                        snapshot->estimator, &of, snapshot->publication, now_mono_ms,
+                        question->reservations);
+        }
+        judge_score(&explanation->judge);
         if (explanation->has_estimate) /* for display: the estimate needs none */
                 judge_find_largest(&explanation->judge);
 }

@@ -27,7 +27,7 @@ struct explanation {
         int *rejected_by;       /* [row]: index into the policy's predicates, or JUDGE_PASSES */
         size_t *candidates;     /* [row]: the candidate in the judge; SIZE_MAX: closed or rejected,
                                    and without a score */
-        struct judge judge;     /* after judge_rows() */
+        struct judge judge;     /* after judge_score() */
 };
 
 /**

@@ -10,6 +10,7 @@
 #include "extender/trial/hold_back.h"
 #include "extender/trial/trial_scheduler.h"
 #include "policy/judge/judge_rows.h"
+#include "policy/judge/judge_score.h"
 #include "policy/rebalance/rebalance_line.h"
 
 enum {
@@ -244,13 +245,9 @@ static uint32_t choose(struct trial *trial, const struct node_snapshot *snapshot
                 if (!closed_by[row] && !has_room(&nodes->columns.facts[row], &pod->request))
                         closed_by[row] = "no room";
         }
-        judge_rows(&trial->judge,
-                   &(const struct judge_rows_question){.nodes = nodes,
-                                                       .pod = pod,
-                                                       .closed_by = closed_by,
-                                                       .now_unix_ms = now_unix_ms,
-                                                       .load = *load},
-                   rejected_by, candidates);
+        judge_rows(&trial->judge, nodes, pod, closed_by, now_unix_ms, rejected_by, candidates);
+        trial->judge.question.load = *load;
+        judge_score(&trial->judge);
         uint32_t chosen = trial_scheduler_choose(&trial->judge, replicas);
         return chosen != NODE_ROW_NONE ? chosen : real;
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "policy/judge/judge_rows.h"
+#include "policy/judge/judge_score.h"
 #include "policy/judge/usage_split.h"
 #include "policy/rebalance/rebalance.h"
 #include "present.h"
@@ -75,17 +76,14 @@ static void ask(void *userdata, size_t pod, double *ret_headroom) {
         _cleanup_(freep) const char **closed_by = xcalloc(nodes->count + 1, sizeof(*closed_by));
         _cleanup_(freep) int *rejected_by = xcalloc(nodes->count + 1, sizeof(*rejected_by));
         _cleanup_(freep) size_t *candidates = xcalloc(nodes->count + 1, sizeof(*candidates));
-        const struct judge_rows_question question = {
-                .nodes = nodes,
-                .pod = &facts,
-                .closed_by = closed_by,
-                .now_unix_ms = view->situation->world->now_s * MS_PER_S,
-                .load = estimator_expect(extender_estimator(view->extender), facts.workload,
-                                         facts.workload_len, &facts.request)
-                                .load,
-        };
 
-        judge_rows(&view->judge, &question, rejected_by, candidates);
+        judge_rows(&view->judge, nodes, &facts, closed_by, view->situation->world->now_s * MS_PER_S,
+                   rejected_by, candidates);
+        view->judge.question.load = estimator_expect(extender_estimator(view->extender),
+                                                     facts.workload, facts.workload_len,
+                                                     &facts.request)
+                                            .load;
+        judge_score(&view->judge);
         for (size_t row = 0; row < nodes->count; row++)
                 ret_headroom[row] = candidates[row] == SIZE_MAX ||
                                                     verdict_over(nodes->columns.limits[row]) >= 0

@@ -5,6 +5,7 @@
 
 #include "judged_nodes.h"
 #include "policy/judge/judge_rows.h"
+#include "policy/judge/judge_score.h"
 
 TEST(those_that_pass_are_scored) {
         static const struct judged_node nodes[] = {
@@ -20,7 +21,6 @@ TEST(those_that_pass_are_scored) {
         static const int rejected[] = {0,           JUDGE_PASSES, 0, JUDGE_PASSES, JUDGE_PASSES,
                                        JUDGE_PASSES};
         static const size_t wanted[] = {SIZE_MAX, 0, SIZE_MAX, SIZE_MAX, 1, SIZE_MAX};
-        const struct pod_load load = {{1, 0}};
         struct judge judge = JUDGE_NULL;
         struct judged judged;
         int rejected_by[ARRAY_LEN(closed_by)];
@@ -34,12 +34,10 @@ TEST(those_that_pass_are_scored) {
         for (size_t i = 0; nodes[i].name; i++)
                 judged_put(&judged, &nodes[i]);
         judged_ask(&judged, nodes, 1, 1); /* publishes them, too */
-        judge_rows(&judge,
-                   &(struct judge_rows_question){.nodes = &judged.snapshot->nodes,
-                                                 .closed_by = closed_by,
-                                                 .load = load,
-                                                 .now_unix_ms = JUDGED_NOW},
-                   rejected_by, candidates);
+        judge_rows(&judge, &judged.snapshot->nodes, NULL, closed_by, JUDGED_NOW, rejected_by,
+                   candidates);
+        judge.question.load = (struct pod_load){{1, 0}};
+        judge_score(&judge);
         assert_memory_equal(rejected_by, rejected, sizeof(rejected));
         assert_memory_equal(candidates, wanted, sizeof(wanted));
         assert_int_equal(judge.question.count, 2);
@@ -59,10 +57,9 @@ TEST(no_rows) {
 
         judged_init(&judged, policy_of("  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"));
         judged_ask(&judged, &(struct judged_node){0}, 1, 1);
-        judge_rows(&judge,
-                   &(struct judge_rows_question){.nodes = &judged.snapshot->nodes,
-                                                 .now_unix_ms = JUDGED_NOW},
-                   rejected_by, candidates);
+        judge_rows(&judge, &judged.snapshot->nodes, NULL, NULL, JUDGED_NOW, rejected_by,
+                   candidates);
+        judge_score(&judge);
         assert_int_equal(judge.question.count, 0);
         judge_done(&judge);
         judged_done(&judged);
