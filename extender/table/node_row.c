@@ -30,8 +30,8 @@ void node_row_free(struct node_row *node) {
 
 static void read_annotation(const struct node_row *node, const struct row_context *context,
                             const char *key, int64_t period_ms, struct reading *ret) {
-        node_annotation_read(kept_texts_get(&node->annotations, key), context->zone, period_ms,
-                             ret);
+        node_annotation_read(kept_texts_get(&node->annotations, key), context->options.zone,
+                             period_ms, ret);
 }
 
 static void read_metric(const struct node_row *node, const struct row_context *context,
@@ -39,7 +39,7 @@ static void read_metric(const struct node_row *node, const struct row_context *c
         const struct policy_metric *of = &context->table_policy->policy->metrics[metric];
 
         read_annotation(node, context, of->name, of->period_ms, ret);
-        if (context->is_percent)
+        if (context->options.is_percent)
                 ret->value /= 100;
 }
 
@@ -82,9 +82,9 @@ static double reading_of(const struct node_columns *columns, const struct score_
 static uint32_t usage_like(const struct node_row *node, struct row_context *context,
                            struct estimator_usage *usage) {
         const struct score_weights *weights = &context->table_policy->weights[node->pool];
-        const struct judge_nodes *like = &context->like->nodes;
-        uint32_t row = like->columns.has_estimate && !context->has_no_pods
-                               ? node_names_find(context->like->names, node->name,
+        const struct judge_nodes *like = &context->options.like->nodes;
+        uint32_t row = like->columns.has_estimate && !context->options.has_no_pods
+                               ? node_names_find(context->options.like->names, node->name,
                                                  strlen(node->name))
                                : NODE_ROW_NONE;
 
@@ -114,7 +114,7 @@ static void settle_estimate(struct node_row *node, struct row_context *context,
                 estimator_usage(context->estimator, node->estimate, &usage);
                 number = estimator_node_number(node->estimate);
                 settle_facts(node, &usage, &context->columns.facts[node->row]);
-        } else if (context->like) {
+        } else if (context->options.like) {
                 number = usage_like(node, context, &usage);
         }
         row_estimate_settle(&context->columns, node->row, context->table_policy->policy,

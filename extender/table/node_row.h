@@ -6,10 +6,9 @@
 
 #include <stdint.h>
 
-#include "base/zone.h"
 #include "extender/estimator/estimator.h"
 #include "extender/table/node_annotation.h"
-#include "extender/table/node_snapshot.h"
+#include "extender/table/node_table.h"
 #include "extender/table/table_policy.h"
 #include "policy/binding_ring.h"
 #include "policy/judge/node_columns.h"
@@ -32,12 +31,9 @@ struct node_row {
 
 /* The common input of all rows. */
 struct row_context {
-        const struct zone *zone; /* the time zone of annotations; NULL: UTC */
-        bool is_percent;         /* annotations carry percent instead of ratios */
+        struct node_table_options options;
         struct table_policy *table_policy;
-        struct estimator *estimator;      /* NULL: there is ... */
-        const struct node_snapshot *like; /* ... this, see struct node_table_options */
-        bool has_no_pods;
+        struct estimator *estimator; /* NULL: there is options.like */
         /* The end of the watch of bindings; INT64_MIN: it was never live; INT64_MAX: it is live */
         int64_t bindings_live_until_unix_ms;
         struct node_columns columns;

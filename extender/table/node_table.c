@@ -12,7 +12,6 @@
 #include "policy/node_closed.h"
 
 struct node_table {
-        struct node_table_options options;
         struct row_context context;
         struct strmap nodes_by_name; /* struct node_row */
 
@@ -112,22 +111,61 @@ static struct node_row *add_node(struct node_table *table, const char *name, siz
         return node;
 }
 
-/* ---- The public side: the loop's thread. */
+/* ---- Publishing. */
+
+static struct node_snapshot *copy_table(const struct node_table *table) {
+        const struct row_context *context = &table->context;
+        struct node_snapshot *snapshot = xmalloc(sizeof(*snapshot));
+
+        *snapshot = (struct node_snapshot){
+                .table_policy = table_policy_ref(context->table_policy),
+                .estimator = context->options.like ? context->options.like->estimator
+                                                   : context->estimator,
+                .names = node_names_ref(table->names),
+                .refs = 1,
+                .nodes =
+                        {
+                                .policy = context->table_policy->policy,
+                                .weights = context->table_policy->weights,
+                                .has_target = context->table_policy->has_target,
+                                .count = table->count,
+                                .columns = node_columns_new(&context->columns, table->count,
+                                                            table->count),
+                        },
+        };
+        snapshot->nodes.readings = node_columns_view(&snapshot->nodes.columns);
+        return snapshot;
+}
+
+/* With one reference, all workers have released @old, and only the table gives out new ones. */
+static bool can_renew(const struct node_table *table, const struct node_snapshot *old) {
+        return old && old->publication >= table->whole_in &&
+               atomic_load_explicit(&old->refs, memory_order_acquire) == 1;
+}
 
 /* The previous snapshot, which workers have usually released, becomes the next one. */
+static struct node_snapshot *next_snapshot(struct node_table *table, int64_t now_unix_ms) {
+        struct node_snapshot *snapshot = table->last;
+
+        /* Usually, a binding has changed one of thousands of rows. */
+        if (can_renew(table, snapshot)) {
+                node_columns_update(&snapshot->nodes.columns, &table->context.columns, table->count,
+                                    table->changed_in, snapshot->publication);
+        } else {
+                if (snapshot)
+                        node_snapshot_unref(snapshot);
+                snapshot = copy_table(table);
+        }
+        struct judge_nodes *nodes = &snapshot->nodes;
+        nodes->all_settled_until_unix_ms = node_columns_settled_until_unix_ms(&nodes->columns,
+                                                                              nodes->count);
+        nodes->built_unix_ms = now_unix_ms;
+        snapshot->publication = table->publications;
+        return snapshot;
+}
+
 static void publish_snapshot(struct node_table *table, int64_t now_unix_ms) {
-        const struct node_snapshot_source source = {
-                .table_policy = table->context.table_policy,
-                .estimator = table->options.like ? table->options.like->estimator
-                                                 : table->context.estimator,
-                .names = table->names,
-                .columns = &table->context.columns,
-                .count = table->count,
-                .changed_in = table->changed_in,
-                .whole_in = table->whole_in,
-                .publication = table->publications,
-        };
-        struct node_snapshot *next = node_snapshot_next(table->last, &source, now_unix_ms);
+        struct node_snapshot *next = next_snapshot(table, now_unix_ms);
 
         (void)pthread_mutex_lock(&table->current_lock);
         table->last = table->current;
@@ -135,15 +173,13 @@ static void publish_snapshot(struct node_table *table, int64_t now_unix_ms) {
         (void)pthread_mutex_unlock(&table->current_lock);
 }
 
+/* ---- The public side: the loop's thread. */
+
 struct node_table *node_table_new(const struct node_table_options *options, struct policy *policy,
                                   int64_t now_unix_ms) {
         struct node_table *table = xcalloc(1, sizeof(*table));
 
-        table->options = *options;
-        table->context.zone = options->zone;
-        table->context.is_percent = options->is_percent;
-        table->context.like = options->like;
-        table->context.has_no_pods = options->has_no_pods;
+        table->context.options = *options;
         if (!options->like)
                 table->context.estimator = estimator_new(on_estimate_changed, table);
         table->context.bindings_live_until_unix_ms = INT64_MIN;
@@ -182,8 +218,8 @@ void node_table_set_policy(struct node_table *table, struct policy *policy, int6
         uint64_t generation = before ? before->generation + 1 : 1;
 
         context->table_policy = policy ? table_policy_new(policy, generation,
-                                                          table->options.metrics)
-                                       : table_policy_ref(context->like->table_policy);
+                                                          context->options.metrics)
+                                       : table_policy_ref(context->options.like->table_policy);
         policy = context->table_policy->policy;
         if (before)
                 table_policy_unref(before);
@@ -283,7 +319,7 @@ bool node_table_put(struct node_table *table, const json_t *object, int64_t now_
         has_changed |= set_closed(table, node, object);
         has_changed |= kept_texts_set_annotations(&node->annotations,
                                                   json_object_get(metadata, "annotations"),
-                                                  table->options.annotation_prefix);
+                                                  table->context.options.annotation_prefix);
         has_changed |= set_room(node, object);
         if (has_changed)
                 parse_row(table, node->row, now_unix_ms);
