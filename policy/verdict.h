@@ -20,12 +20,12 @@
 
 struct reading_columns {
         /* [metric of the policy][row]; usable while now < expires */
-        const double *const *usage_ratio;
-        const int64_t *const *expires_unix_ms;
+        double *usage_ratio[POLICY_MAX_METRICS];
+        int64_t *expires_unix_ms[POLICY_MAX_METRICS];
         /* [row]: the hot value, from the watch of bindings or from the annotation */
-        const double *hot;
-        const int64_t *hot_expires_unix_ms;
-        const uint8_t *pool; /* policy_pool_of(); NULL: 0 */
+        double *hot;
+        int64_t *hot_expires_unix_ms;
+        uint8_t *pool; /* policy_pool_of(); NULL: 0 */
 };
 
 /* The verdict on a node, as indexes into policy->predicates; -1: none. */

@@ -75,7 +75,7 @@ static void make_room(struct admission_lister *lister, size_t count) {
 
 static struct group *group_of(struct admission_lister *lister, const struct node_columns *columns,
                               size_t row) {
-        return &lister->groups[columns->pool[row]][columns->zone[row]];
+        return &lister->groups[columns->readings.pool[row]][columns->zone[row]];
 }
 
 static void measure_groups(struct admission_lister *lister, const struct judge_nodes *nodes) {

@@ -110,7 +110,8 @@ static void take_rejections(const struct answer *answer, const uint8_t place[POL
                         continue;
                 size_t metric = nodes->policy->predicates[by].metric;
                 to->predicate = place[by];
-                to->value_ratio = (float)nodes->readings.usage_ratio[metric][question->rows[i]];
+                to->value_ratio =
+                        (float)nodes->columns.readings.usage_ratio[metric][question->rows[i]];
                 filter->rejection_count++;
         }
 }
@@ -201,14 +202,14 @@ static void take_readings(const struct judge *judge, uint32_t row, size_t priori
                           struct decision_readings *ret) {
         const struct node_columns *columns = &judge->question.nodes->columns;
         struct policy_range of = policy_pool_priorities(judge->question.nodes->policy,
-                                                        columns->pool[row]);
-        bool is_hot = judge->question.now_unix_ms < columns->hot_expires_unix_ms[row];
+                                                        columns->readings.pool[row]);
+        bool is_hot = judge->question.now_unix_ms < columns->readings.hot_expires_unix_ms[row];
 
         ret->end = (uint8_t)(of.end < priority_count ? of.end : priority_count);
         ret->begin = (uint8_t)(of.begin < ret->end ? of.begin : ret->end);
         for (size_t i = ret->begin; i < ret->end; i++)
                 ret->of[i] = score_terms_points(judge, row, i);
-        ret->hot = is_hot ? columns->hot[row] : 0;
+        ret->hot = is_hot ? columns->readings.hot[row] : 0;
         ret->score100 = (uint8_t)judge_score100(judge, row);
 }
 

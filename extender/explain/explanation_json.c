@@ -232,11 +232,11 @@ static void put_terms(const struct explanation *explanation, size_t row, size_t 
 
 static void put_all_terms(const struct explanation *explanation, size_t row, struct buf *out) {
         const struct node_columns *columns = &explanation->nodes->columns;
-        bool is_hot = explanation->now_unix_ms < columns->hot_expires_unix_ms[row];
+        bool is_hot = explanation->now_unix_ms < columns->readings.hot_expires_unix_ms[row];
 
-        json_write_int(out, "pool", columns->pool[row]);
-        put_terms(explanation, row, columns->pool[row], out);
-        put(out, "hotValue", is_hot ? columns->hot[row] : 0);
+        json_write_int(out, "pool", columns->readings.pool[row]);
+        put_terms(explanation, row, columns->readings.pool[row], out);
+        put(out, "hotValue", is_hot ? columns->readings.hot[row] : 0);
         if (explanation->policy->level_count > 0) {
                 json_write_int(out, "taintLevel", columns->facts[row].taint_level);
                 json_write_int(out, "taintLevels", (int64_t)explanation->policy->level_count);

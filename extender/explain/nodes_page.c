@@ -35,7 +35,7 @@ static void put_readings(const struct explanation *explanation, size_t row, stru
                 json_write_object(out, policy->metrics[i].name);
                 score_terms_json_reading(&reading, policy->metrics[i].period_ms,
                                          explanation->now_unix_ms, out);
-                if (!policy_pool_uses(policy, columns->pool[row], i))
+                if (!policy_pool_uses(policy, columns->readings.pool[row], i))
                         json_write_bool(out, "used", false);
                 json_write_object_end(out);
         }
@@ -66,13 +66,13 @@ static void put_estimate(const struct explanation *explanation, size_t row, stru
 static void put_node(const struct explanation *explanation, size_t row, struct buf *out) {
         const struct node_columns *columns = &explanation->nodes->columns;
         const struct node_facts *facts = &columns->facts[row];
-        bool is_hot = explanation->now_unix_ms < columns->hot_expires_unix_ms[row];
+        bool is_hot = explanation->now_unix_ms < columns->readings.hot_expires_unix_ms[row];
 
         explanation_json_node_begin(explanation, row, out);
         json_write_bool(out, "tainted", facts->is_avoided);
-        json_write_int(out, "pool", columns->pool[row]);
+        json_write_int(out, "pool", columns->readings.pool[row]);
         put_readings(explanation, row, out);
-        put(out, "hotValue", is_hot ? columns->hot[row] : 0);
+        put(out, "hotValue", is_hot ? columns->readings.hot[row] : 0);
         put_load(out, "capacity", true, &facts->capacity);
         put_load(out, "allocatable", true, &facts->allocatable);
         put_load(out, "requested", facts->pods >= 0, &facts->requested);

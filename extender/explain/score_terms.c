@@ -15,7 +15,7 @@ static void put(struct buf *out, const char *key, double value) {
 struct score_terms_reading score_terms_reading(const struct judge_nodes *nodes, size_t row,
                                                size_t metric, int64_t now_unix_ms) {
         const struct node_columns *columns = &nodes->columns;
-        int64_t expires_unix_ms = columns->expires_unix_ms[metric][row];
+        int64_t expires_unix_ms = columns->readings.expires_unix_ms[metric][row];
 
         if (expires_unix_ms == READING_NEVER)
                 return (struct score_terms_reading){
@@ -23,7 +23,7 @@ struct score_terms_reading score_terms_reading(const struct judge_nodes *nodes, 
                                                                              : READING_MISSING};
         return (struct score_terms_reading){
                 .state = now_unix_ms < expires_unix_ms ? READING_USABLE : READING_EXPIRED,
-                .value_ratio = columns->usage_ratio[metric][row],
+                .value_ratio = columns->readings.usage_ratio[metric][row],
                 .expires_unix_ms = expires_unix_ms,
         };
 }
@@ -46,7 +46,8 @@ struct score_terms_points score_terms_points(const struct judge *judge, size_t r
                                              size_t priority) {
         const struct judge_nodes *nodes = judge->question.nodes;
         const struct policy *policy = nodes->policy;
-        struct policy_range range = policy_pool_priorities(policy, nodes->columns.pool[row]);
+        struct policy_range range = policy_pool_priorities(policy,
+                                                           nodes->columns.readings.pool[row]);
         struct score_terms_points ret = {
                 .reading = score_terms_reading(nodes, row, policy->priorities[priority].metric,
                                                judge->question.now_unix_ms)};

@@ -75,7 +75,9 @@ static double reading_of(const struct node_columns *columns, const struct score_
                          size_t row, int resource) {
         int metric = weights->metric[resource];
 
-        return node_columns_has_mean(columns, metric, row) ? columns->usage_ratio[metric][row] : 0;
+        return node_columns_has_mean(columns, metric, row)
+                       ? columns->readings.usage_ratio[metric][row]
+                       : 0;
 }
 
 /* The own reading, and what the other table knows to be in flight. Return: its number there */
@@ -95,7 +97,8 @@ static uint32_t usage_like(const struct node_row *node, struct row_context *cont
                         continue;
                 double in_flight = like->columns.facts[row].usage_ratio[r] -
                                    reading_of(&like->columns,
-                                              &like->weights[like->columns.pool[row]], row, r);
+                                              &like->weights[like->columns.readings.pool[row]], row,
+                                              r);
                 double ratio = reading_of(&context->columns, weights, node->row, r) + in_flight;
                 usage->ratio[r] = ratio > 0 ? ratio : 0;
                 usage->margin_ratio[r] = like->columns.margin_ratio[r][row];
@@ -126,8 +129,8 @@ static void settle_estimate(struct node_row *node, struct row_context *context,
 static int64_t settle_hot(struct node_row *node, struct row_context *context, int64_t now_unix_ms) {
         const struct policy *policy = context->table_policy->policy;
         int64_t live_until_unix_ms = context->bindings_live_until_unix_ms;
-        double *value = &context->columns.hot[node->row];
-        int64_t *expires_unix_ms = &context->columns.hot_expires_unix_ms[node->row];
+        double *value = &context->columns.readings.hot[node->row];
+        int64_t *expires_unix_ms = &context->columns.readings.hot_expires_unix_ms[node->row];
         bool is_counted = policy->hot_value_count > 0 && live_until_unix_ms != INT64_MIN;
 
         if (!is_counted || (node->hot.expires_unix_ms != READING_NEVER &&
@@ -150,8 +153,8 @@ void node_row_settle(struct node_row *node, struct row_context *context, int64_t
         int64_t until_unix_ms = earlier_if_ahead(INT64_MAX, settle_hot(node, context, now_unix_ms),
                                                  now_unix_ms);
         for (size_t i = 0; i < columns->metric_count; i++)
-                until_unix_ms = earlier_if_ahead(until_unix_ms, columns->expires_unix_ms[i][row],
-                                                 now_unix_ms);
+                until_unix_ms = earlier_if_ahead(
+                        until_unix_ms, columns->readings.expires_unix_ms[i][row], now_unix_ms);
         columns->settled_until_unix_ms[row] = until_unix_ms;
         if (columns->has_estimate)
                 settle_estimate(node, context, now_unix_ms);
@@ -189,8 +192,8 @@ static void parse_metrics(struct node_row *node, struct row_context *context, in
         columns->facts[node->row] = node->facts;
         for (size_t i = 0; i < columns->metric_count; i++) {
                 read_metric(node, context, i, &reading);
-                columns->usage_ratio[i][node->row] = reading.value;
-                columns->expires_unix_ms[i][node->row] = reading.expires_unix_ms;
+                columns->readings.usage_ratio[i][node->row] = reading.value;
+                columns->readings.expires_unix_ms[i][node->row] = reading.expires_unix_ms;
                 if (reading.state == READING_MALFORMED)
                         columns->facts[node->row].malformed |= UINT64_C(1) << i;
                 if (reading.state != READING_MISSING ||
@@ -202,7 +205,7 @@ static void parse_metrics(struct node_row *node, struct row_context *context, in
 
 void node_row_parse(struct node_row *node, struct row_context *context, int64_t now_unix_ms) {
         context->columns.zone[node->row] = node->zone;
-        context->columns.pool[node->row] = node->pool;
+        context->columns.readings.pool[node->row] = node->pool;
         parse_metrics(node, context, now_unix_ms);
         if (context->columns.has_estimate && node->estimate)
                 read_for_estimate(node, context, now_unix_ms);

@@ -133,7 +133,6 @@ static struct node_snapshot *copy_table(const struct node_table *table) {
                                                             table->count),
                         },
         };
-        snapshot->nodes.readings = node_columns_view(&snapshot->nodes.columns);
         return snapshot;
 }
 

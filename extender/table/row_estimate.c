@@ -25,17 +25,15 @@ struct mean_reading row_estimate_reading(const struct reading *mean, int64_t win
 static void take_plain_reading(const struct node_columns *columns, size_t row, int metric,
                                int resource, int64_t now_unix_ms, struct estimator_usage *usage) {
         if (usage->is_known[resource] || !node_columns_has_mean(columns, metric, row) ||
-            columns->expires_unix_ms[metric][row] <= now_unix_ms)
+            columns->readings.expires_unix_ms[metric][row] <= now_unix_ms)
                 return;
-        usage->ratio[resource] = columns->usage_ratio[metric][row];
+        usage->ratio[resource] = columns->readings.usage_ratio[metric][row];
         usage->is_known[resource] = true;
 }
 
 void row_estimate_settle(struct node_columns *columns, size_t row, const struct policy *policy,
                          const struct score_weights *weights, struct estimator_usage usage,
                          int64_t now_unix_ms) {
-        const struct reading_columns view = node_columns_view(columns);
-
         columns->is_estimate_old[row] = false;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 int metric = weights->metric[r];
@@ -44,10 +42,11 @@ void row_estimate_settle(struct node_columns *columns, size_t row, const struct 
                                         (usage.ratio[r] + usage.margin_ratio[r]);
                 columns->margin_ratio[r][row] = usage.margin_ratio[r];
                 columns->own[r][row] = score_own(weights->weight[r], usage.per_capacity[r]);
-                if (metric >= 0 && columns->expires_unix_ms[metric][row] <= now_unix_ms)
+                if (metric >= 0 && columns->readings.expires_unix_ms[metric][row] <= now_unix_ms)
                         columns->is_estimate_old[row] = true;
         }
-        columns->other[row] = score_weights_other(weights, policy, &view, row, now_unix_ms);
-        columns->missing[row] = score_weights_missing(weights, policy, &view, row, usage.is_known,
-                                                      now_unix_ms);
+        columns->other[row] = score_weights_other(weights, policy, &columns->readings, row,
+                                                  now_unix_ms);
+        columns->missing[row] = score_weights_missing(weights, policy, &columns->readings, row,
+                                                      usage.is_known, now_unix_ms);
 }

@@ -161,13 +161,14 @@ static void add_load(struct judge_nodes *nodes, size_t row, int r, const struct 
         double *used = &columns->used[r][row], *margin = &columns->margin_ratio[r][row];
         double wider = sqrt(fmax(0, *margin * *margin + variance));
 
-        *used += nodes->weights[columns->pool[row]].weight[r] * (more + wider - *margin);
+        *used += nodes->weights[columns->readings.pool[row]].weight[r] * (more + wider - *margin);
         *used = fmax(0, *used);
         *margin = wider;
         facts->requested.of[r] += sign * pod->request.of[r];
         for (size_t m = 0; m < columns->metric_count; m++)
                 if (is_of(&nodes->policy->metrics[m], r))
-                        columns->usage_ratio[m][row] = fmax(0, columns->usage_ratio[m][row] + more);
+                        columns->readings.usage_ratio[m][row] = fmax(
+                                0, columns->readings.usage_ratio[m][row] + more);
 }
 
 static void add_pod(struct judge_nodes *nodes, size_t row, const struct trial_pod *pod, int sign) {
@@ -179,14 +180,13 @@ static void add_pod(struct judge_nodes *nodes, size_t row, const struct trial_po
                 facts->pods += sign;
 }
 
-/* As the node table would have published it. @ret: must not be moved; node_columns_done() */
+/* As the node table would have published it. @ret: node_columns_done() */
 static void make_virtual(const struct trial *trial, const struct node_snapshot *snapshot,
                          struct judge_nodes *ret) {
         const struct trial_pod *pods = trial->pods;
 
         *ret = snapshot->nodes;
         ret->columns = node_columns_new(&snapshot->nodes.columns, ret->count, ret->count);
-        ret->readings = node_columns_view(&ret->columns);
         ret->built_unix_ms = INT64_MAX; /* all verdicts are still to be computed */
         for (size_t i = 0; i < trial->pod_count; i++)
                 if (is_living(&pods[i]))
@@ -423,7 +423,7 @@ static struct trial_sum count_rows(struct trial *trial, const struct node_snapsh
                 if (trial->held_back_ratio > 0)
                         count_groups(trial, estimate_of(snapshot, row), weight);
                 if (span_ms <= READ_MAX_MS)
-                        count_row(trial, of, ratio, lines[columns->pool[row]],
+                        count_row(trial, of, ratio, lines[columns->readings.pool[row]],
                                   (double)span_ms / (double)MS_PER_S, weight, &sum);
                 of->read = *reading;
         }

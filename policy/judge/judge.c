@@ -67,7 +67,7 @@ static struct verdict_limits judge_limits(const struct judge_question *question,
         if (!question->rule || own.rejected_by >= 0)
                 return own;
         const struct verdict_limits more = verdict_filter_by(nodes->policy, question->rule->limits,
-                                                             &nodes->readings, row,
+                                                             &nodes->columns.readings, row,
                                                              question->now_unix_ms);
         return more.rejected_by >= 0 || own.last_by < 0 ? more : own;
 }
@@ -101,8 +101,8 @@ void judge_find_largest(struct judge *judge) {
         const struct judge_nodes *nodes = question->nodes;
 
         if (question->is_relative)
-                verdict_find_largest(nodes->policy, &nodes->readings, nodes->count, question->rows,
-                                     question->count, question->now_unix_ms,
+                verdict_find_largest(nodes->policy, &nodes->columns.readings, nodes->count,
+                                     question->rows, question->count, question->now_unix_ms,
                                      &judge->scored.largest);
 }
 
@@ -153,7 +153,7 @@ static void reject_by_rule(const struct judge_question *question, struct judge_f
                 if (row >= nodes->count || filtered->rejected_by[i] != JUDGE_PASSES)
                         continue;
                 int over = verdict_filter_by(nodes->policy, question->rule->limits,
-                                             &nodes->readings, row, question->now_unix_ms)
+                                             &nodes->columns.readings, row, question->now_unix_ms)
                                    .rejected_by;
                 if (over >= 0)
                         reject(filtered, i, over);

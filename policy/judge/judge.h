@@ -126,7 +126,7 @@ static inline int judge_score100(const struct judge *judge, uint32_t row) {
         const struct judge_nodes *nodes = judge->question.nodes;
 
         return judge->question.is_relative
-                       ? verdict_score100(nodes->policy, &nodes->readings, row,
+                       ? verdict_score100(nodes->policy, &nodes->columns.readings, row,
                                           &judge->scored.largest, judge->question.now_unix_ms)
                        : judge_nodes_verdict(nodes, row, judge->question.is_settled,
                                              judge->question.now_unix_ms)

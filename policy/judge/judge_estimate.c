@@ -104,7 +104,7 @@ static double headroom_again(const struct judge *judge, uint32_t row,
                              const struct estimate_median *median) {
         const struct judge_nodes *nodes = judge->question.nodes;
         const struct node_columns *columns = &nodes->columns;
-        const struct score_weights *weights = &nodes->weights[columns->pool[row]];
+        const struct score_weights *weights = &nodes->weights[columns->readings.pool[row]];
         struct score_node node = node_columns_estimate(columns, row);
 
         score_weights_complete(weights, median, columns->missing[row], &node);
@@ -162,7 +162,8 @@ const struct pod_load *judge_reserved(const struct judge *judge, uint32_t row) {
 struct pod_load judge_reservation(const struct judge *judge) {
         const struct node_columns *columns = &judge->question.nodes->columns;
         uint32_t row = judge->question.rows[judge->scored.best];
-        const struct score_weights *weights = &judge->question.nodes->weights[columns->pool[row]];
+        const struct score_weights *weights =
+                &judge->question.nodes->weights[columns->readings.pool[row]];
         struct pod_load load = judge->question.load;
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {

@@ -27,7 +27,6 @@ struct judge_nodes {
         bool has_target;                     /* some of the weights have a target */
         size_t count;                        /* rows */
         struct node_columns columns;
-        struct reading_columns readings;   /* a view of them */
         int64_t built_unix_ms;             /* when the verdicts were computed */
         int64_t all_settled_until_unix_ms; /* until when all of them are valid */
 };

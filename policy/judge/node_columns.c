@@ -20,11 +20,11 @@ static size_t list_columns(struct node_columns *columns, struct column ret[stati
         size_t n = 0;
 
         for (size_t i = 0; i < columns->metric_count; i++) {
-                ret[n++] = COLUMN(columns->usage_ratio[i]);
-                ret[n++] = COLUMN(columns->expires_unix_ms[i]);
+                ret[n++] = COLUMN(columns->readings.usage_ratio[i]);
+                ret[n++] = COLUMN(columns->readings.expires_unix_ms[i]);
         }
-        ret[n++] = COLUMN(columns->hot);
-        ret[n++] = COLUMN(columns->hot_expires_unix_ms);
+        ret[n++] = COLUMN(columns->readings.hot);
+        ret[n++] = COLUMN(columns->readings.hot_expires_unix_ms);
         ret[n++] = COLUMN(columns->settled_until_unix_ms);
         ret[n++] = COLUMN(columns->facts);
         if (columns->has_estimate) {
@@ -43,7 +43,7 @@ static size_t list_columns(struct node_columns *columns, struct column ret[stati
         }
         ret[n++] = COLUMN(columns->score100);
         ret[n++] = COLUMN(columns->zone);
-        ret[n++] = COLUMN(columns->pool);
+        ret[n++] = COLUMN(columns->readings.pool);
         return n;
 }
 
@@ -109,7 +109,7 @@ size_t node_columns_expired(const struct node_columns *columns, size_t count, in
 
         for (size_t i = 0; i < columns->metric_count; i++)
                 for (size_t row = 0; row < count; row++) {
-                        int64_t expires_unix_ms = columns->expires_unix_ms[i][row];
+                        int64_t expires_unix_ms = columns->readings.expires_unix_ms[i][row];
                         expired += expires_unix_ms != READING_NEVER &&
                                    expires_unix_ms <= now_unix_ms;
                 }
@@ -130,7 +130,7 @@ static double median_of(const struct node_columns *columns, const struct score_w
 
         for (size_t i = 0; i < count && known < NODE_COLUMNS_MEDIAN_OF; i++) {
                 uint32_t row = rows[i];
-                double weight = part_weight(&weights[columns->pool[row]], part);
+                double weight = part_weight(&weights[columns->readings.pool[row]], part);
                 if (weight <= 0 || columns->missing[row] >> part & 1)
                         continue;
                 double ratio = column[row] / weight;
@@ -156,14 +156,4 @@ int node_columns_score100(const struct node_columns *columns, const struct score
         double headroom = score_weights_headroom(weights, &node, &(struct pod_load){0});
 
         return headroom > 0 ? (int)headroom : 0;
-}
-
-struct reading_columns node_columns_view(const struct node_columns *columns) {
-        return (struct reading_columns){
-                .usage_ratio = (const double *const *)columns->usage_ratio,
-                .expires_unix_ms = (const int64_t *const *)columns->expires_unix_ms,
-                .hot = columns->hot,
-                .hot_expires_unix_ms = columns->hot_expires_unix_ms,
-                .pool = columns->pool,
-        };
 }

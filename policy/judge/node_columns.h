@@ -43,15 +43,11 @@ struct node_columns {
         size_t metric_count;
         bool has_estimate; /* scoring: estimate; otherwise its columns are NULL */
 
-        double *usage_ratio[POLICY_MAX_METRICS];
-        int64_t *expires_unix_ms[POLICY_MAX_METRICS];
-        double *hot;
-        int64_t *hot_expires_unix_ms;
+        struct reading_columns readings;
         struct verdict_limits *limits; /* verdict_filter() */
         uint8_t *score100;             /* as in struct node_verdict */
         int64_t *settled_until_unix_ms;
         uint8_t *zone; /* node_zones.h */
-        uint8_t *pool; /* policy_pool_of() */
         struct node_facts *facts;
 
         /* For policy/estimate/score.h. */
@@ -95,8 +91,8 @@ void node_columns_median(const struct node_columns *columns, const struct score_
  * @metric: -1: no metric */
 static inline bool node_columns_has_mean(const struct node_columns *columns, int metric,
                                          size_t row) {
-        return metric >= 0 && columns->expires_unix_ms[metric][row] != READING_NEVER &&
-               columns->usage_ratio[metric][row] <= NODE_ESTIMATE_RATIO_MAX;
+        return metric >= 0 && columns->readings.expires_unix_ms[metric][row] != READING_NEVER &&
+               columns->readings.usage_ratio[metric][row] <= NODE_ESTIMATE_RATIO_MAX;
 }
 /** node_columns_estimate() - the row as input of score_weights_headroom() */
 static inline struct score_node node_columns_estimate(const struct node_columns *columns,
@@ -112,6 +108,3 @@ static inline struct score_node node_columns_estimate(const struct node_columns 
 /** node_columns_score100() - the headroom of a row before any pod is added, 0 to 100 */
 int node_columns_score100(const struct node_columns *columns, const struct score_weights *weights,
                           size_t row);
-/** node_columns_view() - the readings for policy/verdict.h; valid until @columns is moved or freed
- */
-struct reading_columns node_columns_view(const struct node_columns *columns);

@@ -5,7 +5,7 @@
 bool usage_split_get(const struct judge_nodes *nodes, size_t row, int resource,
                      const struct pod_load *pod, const struct pod_load *reserved,
                      struct usage_split *ret) {
-        const struct score_weights *weights = &nodes->weights[nodes->columns.pool[row]];
+        const struct score_weights *weights = &nodes->weights[nodes->columns.readings.pool[row]];
         int metric = weights->metric[resource];
         double weight = weights->weight[resource];
 
@@ -19,9 +19,9 @@ bool usage_split_get(const struct judge_nodes *nodes, size_t row, int resource,
         };
         if (node_columns_has_mean(&nodes->columns, metric, row)) {
                 ret->is_read = true;
-                ret->reading_ratio = nodes->readings.usage_ratio[metric][row];
+                ret->reading_ratio = nodes->columns.readings.usage_ratio[metric][row];
                 ret->read_unix_ms = annotation_at_unix_ms(
-                        nodes->readings.expires_unix_ms[metric][row],
+                        nodes->columns.readings.expires_unix_ms[metric][row],
                         nodes->policy->metrics[metric].period_ms);
         }
         if (reserved && ret->capacity > 0)

@@ -120,7 +120,7 @@ static void add_nodes(const struct view *view) {
                         .margin_ratio = usage.margin_ratio,
                         .cores = usage.capacity,
                         .is_expired = nodes->columns.is_estimate_old[row],
-                        .line = line_of(nodes, nodes->columns.pool[row]),
+                        .line = line_of(nodes, nodes->columns.readings.pool[row]),
                         .free = {{(double)(node->allocatable.milli_cores -
                                            node->requested.milli_cores) /
                                           1000,

@@ -9,8 +9,6 @@
 struct one_node {
         double usage_ratio[POLICY_MAX_METRICS];
         int64_t expires_unix_ms[POLICY_MAX_METRICS];
-        const double *usage_columns[POLICY_MAX_METRICS];
-        const int64_t *expires_columns[POLICY_MAX_METRICS];
         double hot;
         int64_t hot_expires_unix_ms;
         struct reading_columns columns;
@@ -20,15 +18,11 @@ static inline void one_node_init(struct one_node *node) {
         *node = (struct one_node){.hot_expires_unix_ms = READING_NEVER};
         for (size_t i = 0; i < POLICY_MAX_METRICS; i++) {
                 node->expires_unix_ms[i] = READING_NEVER;
-                node->usage_columns[i] = &node->usage_ratio[i];
-                node->expires_columns[i] = &node->expires_unix_ms[i];
+                node->columns.usage_ratio[i] = &node->usage_ratio[i];
+                node->columns.expires_unix_ms[i] = &node->expires_unix_ms[i];
         }
-        node->columns = (struct reading_columns){
-                .usage_ratio = node->usage_columns,
-                .expires_unix_ms = node->expires_columns,
-                .hot = &node->hot,
-                .hot_expires_unix_ms = &node->hot_expires_unix_ms,
-        };
+        node->columns.hot = &node->hot;
+        node->columns.hot_expires_unix_ms = &node->hot_expires_unix_ms;
 }
 
 /* Keys that are no metric of the policy and values that cannot be read change nothing. */

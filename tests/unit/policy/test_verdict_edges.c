@@ -10,12 +10,10 @@ TEST(largest) {
                 double largest_ratio;
         } rows[] = {{2, 2, 0.75}, {1, 2, 0.25}, {0, 2, 0}, {2, 1, 0.25}, {2, 0, 0}};
         static const uint32_t candidates[] = {0, 1};
-        static const double usage_ratio[] = {0.25, 0.75};
-        static const int64_t expires_unix_ms[] = {1, 1};
-        const double *usage_columns[] = {usage_ratio};
-        const int64_t *expires_columns[] = {expires_unix_ms};
-        const struct reading_columns columns = {.usage_ratio = usage_columns,
-                                                .expires_unix_ms = expires_columns};
+        double usage_ratio[] = {0.25, 0.75};
+        int64_t expires_unix_ms[] = {1, 1};
+        const struct reading_columns columns = {.usage_ratio = {usage_ratio},
+                                                .expires_unix_ms = {expires_unix_ms}};
         _cleanup_(policy_freep) struct policy *policy = policy_of(
                 "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                 "  priority: [{name: cpu_usage_avg_5m, weight: 1, scale: relative}]\n");

@@ -140,7 +140,7 @@ static void put_in_pool(struct node_table *table, const char *name, const char *
 static int pool_of(struct node_table *table, size_t row) {
         node_table_publish(table, NOW);
         struct node_snapshot *snapshot = node_table_acquire(table);
-        int pool = snapshot->nodes.columns.pool[row];
+        int pool = snapshot->nodes.columns.readings.pool[row];
 
         node_snapshot_unref(snapshot);
         return pool;
@@ -237,10 +237,10 @@ TEST(update_is_all_of_a_node) {
                 node_table_publish(table, NOW);
                 struct node_snapshot *snapshot = node_table_acquire(table);
                 const struct node_columns *columns = &snapshot->nodes.columns;
-                assert_int_equal(columns->pool[0], is_all ? 1 : 0);
+                assert_int_equal(columns->readings.pool[0], is_all ? 1 : 0);
                 assert_int_equal(columns->zone[0] != 0, is_all);
                 assert_int_equal(columns->own[ESTIMATE_CPU][0] > 0, is_all);
-                assert_int_equal(columns->expires_unix_ms[0][0] != READING_NEVER, is_all);
+                assert_int_equal(columns->readings.expires_unix_ms[0][0] != READING_NEVER, is_all);
                 node_snapshot_unref(snapshot);
                 put_node(table, updates[i], NOW);
                 assert_false(node_table_is_dirty(table));

@@ -143,7 +143,7 @@ TEST(skew) {
 static double hot_of(void *table) {
         node_table_publish(table, standing_ms);
         struct node_snapshot *snapshot = node_table_acquire(table);
-        double hot = snapshot->nodes.count > 0 ? snapshot->nodes.columns.hot[0] : -1;
+        double hot = snapshot->nodes.count > 0 ? snapshot->nodes.columns.readings.hot[0] : -1;
 
         node_snapshot_unref(snapshot);
         return hot;

@@ -74,13 +74,11 @@ TEST(others) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const double cpu = 1, mem = rows[i].mem, disk = rows[i].disk;
-                const int64_t later = NOW_UNIX_MS + 1,
-                              mem_expires = NOW_UNIX_MS + rows[i].mem_expires_ms;
+                double cpu = 1, mem = rows[i].mem, disk = rows[i].disk;
+                int64_t later = NOW_UNIX_MS + 1, mem_expires = NOW_UNIX_MS + rows[i].mem_expires_ms;
                 const struct reading_columns columns = {
-                        .usage_ratio = (const double *[]){&cpu, NULL, NULL, &mem, &disk},
-                        .expires_unix_ms = (const int64_t *[]){&later, NULL, NULL, &mem_expires,
-                                                               &later},
+                        .usage_ratio = {&cpu, NULL, NULL, &mem, &disk},
+                        .expires_unix_ms = {&later, NULL, NULL, &mem_expires, &later},
                 };
                 struct score_weights weights;
                 score_weights_init(&weights, policy, 0);
@@ -108,11 +106,10 @@ TEST(missing) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const int64_t cpu = NOW_UNIX_MS + rows[i].cpu_expires_ms,
-                              disk = NOW_UNIX_MS + rows[i].disk_expires_ms, never = 0;
+                int64_t cpu = NOW_UNIX_MS + rows[i].cpu_expires_ms,
+                        disk = NOW_UNIX_MS + rows[i].disk_expires_ms, never = 0;
                 const struct reading_columns columns = {
-                        .expires_unix_ms = (const int64_t *[]){&cpu, NULL, NULL, NULL, &disk,
-                                                               &never},
+                        .expires_unix_ms = {&cpu, NULL, NULL, NULL, &disk, &never},
                 };
                 const bool is_known[ESTIMATE_RESOURCE_COUNT] = {rows[i].knows_cpu};
                 struct score_weights weights;

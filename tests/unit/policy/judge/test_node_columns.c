@@ -32,7 +32,8 @@ TEST(expired) {
                                                                {99, 100, 300}};
 
         for (int i = 0; i < METRICS; i++)
-                memcpy(columns.expires_unix_ms[i], expires_unix_ms[i], sizeof(expires_unix_ms[i]));
+                memcpy(columns.readings.expires_unix_ms[i], expires_unix_ms[i],
+                       sizeof(expires_unix_ms[i]));
         assert_int_equal(node_columns_expired(&columns, ROWS, 98), 0);
         assert_int_equal(node_columns_expired(&columns, ROWS, 100), 3);
         assert_int_equal(node_columns_expired(&columns, 1, 100), 2);
@@ -41,28 +42,28 @@ TEST(expired) {
 
 static void fill(struct node_columns *columns, size_t row, int value) {
         for (int i = 0; i < METRICS; i++) {
-                columns->usage_ratio[i][row] = value;
-                columns->expires_unix_ms[i][row] = value;
+                columns->readings.usage_ratio[i][row] = value;
+                columns->readings.expires_unix_ms[i][row] = value;
         }
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 columns->used[r][row] = columns->own[r][row] = value;
-        columns->hot[row] = columns->other[row] = value;
-        columns->hot_expires_unix_ms[row] = columns->settled_until_unix_ms[row] = value;
+        columns->readings.hot[row] = columns->other[row] = value;
+        columns->readings.hot_expires_unix_ms[row] = columns->settled_until_unix_ms[row] = value;
         columns->estimate_number[row] = (uint32_t)value;
         columns->limits[row] = (struct verdict_limits){(int16_t)value, (int16_t)-value};
         columns->is_estimate_old[row] = columns->missing[row] = columns->score100[row] =
-                columns->zone[row] = columns->pool[row] = (uint8_t)value;
+                columns->zone[row] = columns->readings.pool[row] = (uint8_t)value;
 }
 
 static void check(const struct node_columns *columns, size_t row, int value) {
         for (int i = 0; i < METRICS; i++) {
-                assert_true(columns->usage_ratio[i][row] == value);
-                assert_int_equal(columns->expires_unix_ms[i][row], value);
+                assert_true(columns->readings.usage_ratio[i][row] == value);
+                assert_int_equal(columns->readings.expires_unix_ms[i][row], value);
         }
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 assert_true(columns->used[r][row] == value && columns->own[r][row] == value);
-        assert_true(columns->hot[row] == value && columns->other[row] == value);
-        assert_int_equal(columns->hot_expires_unix_ms[row], value);
+        assert_true(columns->readings.hot[row] == value && columns->other[row] == value);
+        assert_int_equal(columns->readings.hot_expires_unix_ms[row], value);
         assert_int_equal(columns->settled_until_unix_ms[row], value);
         assert_int_equal(columns->estimate_number[row], value);
         assert_int_equal(columns->limits[row].rejected_by, value);
@@ -71,7 +72,7 @@ static void check(const struct node_columns *columns, size_t row, int value) {
         assert_int_equal(columns->missing[row], value);
         assert_int_equal(columns->score100[row], value);
         assert_int_equal(columns->zone[row], value);
-        assert_int_equal(columns->pool[row], value);
+        assert_int_equal(columns->readings.pool[row], value);
 }
 
 /* Every column of a row, and none of its neighbours. */
