@@ -78,5 +78,5 @@ void controller_write_status(void *controller, struct buf *out);
  * applied, so the Lease is then left to expire.
  */
 void controller_shut_down(struct controller *controller);
-/** controller_exit_code() - 0; 1: --once could not read or write a node */
+/** controller_exit_code() - 0; 1: --once could not read a node */
 int controller_exit_code(const struct controller *controller);

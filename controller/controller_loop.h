@@ -74,7 +74,7 @@ struct controller {
         struct loop_timer tick, print;
         unsigned ticks;
         enum controller_phase phase;
-        struct loop_timer once_look;        /* LISTING, READING and WRITING */
+        struct loop_timer once_look;        /* LISTING and READING */
         size_t listed;                      /* nodes, of LISTING */
         int64_t give_up_mono_ms;            /* on this phase, unless it makes progress */
         struct loop_timer shutdown_timeout; /* STOPPING */
@@ -115,9 +115,9 @@ static inline int64_t controller_now_unix(const struct controller *c) {
 /** controller_end() - end the program with this status */
 void controller_end(struct controller *c, int exit_code);
 
-/* --once (controller_once.c): reads every node twice, writes or prints the results, and exits.
- * Listing may take as long as it makes progress, writing as long as patches succeed. Reading has a
- * deadline; then the values that exist are written. */
+/* --once (controller_once.c): reads every node twice, prints the results, and exits. Listing may
+ * take as long as it makes progress. Reading has a deadline; then the values that exist are
+ * printed. */
 
 enum { CONTROLLER_ONCE_OUTCOMES = 2 }; /* per node: an interval needs two scrapes */
 
