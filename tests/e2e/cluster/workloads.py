@@ -109,6 +109,9 @@ class Namespace:
     def create_job(self, job):
         return self.plane.api.create(f"/apis/batch/v1/namespaces/{self.name}/jobs", job)
 
+    def create_daemon_set(self, name, pod):
+        return self.plane.api.create(f"{self.apps}/daemonsets", daemon_set_object(name, pod))
+
     def scale(self, deployment, replicas):
         self.plane.api.patch(
             f"{self.apps}/deployments/{deployment}", {"spec": {"replicas": replicas}}
