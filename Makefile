@@ -11,7 +11,7 @@ help:
 	@echo 'make quick    what your change is about: the unit tests that it relinks, changed integration files, the pages'
 	@echo 'make e2e      both programs with real Kubernetes; its first run builds that, for minutes'
 	@echo 'make ci       what CI runs: make check, make test and make e2e, counted together'
-	@echo 'make nightly  make ci in full size, with the long runs, the fuzzers, other processors, a bare Debian, mutants, coverage: hours; PART=2: one of 9 parts'
+	@echo 'make nightly  make ci in full size, with the long runs, the fuzzers, other processors, a bare Debian, mutants, coverage: hours; PART=2: one of 8 parts'
 	@echo 'make check    what needs no running program: format, lint, builds, sanitizers, unit tests, clang-tidy'
 	@echo 'make build    both programs, into $(BUILD)/'
 	@echo 'make bench    compare with peers, and write tests/bench/results.md anew (BENCH=quick: 3 minutes, no page)'

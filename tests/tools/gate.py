@@ -9,7 +9,7 @@
     gate.py e2e            builds a real cluster's programs once, for minutes, and runs the tests
                            with it; see tests/e2e/README.md
     gate.py alone          those of them that must run alone, and the quick benchmark
-    gate.py fuzz           every fuzz target for $FUZZ_SECONDS, 60; see tests/tools/fuzz
+    gate.py fuzz           every fuzz target for $FUZZ_SECONDS, 60, at night 180; see tests/tools/fuzz
     gate.py cross          the unit tests for arm64, and those of the pure libraries for s390x, by qemu
     gate.py bare           `make demo` and `make test` in a Debian 12 where nothing is installed
     gate.py release        `make release`, twice, and what came out: the same bytes, programs that run,
@@ -26,7 +26,6 @@
              long          the integration files that take longest in full size
              older         builds the older versions of Kubernetes, runs a test with each, and those
                            of admission with the first that has it
-             fuzz-1 fuzz-2 half of the fuzz targets each, for 600 seconds
 
 Groups run one after the other; what only needs a processor (unit tests, clang-tidy) runs in parallel with
 tests that mostly wait. With PLIMSOLL_NIGHTLY=1 tests have their full sizes.
@@ -349,22 +348,9 @@ def older(gate):
 
 
 def fuzz(gate):
-    seconds = os.environ.get("FUZZ_SECONDS", "60")
+    seconds = os.environ.get("FUZZ_SECONDS", "180" if NIGHTLY else "60")
     limit_s = STEP_LIMIT_S + 60 * int(seconds)  # as for 60 targets one after the other
     gate.step("fuzz", ["tests/tools/fuzz", seconds], is_shown=True, limit_s=limit_s)
-
-
-def fuzz_half(half):
-    sources = sorted((TOP / "tests" / "fuzz").glob("fuzz_*.c"))
-    return [path.stem.removeprefix("fuzz_") for path in sources[half::2]]
-
-
-def fuzz_1(gate):
-    gate.step("fuzz-1", ["tests/tools/fuzz", "600", *fuzz_half(0)], is_shown=True)
-
-
-def fuzz_2(gate):
-    gate.step("fuzz-2", ["tests/tools/fuzz", "600", *fuzz_half(1)], is_shown=True)
 
 
 def cross(gate):
@@ -480,8 +466,6 @@ GROUPS = {
     "alone": alone,
     "older": older,
     "fuzz": fuzz,
-    "fuzz-1": fuzz_1,
-    "fuzz-2": fuzz_2,
     "cross": cross,
     "bare": bare,
     "release": release,
@@ -497,8 +481,7 @@ PARTS = (
     ("long",),
     ("images", "e2e"),
     ("alone",),
-    ("fuzz-1",),
-    ("fuzz-2",),
+    ("fuzz",),
     ("cross", "bare", "release"),
     ("mutants", "coverage"),
     ("older",),
