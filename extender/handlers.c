@@ -63,7 +63,7 @@ struct verb {
 };
 
 struct handlers {
-        struct handlers_options options;
+        struct handlers_parts parts;
         pthread_mutex_t pool_lock;   /* the pool, before and after the work */
         struct job *pool;            /* idle ones: at most one for each worker */
         atomic_size_t sending_bytes; /* see SENDING_MAX_BYTES */
@@ -119,7 +119,7 @@ static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_
         metrics_add(handlers->left_out, judge->filtered.left_out_count);
         if (!reply_filter(job->reply, &job->answer))
                 return false;
-        keep(handlers->options.decisions, job, decision_take_filter);
+        keep(handlers->parts.decisions, job, decision_take_filter);
         return true;
 }
 
@@ -137,7 +137,7 @@ static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_u
                 count_scored(handlers, &job->answer.judge);
         if (!reply_prioritize(job->reply, &job->answer))
                 return false;
-        keep(handlers->options.decisions, job, decision_take_ranking);
+        keep(handlers->parts.decisions, job, decision_take_ranking);
         return true;
 }
 
@@ -164,7 +164,7 @@ static_assert(ARRAY_LEN(verbs) == VERB_COUNT, "metrics are kept for each verb");
 /* Metrics, jobs and requests */
 
 static bool has_verb(const struct handlers *handlers, const struct verb *verb) {
-        return verb->act || handlers->options.binder;
+        return verb->act || handlers->parts.binder;
 }
 
 static struct verb_metrics *metrics_of(struct handlers *handlers, const struct verb *verb) {
@@ -243,12 +243,12 @@ static void handlers_register_metrics(struct handlers *handlers, struct metrics 
         handlers->scored_expired = scored_counter(metrics, "expired");
 }
 
-struct handlers *handlers_new(const struct handlers_options *options) {
+struct handlers *handlers_new(const struct handlers_parts *parts) {
         struct handlers *handlers = xcalloc(1, sizeof(*handlers));
 
-        handlers->options = *options;
+        handlers->parts = *parts;
         (void)pthread_mutex_init(&handlers->pool_lock, NULL);
-        handlers_register_metrics(handlers, options->daemon->metrics);
+        handlers_register_metrics(handlers, parts->daemon->metrics);
         return handlers;
 }
 
@@ -357,7 +357,7 @@ static void answer_bind(struct handlers *handlers, const struct verb *verb,
                         struct http_exchange *exchange) {
         struct error err = ERROR_NULL;
 
-        int r = binder_answer(handlers->options.binder, exchange, &err);
+        int r = binder_answer(handlers->parts.binder, exchange, &err);
         if (r < 0) {
                 refuse(handlers, verb, exchange, r, &err);
                 return;
@@ -374,7 +374,7 @@ static void judge_request(struct handlers *handlers, const struct verb *verb, st
         exchange->release = parcel_free;
         exchange->release_userdata = parcel;
         /* The newest snapshot, now that the request has been read, which may take long. */
-        job->snapshot = node_table_acquire(handlers->options.table);
+        job->snapshot = node_table_acquire(handlers->parts.table);
         bool has_reply = verb->act(handlers, job, clock_wall_unix_ms());
         node_snapshot_unref(TAKE_PTR(job->snapshot));
         if (!has_reply) {
@@ -398,14 +398,14 @@ static void judge_request(struct handlers *handlers, const struct verb *verb, st
         exchange->reply = parcel->reply.pieces;
         exchange->reply_count = parcel->reply.count;
         count_answer(handlers, verb, 200);
-        if (handlers->options.is_debug)
+        if (handlers->parts.is_debug)
                 log_request(job, verb);
 }
 
 /* A scheduler may know nodes before we do, but not as many again. Of a list that has not arrived,
  * nothing is known. */
 static size_t most_nodes(struct handlers *handlers) {
-        struct node_snapshot *snapshot = node_table_acquire(handlers->options.table);
+        struct node_snapshot *snapshot = node_table_acquire(handlers->parts.table);
         size_t count = snapshot->nodes.count;
 
         node_snapshot_unref(snapshot);
@@ -416,7 +416,7 @@ static bool is_held_back(const struct handlers *handlers, const struct pod_facts
         uint32_t uid;
 
         return pod_facts_is_placed(pod) && pod_usage_uid(pod->uid.text, pod->uid.len, &uid) &&
-               hold_back_has(handlers->options.held_back_ratio, uid);
+               hold_back_has(handlers->parts.held_back_ratio, uid);
 }
 
 static void answer_verb(struct handlers *handlers, const struct verb *verb,
@@ -455,19 +455,19 @@ static const struct verb *find_verb(const struct handlers *handlers, const char 
         return NULL;
 }
 
-static bool answer_page(const struct handlers_options *options, struct http_exchange *exchange) {
-        return daemon_pages(options->daemon, exchange) ||
-               (options->decisions &&
-                decisions_page(options->decisions, options->decisions_list, exchange)) ||
-               shared_page_serve(options->nodes_page, "/nodes", exchange) ||
-               explain_page(options->explain_page, exchange) ||
-               shared_page_serve(options->trial_page, "/trial", exchange);
+static bool answer_page(const struct handlers_parts *parts, struct http_exchange *exchange) {
+        return daemon_pages(parts->daemon, exchange) ||
+               (parts->decisions &&
+                decisions_page(parts->decisions, parts->decisions_list, exchange)) ||
+               shared_page_serve(parts->nodes_page, "/nodes", exchange) ||
+               explain_page(parts->explain_page, exchange) ||
+               shared_page_serve(parts->trial_page, "/trial", exchange);
 }
 
 void handlers_answer_page(void *userdata, struct http_exchange *exchange) {
         const struct handlers *handlers = userdata;
 
-        if (!answer_page(&handlers->options, exchange))
+        if (!answer_page(&handlers->parts, exchange))
                 exchange->status = 404;
 }
 
@@ -475,7 +475,7 @@ void handlers_answer(void *userdata, struct http_exchange *exchange) {
         struct handlers *handlers = userdata;
         const struct verb *verb = find_verb(handlers, exchange->path);
 
-        if (answer_page(&handlers->options, exchange))
+        if (answer_page(&handlers->parts, exchange))
                 return;
         if (!verb) {
                 exchange->status = 404;
@@ -484,8 +484,8 @@ void handlers_answer(void *userdata, struct http_exchange *exchange) {
         if (!http_takes(exchange, "POST"))
                 return;
         metrics_set(handlers->last_call, (double)clock_wall_unix_ms() / (double)MS_PER_S);
-        if (handlers->options.trial)
-                trial_asked(handlers->options.trial, clock_wall_unix_ms());
+        if (handlers->parts.trial)
+                trial_asked(handlers->parts.trial, clock_wall_unix_ms());
         if (!verb->act)
                 answer_bind(handlers, verb, exchange);
         else

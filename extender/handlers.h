@@ -21,7 +21,8 @@
 #include "extender/trial/trial.h"
 #include "net/http_server.h"
 
-struct handlers_options {
+/* The parts of the program that answer requests. */
+struct handlers_parts {
         const struct daemon *daemon;        /* all borrowed; they outlive the handlers */
         struct node_table *table;           /* with metrics */
         struct binder *binder;              /* NULL: no such verb */
@@ -37,7 +38,7 @@ struct handlers_options {
 
 struct handlers;
 
-struct handlers *handlers_new(const struct handlers_options *options);
+struct handlers *handlers_new(const struct handlers_parts *parts);
 /** handlers_free() - after the server has stopped */
 void handlers_free(struct handlers *handlers);
 

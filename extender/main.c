@@ -118,16 +118,11 @@ struct extender {
         struct daemon daemon;
         struct policy_source *policy_source;
         struct program_annotations annotations;
-        struct node_table *table;
+        struct handlers_parts parts; /* created here, and used by the handlers as well */
         struct table_watch *table_watch;
-        struct binder *binder;              /* NULL: without --bind */
         struct admission_writer *admission; /* NULL: without --admission */
-        struct trial *trial;                /* NULL: with --admission, which decides for pods */
-        struct trial_watch *trial_watch;    /* likewise */
-        struct decisions *decisions;        /* NULL without --status-page, like the next four */
-        struct shared_page *decisions_list, *nodes_page;
-        struct explain_page *explain_page;
-        struct loop *side; /* for pages that take too long for the loop and for workers */
+        struct trial_watch *trial_watch;    /* NULL: with --admission, which decides for pods */
+        struct loop *side; /* for pages that take too long for the loop and for workers; or NULL */
         pthread_t side_thread;
         struct handlers *handlers;
         struct http_server *server;
@@ -150,16 +145,16 @@ static void extender_on_policy_known(void *userdata) {
 }
 
 static void extender_on_bound(void *userdata, const struct pod_facts *pod, bool is_appeared) {
-        struct extender *extender = userdata;
+        const struct extender *extender = userdata;
+        const struct handlers_parts *parts = &extender->parts;
 
-        if (extender->decisions)
-                decisions_confirm(extender->decisions, pod);
+        if (parts->decisions)
+                decisions_confirm(parts->decisions, pod);
         if (extender->admission && is_appeared)
                 admission_writer_bound(extender->admission);
-        if (extender->trial && is_appeared) {
-                struct node_snapshot *snapshot = node_table_acquire(extender->table);
-                trial_bound(extender->trial, snapshot, pod,
-                            loop_now_unix_ms(extender->daemon.loop));
+        if (parts->trial && is_appeared) {
+                struct node_snapshot *snapshot = node_table_acquire(parts->table);
+                trial_bound(parts->trial, snapshot, pod, loop_now_unix_ms(extender->daemon.loop));
                 node_snapshot_unref(snapshot);
         }
 }
@@ -183,8 +178,8 @@ static void end_calls(void *userdata) {
         struct extender *extender = userdata;
 
         http_server_quiesce(extender->server);
-        if (extender->binder)
-                binder_drain(extender->binder, on_drained, extender);
+        if (extender->parts.binder)
+                binder_drain(extender->parts.binder, on_drained, extender);
         else
                 on_drained(extender);
 }
@@ -220,23 +215,7 @@ static void extender_on_signal(void *userdata, int signal_number) {
 }
 
 static int listen_for_schedulers(struct extender *extender, struct error *err) {
-        struct handlers_options options = {
-                .daemon = &extender->daemon,
-                .table = extender->table,
-                .binder = extender->binder,
-                .decisions = extender->decisions,
-                .decisions_list = extender->decisions_list,
-                .nodes_page = extender->nodes_page,
-                .explain_page = extender->explain_page,
-                .trial = extender->trial,
-                .held_back_ratio = settings.hold_back_percent / 100,
-                .trial_page = extender->trial && settings.shared.has_status_page
-                                      ? trial_watch_page(extender->trial_watch)
-                                      : NULL,
-                .is_debug = settings.shared.log_level == LOG_LEVEL_DEBUG,
-        };
-
-        extender->handlers = handlers_new(&options);
+        extender->handlers = handlers_new(&extender->parts);
         struct http_server_options server_options = {
                 .bind_address = settings.bind_address,
                 .port = (uint16_t)settings.port,
@@ -291,33 +270,35 @@ static void warn_of_binding(void) {
 
 /* In reverse order of creation, so that users are freed first. */
 static void extender_done(struct extender *extender) {
+        struct handlers_parts *parts = &extender->parts;
+
         certificates_free(extender->certificates);
-        if (extender->binder)
-                binder_stop(extender->binder);
+        if (parts->binder)
+                binder_stop(parts->binder);
         if (extender->side) {
                 loop_stop(extender->side);
                 (void)pthread_join(extender->side_thread, NULL);
-                shared_page_stop(extender->nodes_page);
-                explain_page_stop(extender->explain_page);
+                shared_page_stop(parts->nodes_page);
+                explain_page_stop(parts->explain_page);
         }
-        if (extender->trial)
-                shared_page_stop(trial_watch_page(extender->trial_watch));
+        if (parts->trial_page)
+                shared_page_stop(parts->trial_page);
         if (extender->server)
                 http_server_stop(extender->server, DRAIN_MS);
         if (extender->page_server)
                 http_server_stop(extender->page_server, DRAIN_MS);
         handlers_free(extender->handlers);
-        shared_page_free(extender->nodes_page);
-        explain_page_free(extender->explain_page);
+        shared_page_free(parts->nodes_page);
+        explain_page_free(parts->explain_page);
         loop_free(extender->side);
-        shared_page_free(extender->decisions_list);
-        decisions_free(extender->decisions);
-        binder_free(extender->binder);
+        shared_page_free(parts->decisions_list);
+        decisions_free(parts->decisions);
+        binder_free(parts->binder);
         table_watch_free(extender->table_watch);
         admission_writer_free(extender->admission);
         trial_watch_free(extender->trial_watch);
-        trial_free(extender->trial);
-        node_table_free(extender->table);
+        trial_free(parts->trial);
+        node_table_free(parts->table);
         program_annotations_done(&extender->annotations);
         policy_source_free(extender->policy_source);
         daemon_done(&extender->daemon);
@@ -330,6 +311,7 @@ static void *run_side(void *loop) {
 
 static int extender_run(struct extender *extender, struct error *err) {
         struct daemon *daemon = &extender->daemon;
+        struct handlers_parts *parts = &extender->parts;
         struct buf flagz = BUF_INIT(OPTIONS_FLAGZ_MAX_BYTES);
         struct policy *policy = NULL;
 
@@ -361,37 +343,42 @@ static int extender_run(struct extender *extender, struct error *err) {
                 .is_percent = settings.annotation_unit == ANNOTATION_UNIT_PERCENT,
                 .metrics = daemon->metrics,
         };
-        extender->table = node_table_new(&table_options, policy, clock_wall_unix_ms());
+        parts->daemon = daemon;
+        parts->is_debug = settings.shared.log_level == LOG_LEVEL_DEBUG;
+        parts->table = node_table_new(&table_options, policy, clock_wall_unix_ms());
         extender->table_watch = table_watch_new(&(struct table_watch_options){
                 .daemon = daemon,
-                .table = extender->table,
+                .table = parts->table,
                 .namespace = kube_access_home(daemon->kube_access),
                 .on_bound = extender_on_bound,
                 .userdata = extender,
                 .awaits_policy = policy_source_is_awaited(extender->policy_source),
         });
         if (settings.is_binding)
-                extender->binder = binder_new(daemon);
+                parts->binder = binder_new(daemon);
         if (settings.has_admission) {
-                extender->admission = admission_writer_new(daemon, extender->table,
+                extender->admission = admission_writer_new(daemon, parts->table,
                                                            kube_access_home(daemon->kube_access));
         } else {
-                extender->trial = trial_new(settings.hold_back_percent / 100);
-                extender->trial_watch = trial_watch_new(daemon, extender->table, extender->trial);
+                parts->held_back_ratio = settings.hold_back_percent / 100;
+                parts->trial = trial_new(parts->held_back_ratio);
+                extender->trial_watch = trial_watch_new(daemon, parts->table, parts->trial);
         }
         if (settings.shared.has_status_page) {
-                extender->decisions = decisions_new();
-                extender->decisions_list = decisions_page_list(daemon->loop, extender->decisions);
+                parts->decisions = decisions_new();
+                parts->decisions_list = decisions_page_list(daemon->loop, parts->decisions);
                 extender->side = loop_new();
                 if (!extender->side) {
                         (void)error_set(err, errno, "event loop: %s", strerror(errno));
                         return program_exit_code(err);
                 }
-                extender->nodes_page = nodes_page_new(extender->side, extender->table);
-                extender->explain_page = explain_page_new(extender->side, extender->table,
-                                                          &table_options);
+                parts->nodes_page = nodes_page_new(extender->side, parts->table);
+                parts->explain_page = explain_page_new(extender->side, parts->table,
+                                                       &table_options);
                 if (pthread_create(&extender->side_thread, NULL, run_side, extender->side) != 0)
                         abort();
+                if (parts->trial)
+                        parts->trial_page = trial_watch_page(extender->trial_watch);
         }
         if (listen_for_schedulers(extender, err) < 0 ||
             (has_page_port() && listen_for_pages(extender, err) < 0))

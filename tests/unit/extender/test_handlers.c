@@ -75,7 +75,7 @@ static void start(struct fixture *f) {
         put(f, "idle", "cpu_usage_avg_5m=0.25," RECENT);
         put(f, "busy", "cpu_usage_avg_5m=0.75," RECENT);
         node_table_publish(f->table, standing_ms);
-        f->handlers = handlers_new(&(struct handlers_options){
+        f->handlers = handlers_new(&(struct handlers_parts){
                 .daemon = &f->daemon,
                 .table = f->table,
                 .is_debug = true,
