@@ -14,8 +14,6 @@
 #include "extender/answer/request.h"
 #include "extender/decisions/decision_take.h"
 #include "extender/decisions/decisions_page.h"
-#include "extender/trial/hold_back.h"
-#include "policy/usage/pod_usage_list.h"
 
 enum {
         /* A job with more candidates is freed: the pool keeps only jobs of usual size. */
@@ -412,13 +410,6 @@ static size_t most_nodes(struct handlers *handlers) {
         return count > 0 ? size_min(2 * count + MORE_NODES, REQUEST_MAX_NODES) : REQUEST_MAX_NODES;
 }
 
-static bool is_held_back(const struct handlers *handlers, const struct pod_facts *pod) {
-        uint32_t uid;
-
-        return pod_facts_is_placed(pod) && pod_usage_uid(pod->uid.text, pod->uid.len, &uid) &&
-               hold_back_has(handlers->parts.held_back_ratio, uid);
-}
-
 static void answer_verb(struct handlers *handlers, const struct verb *verb,
                         struct http_exchange *exchange) {
         int64_t begin_ns = clock_mono_ns();
@@ -427,7 +418,8 @@ static void answer_verb(struct handlers *handlers, const struct verb *verb,
 
         int r = verb->parse(&job->request, exchange->body, exchange->body_bytes,
                             most_nodes(handlers), &err);
-        job->request.is_held_back = is_held_back(handlers, &job->request.pod);
+        job->request.is_held_back = handlers->parts.trial &&
+                                    trial_holds_back(handlers->parts.trial, &job->request.pod);
         if (r < 0)
                 refuse(handlers, verb, exchange, r, &err);
         else

@@ -31,9 +31,8 @@ struct handlers_parts {
         struct shared_page *nodes_page;     /* NULL: there is no such page, like the next two */
         struct shared_page *trial_page;
         struct explain_page *explain_page;
-        struct trial *trial;    /* NULL: there is none */
-        double held_back_ratio; /* see hold_back.h; 0: no pod */
-        bool is_debug;          /* one log line per request */
+        struct trial *trial; /* NULL: there is none */
+        bool is_debug;       /* one log line per request */
 };
 
 struct handlers;

@@ -360,8 +360,7 @@ static int extender_run(struct extender *extender, struct error *err) {
                 extender->admission = admission_writer_new(daemon, parts->table,
                                                            kube_access_home(daemon->kube_access));
         } else {
-                parts->held_back_ratio = settings.hold_back_percent / 100;
-                parts->trial = trial_new(parts->held_back_ratio);
+                parts->trial = trial_new(settings.hold_back_percent / 100);
                 extender->trial_watch = trial_watch_new(daemon, parts->table, parts->trial);
         }
         if (settings.shared.has_status_page) {

@@ -72,7 +72,7 @@ struct decision_filter {
         uint32_t rejected, left_out;
         enum judge_list list;
         bool is_daemonset; /* the pod passes everywhere */
-        bool is_held_back; /* likewise, see hold_back.h */
+        bool is_held_back; /* likewise, see trial.h */
         bool is_all_over;
         uint8_t rule; /* the number of the rule that applies, from 1; 0: none */
         uint8_t predicate_count, rejection_count;

@@ -7,11 +7,11 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "extender/trial/hold_back.h"
 #include "extender/trial/trial_scheduler.h"
 #include "policy/judge/judge_rows.h"
 #include "policy/judge/judge_score.h"
 #include "policy/rebalance/rebalance_line.h"
+#include "policy/usage/pod_usage_list.h"
 
 enum {
         ASKED_MS = 900000,     /* bindings follow a call within this time */
@@ -196,6 +196,19 @@ static void make_virtual(const struct trial *trial, const struct node_snapshot *
                         add_pod(ret, pods[i].row[TRIAL_REAL], &pods[i], -1);
 }
 
+/* ---- Pods that are held back. */
+
+static bool is_held(const struct trial *trial, uint32_t uid) {
+        return uid < trial->held_back_ratio * UINT32_MAX;
+}
+
+bool trial_holds_back(const struct trial *trial, const struct pod_facts *pod) {
+        uint32_t uid;
+
+        return pod_facts_is_placed(pod) && pod_usage_uid(pod->uid.text, pod->uid.len, &uid) &&
+               is_held(trial, uid);
+}
+
 /* ---- A pod is bound. */
 
 static bool has_room(const struct node_facts *facts, const struct pod_load *request) {
@@ -378,10 +391,9 @@ static void count_groups(const struct trial *trial, const struct node_estimate *
                 const struct node_pod *pod = &estimate->pods[i];
                 bool is_new = trial->stats.since_unix_ms > 0 &&
                               pod->runs_unix_ms >= trial->stats.since_unix_ms;
-                bool is_held = hold_back_has(trial->held_back_ratio, pod->uid);
                 if (pod->is_placed && is_new && pod->runs_unix_ms != NODE_POD_NEVER &&
                     pod->gone_unix_ms == NODE_POD_NEVER)
-                        ret_pods[is_held ? TRIAL_REAL : TRIAL_VIRTUAL]++;
+                        ret_pods[is_held(trial, pod->uid) ? TRIAL_REAL : TRIAL_VIRTUAL]++;
         }
 }
 

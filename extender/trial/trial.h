@@ -19,18 +19,21 @@
  *
  *     P(reading + e > line),  e normal with the standard deviation s / sqrt(2)
  *
- * If pods are held back (hold_back.h), it judges none. The clusters are then two groups of pods of
- * the real one: those that were held back, and all others that kube-scheduler placed since the
- * trial began. What counts is how long each pod is on a hot node.
+ * Pods can be held back: they are left to kube-scheduler, so that the gain can be measured while
+ * Plimsoll is on. They are a share of all pods, by their UID, which the API server draws. So all
+ * replicas of the extender hold back the same pods, and a workload has pods in both groups. Then no
+ * pod is judged. The clusters are two groups of pods of the real one: those that were held back,
+ * and all others that kube-scheduler placed since the trial began. What counts is how long each pod
+ * is on a hot node.
  *
  * Guarantee: the trial changes nothing. Pods that were there before it stay where they are, and so
  * do pods whose constraints it does not model, so the gain is too low until judged pods have
  * replaced the others. While kube-scheduler asks, it judges nothing, and its pods are where they
  * really are.
  *
- * No I/O and no clock; on the loop's thread, except for trial_asked(). A binding costs a copy of
- * the columns, a judgement, and a look at the estimate for each displaced pod and its replicas. A
- * displaced pod takes 100 bytes, of at most TRIAL_MAX_PODS.
+ * No I/O and no clock; on the loop's thread, unless a function says otherwise. A binding costs a
+ * copy of the columns, a judgement, and a look at the estimate for each displaced pod and its
+ * replicas. A displaced pod takes 100 bytes, of at most TRIAL_MAX_PODS.
  */
 #pragma once
 
@@ -45,7 +48,7 @@ enum { TRIAL_MAX_PODS = 100000 };
 
 struct trial;
 
-/** trial_new() - @held_back_ratio: the share of pods that are held back; 0: none */
+/** trial_new() - @held_back_ratio: the share of pods that are held back, 0 to 1 */
 struct trial *trial_new(double held_back_ratio);
 void trial_free(struct trial *trial);
 
@@ -58,6 +61,8 @@ void trial_step(struct trial *trial, const struct node_snapshot *snapshot, int64
 /** trial_restart() - forget what was counted, as another policy does; displaced pods stay where
  * they are */
 void trial_restart(struct trial *trial);
+/** trial_holds_back() - is the pod held back? Any thread */
+bool trial_holds_back(const struct trial *trial, const struct pod_facts *pod);
 /** trial_asked() - a scheduler asks about a pod; any thread */
 void trial_asked(struct trial *trial, int64_t now_unix_ms);
 
