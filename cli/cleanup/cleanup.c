@@ -66,11 +66,9 @@ static void print_dirty(const struct dirty_node *node) {
         const char *key, *between = "";
         json_t *value;
 
-        (void)style_text(node->name, SIZE_MAX, stdout);
-        (void)putchar(' ');
+        (void)printf("%s ", style_plain(node->name).text);
         json_object_foreach (node->nulls, key, value) {
-                (void)fputs(between, stdout);
-                (void)style_text(key, SIZE_MAX, stdout);
+                (void)printf("%s%s", between, style_plain(key).text);
                 between = ",";
         }
         for (unsigned i = 1; i <= POLICY_MAX_LEVELS; i++)

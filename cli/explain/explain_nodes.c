@@ -11,9 +11,7 @@
 static void print_head(const json_t *answer, const char *from, FILE *out) {
         const json_t *expected = json_at(answer, "expected", NULL);
 
-        (void)fputs("by ", out);
-        (void)style_text(from, SIZE_MAX, out);
-        (void)fputc('\n', out);
+        (void)fprintf(out, "by %s\n", style_plain(from).text);
         terms_print_expected(expected, out);
         if (json_int_at(0, answer, "rule", NULL) > 0)
                 (void)fprintf(out, "  rule %s of the policy applies to the pod: %s\n",

@@ -11,8 +11,6 @@
  * "largest", and when its list was written. */
 #define PREFERRED_NODES "plimsoll.io/preferred-nodes"
 
-enum { NAME_MAX_COLUMNS = 317, MESSAGE_MAX_COLUMNS = 4096 };
-
 const char *explain_place_node(const struct explain_place *place) {
         const char *node = json_string_at(place->pod, "spec", "nodeName", NULL);
 
@@ -59,16 +57,13 @@ static void print_preferred(const struct explain_place *place, FILE *out) {
                 }
         }
         size_t len = strcspn(note, ",");
-        (void)fprintf(out, "prefers %zu node%s, by the list of ", count, number_plural(count));
-        (void)style_text(note + len + (note[len] == ','), NAME_MAX_COLUMNS, out);
         _cleanup_(freep) char *class = xmemdup0(note, len);
-        if (strcmp(class, "largest") == 0) {
-                (void)fputs(" for the largest pods\n", out);
-        } else {
-                (void)fputs(" for pods of up to ", out);
-                (void)style_text(class, NAME_MAX_COLUMNS, out);
-                (void)fputs(" CPUs\n", out);
-        }
+        (void)fprintf(out, "prefers %zu node%s, by the list of %s for ", count,
+                      number_plural(count), style_plain(note + len + (note[len] == ',')).text);
+        if (strcmp(class, "largest") == 0)
+                (void)fputs("the largest pods\n", out);
+        else
+                (void)fprintf(out, "pods of up to %s CPUs\n", style_plain(class).text);
         if (!node || count == 0)
                 return;
         if (its)
@@ -83,23 +78,17 @@ void explain_place_print(const struct explain_place *place, const struct style *
         const char *phase = json_string_at(place->pod, "status", "phase", NULL);
         const char *message = json_string_at(scheduled_condition(place), "message", NULL);
 
-        (void)fputs(style->bold, out);
-        (void)style_text(place->full_name, NAME_MAX_COLUMNS, out);
-        (void)fprintf(out, "%s: ", style->off);
-        if (!place->pod) {
-                (void)fputs("its node is unknown: ", out);
-                (void)style_text(place->why_not.msg, MESSAGE_MAX_COLUMNS, out);
-        } else if (node) {
-                (void)fputs("on ", out);
-                (void)style_text(node, NAME_MAX_COLUMNS, out);
-                (void)fputs(", ", out);
-                (void)style_text(phase ? phase : "phase unknown", NAME_MAX_COLUMNS, out);
-        } else {
-                (void)fprintf(out, "%spending%s: ", style->yellow, style->off);
-                (void)style_text(message ? message : "the scheduler gives no reason",
-                                 MESSAGE_MAX_COLUMNS, out);
-        }
-        (void)fputc('\n', out);
+        (void)fprintf(out, "%s%s%s: ", style->bold, style_plain(place->full_name).text, style->off);
+        if (!place->pod)
+                (void)fprintf(out, "its node is unknown: %s\n",
+                              style_plain(place->why_not.msg).text);
+        else if (node)
+                (void)fprintf(out, "on %s, %s\n", style_plain(node).text,
+                              style_plain(phase ? phase : "phase unknown").text);
+        else
+                (void)fprintf(
+                        out, "%spending%s: %s\n", style->yellow, style->off,
+                        style_plain(message ? message : "the scheduler gives no reason").text);
         print_preferred(place, out);
 }
 

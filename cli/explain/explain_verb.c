@@ -155,11 +155,9 @@ static void show_pod(const struct explain_place *place, json_t *decision, const 
                 return;
         }
         explain_place_print(place, &style, stdout);
-        if (why_not) {
-                (void)fputs(decision ? "not every extender answered: " : "no decision: ", stdout);
-                (void)style_text(why_not, ERROR_MSG_MAX, stdout);
-                (void)fputc('\n', stdout);
-        }
+        if (why_not)
+                (void)printf("%s: %s\n", decision ? "not every extender answered" : "no decision",
+                             style_plain(why_not).text);
         if (decision) {
                 explain_decision_print(decision, place, max_nodes, &style, stdout);
                 return;

@@ -15,23 +15,17 @@ enum { BAR_CELLS = 20 };
 
 /* ---- Members of an object. */
 
-struct terms_text terms_text(const json_t *object, const char *key) {
+struct style_plain terms_text(const json_t *object, const char *key) {
         const char *text = json_string_at(object, key, NULL);
-        struct terms_text ret = {"?"};
 
-        if (text)
-                (void)snprintf(ret.text, sizeof(ret.text), "%s", text);
-        for (char *byte = ret.text; *byte; byte++)
-                if (*byte < ' ' || *byte > '~')
-                        *byte = '?';
-        return ret;
+        return style_plain(text ? text : "?");
 }
 
 /* In two or three digits, and an integer in full. */
-static struct terms_text terms_amount(const json_t *object, const char *key, double factor) {
+static struct terms_number terms_amount(const json_t *object, const char *key, double factor) {
         const json_t *number = json_at(object, key, NULL);
         double value = json_number_value(number) * factor, size = fabs(value);
-        struct terms_text ret = {"?"};
+        struct terms_number ret = {"?"};
 
         if (json_is_number(number))
                 (void)snprintf(ret.text, sizeof(ret.text),
@@ -42,19 +36,19 @@ static struct terms_text terms_amount(const json_t *object, const char *key, dou
         return ret;
 }
 
-struct terms_text terms_number(const json_t *object, const char *key) {
+struct terms_number terms_number(const json_t *object, const char *key) {
         return terms_amount(object, key, 1);
 }
 
-static const char *cpus_word(struct terms_text count) {
+static const char *cpus_word(struct terms_number count) {
         return strcmp(count.text, "1") == 0 ? "CPU" : "CPUs";
 }
 
 /* An annotation may contain 1e300: do not print 300 digits. */
-struct terms_text terms_scaled(const json_t *object, const char *key, double factor) {
+struct terms_number terms_scaled(const json_t *object, const char *key, double factor) {
         const json_t *number = json_at(object, key, NULL);
         double value = json_number_value(number) * factor;
-        struct terms_text ret = {"?"};
+        struct terms_number ret = {"?"};
 
         if (fabs(value) < 0.05)
                 value = 0; /* not -0.0 */
@@ -64,7 +58,7 @@ struct terms_text terms_scaled(const json_t *object, const char *key, double fac
         return ret;
 }
 
-static struct terms_text terms_percent(const json_t *object, const char *key) {
+static struct terms_number terms_percent(const json_t *object, const char *key) {
         return terms_scaled(object, key, 100);
 }
 
@@ -184,7 +178,7 @@ static void print_term(const json_t *term, const struct style *style, FILE *out)
 static void print_since(const json_t *usage, bool is_memory, FILE *out) {
         double unit = is_memory ? 1 << 30 : 1, capacity = number_of(usage, "capacity");
         double ratio = number_of(usage, "inFlight");
-        struct terms_text of = terms_amount(usage, "capacity", 1 / unit);
+        struct terms_number of = terms_amount(usage, "capacity", 1 / unit);
         bool is_read = json_is_number(json_at(usage, "reading", NULL));
 
         if (fabs(ratio) < 0.0005)
@@ -295,9 +289,9 @@ void terms_print(const json_t *node, const struct style *style, FILE *out) {
 /* A factor is what all pods use, as a share of what they request. */
 void terms_print_expected(const json_t *expected, FILE *out) {
         const json_t *workload = json_at(expected, "workload", NULL);
-        struct terms_text cores = terms_amount(expected, "loadCores", 1);
-        struct terms_text mib = terms_amount(expected, "loadBytes", MIB);
-        struct terms_text name = terms_text(expected, "workload");
+        struct terms_number cores = terms_amount(expected, "loadCores", 1);
+        struct terms_number mib = terms_amount(expected, "loadBytes", MIB);
+        struct style_plain name = terms_text(expected, "workload");
 
         if (!json_is_object(expected))
                 return;

@@ -20,14 +20,13 @@ void terms_print_expected(const json_t *expected, FILE *out);
 
 /* ---- A member of an object as text; "?" if it has another type. */
 
-struct terms_text {
-        char text[400];
+struct terms_number {
+        char text[32];
 };
 
-/** terms_text() - untrusted text: bytes that are not printable ASCII become '?' */
-struct terms_text terms_text(const json_t *object, const char *key);
+struct style_plain terms_text(const json_t *object, const char *key);
 /** terms_number() - an integer in full, any other number with three digits */
-struct terms_text terms_number(const json_t *object, const char *key);
+struct terms_number terms_number(const json_t *object, const char *key);
 /** terms_scaled() - a number times @factor with one decimal; with 100, a ratio becomes a percentage
  */
-struct terms_text terms_scaled(const json_t *object, const char *key, double factor);
+struct terms_number terms_scaled(const json_t *object, const char *key, double factor);

@@ -6,7 +6,7 @@
 #include "codec/json.h"
 #include "program/table.h"
 
-enum { SOME_NODES = 20, NAME_MAX = 40, TEXT_MAX = 400 };
+enum { SOME_NODES = 20, NAME_MAX = 40 };
 
 static bool is_text(const json_t *node, const char *key) {
         return json_is_string(json_at(node, key, NULL));
@@ -103,9 +103,8 @@ static void print_metrics(const json_t *answer, const struct style *style, FILE 
                         without += name && lacks(node, name);
                 if (without == 0)
                         continue;
-                (void)fprintf(out, "%smetric ", style->yellow);
-                (void)style_text(name, TEXT_MAX, out);
-                (void)fprintf(out, ": no usable value on %zu of %zu node%s%s\n", without, row,
+                (void)fprintf(out, "%smetric %s: no usable value on %zu of %zu node%s%s\n",
+                              style->yellow, style_plain(name).text, without, row,
                               number_plural(row), style->off);
         }
 }
@@ -117,9 +116,8 @@ void difference_print(const struct difference *difference, const struct style *s
 
         json_array_foreach (json_at(difference->after, "policy", "warnings", NULL), i, warning) {
                 const char *text = json_string_value(warning);
-                (void)fprintf(out, "%swarning: ", style->yellow);
-                (void)style_text(text ? text : "?", TEXT_MAX, out);
-                (void)fprintf(out, "%s\n", style->off);
+                (void)fprintf(out, "%swarning: %s%s\n", style->yellow,
+                              style_plain(text ? text : "?").text, style->off);
         }
         print_total(json_at(difference->before, "nodes", NULL), "in force", style, out);
         print_total(json_at(difference->after, "nodes", NULL), "simulated", style, out);

@@ -161,9 +161,7 @@ void top_view_print(const struct top_view *view, const struct style *style, bool
                 (void)fprintf(out, ", %zu closed", view->closed);
         if (view->blind > 0)
                 (void)fprintf(out, ", %zu without a usable value", view->blind);
-        (void)fputs("; by ", out);
-        (void)style_text(view->from, SIZE_MAX, out);
-        (void)fputc('\n', out);
+        (void)fprintf(out, "; by %s\n", style_plain(view->from).text);
         if (view->node_count > 0 && view->blind == view->node_count)
                 (void)fputs("no node has a usable value: `kubectl plimsoll doctor` says why\n",
                             out);

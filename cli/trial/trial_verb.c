@@ -77,9 +77,8 @@ static void put_head(const json_t *page, FILE *out) {
         char counted[DURATION_TEXT_MAX];
 
         duration_format((int64_t)(counted_s / 60) * MS_PER_MIN, counted);
-        (void)fputs("since ", out);
-        (void)style_text(since ? since : "now", SIZE_MAX, out);
-        (void)fprintf(out, ", %s counted; ", counted);
+        (void)fprintf(out, "since %s, %s counted; ", style_plain(since ? since : "now").text,
+                      counted);
         if (is_held_back(page))
                 (void)fprintf(out, "%.4g%% of all pods held back\n\n",
                               100 * number(page, "heldBack", NULL));
@@ -147,9 +146,7 @@ static void trial_print(const json_t *page, const char *from, const struct style
 
         put_head(page, out);
         put_table(page, style, out);
-        (void)fprintf(out, "\n%s; by ", verdict_of(page));
-        (void)style_text(from, SIZE_MAX, out);
-        (void)fputc('\n', out);
+        (void)fprintf(out, "\n%s; by %s\n", verdict_of(page), style_plain(from).text);
         if (is_held_back(page) && !asked)
                 (void)fputs("kube-scheduler has not asked: it places both groups by itself\n", out);
         if (is_held_back(page))
@@ -159,11 +156,9 @@ static void trial_print(const json_t *page, const char *from, const struct style
                               "%lld pods run and %lld were judged: the gain is too low while older "
                               "pods stay where they are\n",
                               running, judged);
-        if (asked) {
-                (void)fputs("kube-scheduler asked at ", out);
-                (void)style_text(asked, SIZE_MAX, out);
-                (void)fputs(": no pod is judged while it asks\n", out);
-        }
+        if (asked)
+                (void)fprintf(out, "kube-scheduler asked at %s: no pod is judged while it asks\n",
+                              style_plain(asked).text);
 }
 
 static int run_trial(struct cluster *cluster, struct error *err) {

@@ -162,11 +162,8 @@ static void print_notes(const struct workload_list *list, const struct error *wh
         if (has_autoscaled)
                 (void)puts("HPA: a target in percent is a share of the request; change it, "
                            "too");
-        if (why_not->code) {
-                (void)fputs("HPAs are not marked: ", stdout);
-                (void)style_text(why_not->msg, SIZE_MAX, stdout);
-                (void)putchar('\n');
-        }
+        if (why_not->code)
+                (void)printf("HPAs are not marked: %s\n", style_plain(why_not->msg).text);
 }
 
 static void print_workloads(const struct workload_list *list, const struct error *why_not) {

@@ -44,16 +44,27 @@ struct style style_of(FILE *out) {
         return style;
 }
 
+static char plain(char byte) {
+        return byte >= ' ' && byte <= '~' ? byte : '?';
+}
+
 size_t style_text(const char *text, size_t max, FILE *out) {
         size_t len = strlen(text);
         bool is_cut = len > max;
 
         len = is_cut ? max : len;
-        for (size_t i = 0; i < len; i++) {
-                bool is_plain = text[i] >= ' ' && text[i] <= '~';
-                (void)fputc(is_cut && i + 1 == len ? '~' : is_plain ? text[i] : '?', out);
-        }
+        for (size_t i = 0; i < len; i++)
+                (void)fputc(is_cut && i + 1 == len ? '~' : plain(text[i]), out);
         return len;
+}
+
+struct style_plain style_plain(const char *text) {
+        struct style_plain ret;
+
+        (void)snprintf(ret.text, sizeof(ret.text), "%s", text);
+        for (char *byte = ret.text; *byte; byte++)
+                *byte = plain(*byte);
+        return ret;
 }
 
 void style_bar(double ratio, double limit_ratio, int cells, const struct style *style, FILE *out) {

@@ -20,5 +20,13 @@ struct style style_of(FILE *out);
  * become '?'. Return: the number of columns */
 size_t style_text(const char *text, size_t max, FILE *out);
 
+/* Untrusted text for printf(). */
+struct style_plain {
+        char text[4096];
+};
+
+/** style_plain() - bytes that are not printable ASCII become '?'; longer text is cut */
+struct style_plain style_plain(const char *text);
+
 /** style_bar() - print a bar of @ratio in @cells columns, with a mark at @limit_ratio (0: none) */
 void style_bar(double ratio, double limit_ratio, int cells, const struct style *style, FILE *out);

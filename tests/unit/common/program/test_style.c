@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -39,7 +40,12 @@ TEST(text) {
                 assert_int_equal(fclose(out), 0);
                 assert_string_equal(text, rows[i].shown);
                 assert_int_equal(columns, strlen(rows[i].shown));
+                if (strlen(rows[i].text) <= rows[i].max)
+                        assert_string_equal(style_plain(rows[i].text).text, rows[i].shown);
         }
+        char longer[2 * sizeof(struct style_plain)] = "";
+        memset(longer, 'x', sizeof(longer) - 1);
+        assert_int_equal(strlen(style_plain(longer).text), sizeof(struct style_plain) - 1);
 }
 
 TEST(bar) {
