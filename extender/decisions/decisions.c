@@ -28,7 +28,6 @@ struct decisions {
         size_t unverified_count;
         struct bucket by_id[BUCKETS]; /* ids are seeded hashes */
         size_t count;
-        int64_t confirmed_unix_ms;
         struct slot slots[DECISIONS_MAX];
 };
 
@@ -173,17 +172,8 @@ void decisions_confirm(struct decisions *decisions, const struct pod_facts *pod)
                 take_out(decisions, slot);
                 slot->decision.confirmed_unix_ms = pod->bound_unix_ms;
                 put_in(decisions, slot);
-                if (decisions->confirmed_unix_ms < pod->bound_unix_ms)
-                        decisions->confirmed_unix_ms = pod->bound_unix_ms;
         }
         (void)pthread_mutex_unlock(&decisions->lock);
-}
-
-int64_t decisions_confirmed_unix_ms(struct decisions *decisions) {
-        (void)pthread_mutex_lock(&decisions->lock);
-        int64_t at_unix_ms = decisions->confirmed_unix_ms;
-        (void)pthread_mutex_unlock(&decisions->lock);
-        return at_unix_ms;
 }
 
 bool decisions_get(struct decisions *decisions, const char *full_name, const char *uid,

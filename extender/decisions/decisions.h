@@ -41,8 +41,6 @@ void decisions_close(struct decisions *decisions);
  * its node.
  */
 void decisions_confirm(struct decisions *decisions, const struct pod_facts *pod);
-/** decisions_confirmed_unix_ms() - the last binding that has confirmed a decision; 0: none */
-int64_t decisions_confirmed_unix_ms(struct decisions *decisions);
 
 /**
  * decisions_get() - the decision about the pod @full_name, "namespace/name"; if several pods had

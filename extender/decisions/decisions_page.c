@@ -11,16 +11,19 @@ static void write_list(void *userdata, struct buf *json) {
         uint16_t slots[DECISIONS_MAX];
         size_t count = decisions_list(userdata, slots);
         struct decision decision;
+        int64_t confirmed_unix_ms = 0;
 
         json_write_object(json, NULL);
-        json_write_time(json, "lastConfirmedAt", decisions_confirmed_unix_ms(userdata));
         json_write_array(json, "decisions");
         for (size_t i = 0; i < count; i++) {
                 decisions_at(userdata, slots[i], &decision);
                 json_write_line(json);
                 decision_json(&decision, 1, json);
+                if (confirmed_unix_ms < decision.confirmed_unix_ms)
+                        confirmed_unix_ms = decision.confirmed_unix_ms;
         }
         json_write_array_end(json);
+        json_write_time(json, "lastConfirmedAt", confirmed_unix_ms);
         json_write_object_end(json);
         buf_putc(json, '\n');
 }
