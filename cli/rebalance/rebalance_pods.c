@@ -72,18 +72,6 @@ static double number_at(const json_t *object, const char *key, double fallback) 
         return json_is_number(number) ? json_number_value(number) : fallback;
 }
 
-static struct rebalance_line line_of(const struct rebalance_pods *pods, size_t pool) {
-        const json_t *of = json_array_get(json_at(pods->page, "policy", "pools", NULL), pool);
-        json_t *limits = json_at(of, "limits", NULL), *limit;
-        double limit_ratio = 1;
-        const char *metric;
-
-        json_object_foreach (limits, metric, limit)
-                if (strncmp(metric, "cpu_usage_", strlen("cpu_usage_")) == 0)
-                        limit_ratio = fmin(limit_ratio, json_number_value(limit));
-        return rebalance_line(limit_ratio, number_at(of, "cpuTarget", 0));
-}
-
 /* Allocatable less what its pods request. */
 static double free_of(const json_t *node, const char *resource) {
         return number_at(json_at(node, "allocatable", NULL), resource, 0) -
@@ -101,6 +89,8 @@ static bool is_closed(const json_t *node) {
 
 static struct rebalance_row row_of(const struct rebalance_pods *pods, const json_t *node) {
         const json_t *cpu = json_at(node, "estimate", "cpu", NULL);
+        const json_t *pool = json_array_get(json_at(pods->page, "policy", "pools", NULL),
+                                            (size_t)json_int_at(0, node, "pool", NULL));
 
         return (struct rebalance_row){
                 .free = {{free_of(node, "cpu"), free_of(node, "mem")}},
@@ -109,7 +99,7 @@ static struct rebalance_row row_of(const struct rebalance_pods *pods, const json
                 .margin_ratio = number_at(cpu, "margin", 0) + number_at(cpu, "reserved", 0),
                 .cores = number_at(json_at(node, "capacity", NULL), "cpu", 0),
                 .is_expired = json_is_true(json_at(node, "estimate", "expired", NULL)),
-                .line = line_of(pods, (size_t)json_int_at(0, node, "pool", NULL)),
+                .line = rebalance_line_at(number_at(pool, "hotLine", 1)),
         };
 }
 

@@ -4,6 +4,7 @@
 #include "base/json_write.h"
 #include "extender/explain/explanation.h"
 #include "extender/explain/score_terms.h"
+#include "policy/rebalance/rebalance_line.h"
 
 static void put(struct buf *out, const char *key, double value) {
         json_write_number(out, key, value, SCORE_TERMS_DIGITS);
@@ -35,10 +36,6 @@ static void put_pools(const struct explanation *explanation, struct buf *out) {
 
         json_write_array(out, "pools"); /* the first is of nodes without a pool */
         for (size_t pool = 0; pool <= policy->pool_count; pool++) {
-                double target_ratio =
-                        explanation->has_estimate
-                                ? explanation->nodes->weights[pool].target_ratio[ESTIMATE_CPU]
-                                : 0;
                 json_write_object(out, NULL);
                 json_write_object(out, "limits");
                 for (size_t i = 0; i < policy->metric_count; i++) {
@@ -47,7 +44,8 @@ static void put_pools(const struct explanation *explanation, struct buf *out) {
                                 put(out, policy->metrics[i].name, limit_ratio);
                 }
                 json_write_object_end(out);
-                put_if(out, "cpuTarget", target_ratio > 0, target_ratio);
+                put(out, "hotLine",
+                    rebalance_line_hot(policy, pool, &explanation->nodes->weights[pool]));
                 json_write_object_end(out);
         }
         json_write_array_end(out);

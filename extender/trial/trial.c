@@ -364,18 +364,6 @@ static double *sum_moved_cores(const struct trial *trial, const struct node_snap
         return cores;
 }
 
-static double line_of(const struct judge_nodes *nodes, size_t pool) {
-        double limit_ratio = 1;
-
-        for (size_t m = 0; m < nodes->policy->metric_count; m++) {
-                double limit = policy_limit_ratio(nodes->policy, pool, m);
-                if (limit > 0 && is_of(&nodes->policy->metrics[m], ESTIMATE_CPU))
-                        limit_ratio = fmin(limit_ratio, limit);
-        }
-        return rebalance_line(limit_ratio, nodes->weights[pool].target_ratio[ESTIMATE_CPU])
-                .hot_ratio;
-}
-
 /* The share of the time in which a node is above the line. */
 static double share_above(const struct trial *trial, double ratio, double line) {
         double deviation = sqrt(trial->noise_squares / fmax(1, trial->noise_count) / 2);
@@ -422,7 +410,8 @@ static struct trial_sum count_rows(struct trial *trial, const struct node_snapsh
         struct trial_sum sum = {0};
 
         for (size_t pool = 0; pool <= snapshot->nodes.policy->pool_count; pool++)
-                lines[pool] = line_of(&snapshot->nodes, pool);
+                lines[pool] = rebalance_line_hot(snapshot->nodes.policy, pool,
+                                                 &snapshot->nodes.weights[pool]);
         for (size_t row = 0; row < trial->row_count; row++) {
                 struct trial_row *of = &trial->rows[row];
                 const struct mean_reading *reading = reading_of(snapshot, row);

@@ -11,6 +11,11 @@
  */
 #pragma once
 
+#include <stddef.h>
+
+#include "policy/estimate/score_weights.h"
+#include "policy/policy.h"
+
 /* Shares of a node's CPUs. */
 struct rebalance_line {
         double hot_ratio;    /* above it, the node loses a pod ... */
@@ -22,3 +27,8 @@ struct rebalance_line {
  * @limit_ratio:  the lowest limit on CPU; 1: there is none
  * @target_ratio: of the priority of CPU; 0: none */
 struct rebalance_line rebalance_line(double limit_ratio, double target_ratio);
+/** rebalance_line_hot() - hot_ratio of the nodes of @pool, whose weights are @weights */
+double rebalance_line_hot(const struct policy *policy, size_t pool,
+                          const struct score_weights *weights);
+/** rebalance_line_at() - the line with this hot_ratio */
+struct rebalance_line rebalance_line_at(double hot_ratio);

@@ -284,7 +284,7 @@ def test_nodes_that_are_no_targets(cluster, shop, plimsoll, fact):
 
 def test_a_pool_that_is_filled(cluster, shop, plimsoll):
     """Its nodes may be as full as its policy wants."""
-    cluster.objects[PAGE]["policy"]["pools"].append({"limits": {CPU: 0.95}, "cpuTarget": None})
+    cluster.objects[PAGE]["policy"]["pools"].append({"limits": {CPU: 0.95}, "hotLine": 0.8})
     cluster.objects[PAGE]["nodes"][0]["pool"] = 1
     assert plimsoll("rebalance") == "No node is hot.\n"
 

@@ -1,5 +1,5 @@
 /* Which line a node has, by the limit and the target of its pool. */
-#include "tests/unit/fixture/test.h"
+#include "tests/unit/fixture/policy.h"
 
 #include <math.h>
 
@@ -29,4 +29,31 @@ TEST(lines) {
                 assert_true(fabs(line.cooled_ratio - (line.hot_ratio - 0.02)) < 1e-9);
                 assert_true(fabs(line.target_ratio - (line.hot_ratio - 0.05)) < 1e-9);
         }
+}
+
+/* The lowest limit on CPU counts; memory and other metrics have no line. */
+TEST(pools) {
+        static const double hot_ratios[] = {0.5, 0.85};
+        struct policy *policy = policy_of(
+                "  syncPolicy:\n"
+                "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
+                "  - {name: mem_usage_avg_5m, period: 3m}\n"
+                "  predicate:\n"
+                "  - {name: cpu_usage_avg_5m, maxLimitPercent: 0.8}\n"
+                "  - {name: cpu_usage_max_avg_1h, maxLimitPercent: 0.5}\n"
+                "  - {name: mem_usage_avg_5m, maxLimitPercent: 0.1}\n"
+                "  pools:\n"
+                "  - nodeSelector: {disk: ssd}\n"
+                "    predicate: [{name: mem_usage_avg_5m, maxLimitPercent: 0.1}]\n");
+
+        for (size_t pool = 0; pool < ARRAY_LEN(hot_ratios); pool++) {
+                struct score_weights weights;
+                score_weights_init(&weights, policy, pool);
+                double hot_ratio = rebalance_line_hot(policy, pool, &weights);
+                if (fabs(hot_ratio - hot_ratios[pool]) > 1e-9)
+                        fail_msg("pool %zu: %f", pool, hot_ratio);
+                assert_true(fabs(rebalance_line_at(hot_ratio).hot_ratio - hot_ratio) < 1e-9);
+        }
+        policy_free(policy);
 }
