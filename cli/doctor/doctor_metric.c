@@ -41,11 +41,11 @@ static void check_pages(struct doctor_report *report) {
                         worst = page;
                 }
         }
-        doctor_fix(doctor_check(report, "metrics-pages", state,
-                                "what it reports is unknown, and calls of an extender that hangs "
-                                "delay pods",
-                                "%.100s does not answer: %s", worst ? worst->pod : "",
-                                worst ? worst->err.msg : ""),
+        doctor_check(report, "metrics-pages", state,
+                     "what it reports is unknown, and calls of an extender that hangs delay pods",
+                     "%.100s does not answer: %s", worst ? worst->pod : "",
+                     worst ? worst->err.msg : "");
+        doctor_fix(report,
                    "kubectl -n %s describe pod %s, and its log; if it is well, the API server "
                    "cannot reach it: see the NetworkPolicies",
                    facts->namespace, doctor_name(worst ? worst->pod : NULL));
@@ -118,9 +118,10 @@ static void check_sources(struct doctor_report *report) {
                         buf_done(&text);
                 }
         }
-        doctor_fix(doctor_check(report, "exporters", state,
-                                "a node without a working source has no annotations", "%s",
-                                worst.len > 0 ? worst.data : ""),
+        doctor_check(report, "exporters", state,
+                     "a node without a working source has no annotations", "%s",
+                     worst.len > 0 ? worst.data : "");
+        doctor_fix(report,
                    "docs/troubleshooting.md has a row for each reason, and kubectl -n %s logs "
                    "deploy/plimsoll-controller | grep 'node is failing' the addresses. The ports "
                    "must be open in deploy/base/network-policy.yaml, or with Helm, in "
@@ -145,10 +146,10 @@ static void check_rights(struct doctor_report *report, enum doctor_object progra
                                                  : kubectl,
                 is_idle ? "idle.enabled=true" : "");
 
-        doctor_fix(doctor_check(report, id, doctor_if(refused.len > 0, DOCTOR_FAULT),
-                                "the program cannot do its work without them",
-                                "the API server refuses %s", text),
-                   "%s", update);
+        doctor_check(report, id, doctor_if(refused.len > 0, DOCTOR_FAULT),
+                     "the program cannot do its work without them", "the API server refuses %s",
+                     text);
+        doctor_fix(report, "%s", update);
 }
 
 /* Does no node have the metric of the policy with this number? */
@@ -185,15 +186,14 @@ static void check_metrics(struct doctor_report *report) {
                                 buf_printf(&names, "%s%s", names.len > 0 ? ", " : "", name);
                 }
         }
+        doctor_check(report, "metrics-written", doctor_if(has_some && names.len > 0, DOCTOR_FAULT),
+                     "limits and weights of this metric have no effect", "no node has %s",
+                     names.len > 0 ? names.data : "");
         doctor_fix(
-                doctor_check(report, "metrics-written",
-                             doctor_if(has_some && names.len > 0, DOCTOR_FAULT),
-                             "limits and weights of this metric have no effect", "no node has %s",
-                             names.len > 0 ? names.data : ""),
+                report,
                 "a kubelet has only CPU, memory, swap and PSI, and metrics-server only CPU and "
                 "memory: run node_exporter for others. The reason for each metric: kubectl -n %s "
-                "exec deploy/plimsoll-controller -- /usr/bin/plimsoll-controller --dry-run "
-                "--once",
+                "exec deploy/plimsoll-controller -- /usr/bin/plimsoll-controller --dry-run --once",
                 report->facts->namespace);
 }
 
@@ -204,26 +204,25 @@ static void check_idle(struct doctor_report *report) {
         double offered = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_idle_offered_cores").largest;
         double mixed = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_idle_mixed_pods").largest;
 
-        doctor_fix(doctor_check(report, "idle-offers", doctor_if(offered <= 0, DOCTOR_WARNING),
-                                "no batch pod is placed by idle CPU",
-                                "the policy has spec.idle, but no node offers idle CPU"),
-                   "kubectl -n %s logs deploy/plimsoll-controller | grep 'idle CPU'",
+        doctor_check(report, "idle-offers", doctor_if(offered <= 0, DOCTOR_WARNING),
+                     "no batch pod is placed by idle CPU",
+                     "the policy has spec.idle, but no node offers idle CPU");
+        doctor_fix(report, "kubectl -n %s logs deploy/plimsoll-controller | grep 'idle CPU'",
                    facts->namespace);
         /* Only a kubelet reports the usage of each pod. */
-        doctor_fix(doctor_check(report, "idle-source",
-                                doctor_if(!is_kubelet &&
-                                                  !doctor_flag(facts->controller_flags, "sources"),
-                                          DOCTOR_WARNING),
-                                "what batch pods use counts like that of services",
-                                "the policy has spec.idle, but --metrics-source=%.*s does not "
-                                "begin with kubelet",
-                                sources ? (int)strcspn(sources, "\n") : 0, sources ? sources : ""),
-                   "run the controller with --metrics-source=kubelet,node-exporter");
-        doctor_fix(doctor_check(report, "idle-pods", doctor_if(mixed > 0, DOCTOR_WARNING),
-                                "these pods count twice, and get CPU before other batch pods do",
-                                "%.0f pods request both CPU and idle CPU", mixed),
-                   "remove cpu from the pods' requests; if their template has none, remove it from "
-                   "default and defaultRequest of the namespace's LimitRange");
+        doctor_check(
+                report, "idle-source",
+                doctor_if(!is_kubelet && !doctor_flag(facts->controller_flags, "sources"),
+                          DOCTOR_WARNING),
+                "what batch pods use counts like that of services",
+                "the policy has spec.idle, but --metrics-source=%.*s does not begin with kubelet",
+                sources ? (int)strcspn(sources, "\n") : 0, sources ? sources : "");
+        doctor_fix(report, "run the controller with --metrics-source=kubelet,node-exporter");
+        doctor_check(report, "idle-pods", doctor_if(mixed > 0, DOCTOR_WARNING),
+                     "these pods count twice, and get CPU before other batch pods do",
+                     "%.0f pods request both CPU and idle CPU", mixed);
+        doctor_fix(report, "remove cpu from the pods' requests; if their template has none, remove "
+                           "it from default and defaultRequest of the namespace's LimitRange");
 }
 
 /* New pods are not measured yet, and metrics-server may stand in for kubelets. */
@@ -232,12 +231,12 @@ static void check_pods(struct doctor_report *report) {
         double measured = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_pods_measured").largest;
         double failing = sum_of(report, DOCTOR_CONTROLLER, "plimsoll_kubelets_failing").largest;
 
-        doctor_fix(doctor_check(report, "pods-measured",
-                                doctor_if(failing > 0 && measured < 0.9 * bound, DOCTOR_WARNING),
-                                "the others count by what their workload used before, or by their "
-                                "requests",
-                                "%.0f of %.0f pods are measured, and %.0f kubelets cannot be read",
-                                measured, bound, failing),
+        doctor_check(report, "pods-measured",
+                     doctor_if(failing > 0 && measured < 0.9 * bound, DOCTOR_WARNING),
+                     "the others count by what their workload used before, or by their requests",
+                     "%.0f of %.0f pods are measured, and %.0f kubelets cannot be read", measured,
+                     bound, failing);
+        doctor_fix(report,
                    "kubectl -n %s logs deploy/plimsoll-controller | grep 'reading of pods' has the "
                    "reason for each kubelet; if none is read, add metrics-server to the sources",
                    report->facts->namespace);
@@ -255,12 +254,11 @@ static void check_controllers(struct doctor_report *report) {
         check_rights(report, DOCTOR_CONTROLLER, "controller-permissions",
                      "apply -f deploy/base/rbac-controller.yaml");
         /* One that cannot be read may lead. */
-        doctor_fix(doctor_check(report, "leader",
-                                doctor_if(leaders.sum > 1 || (leaders.sum < 1 && are_all_read),
-                                          DOCTOR_FAULT),
-                                "without a leader nothing is written; two overwrite each other's "
-                                "values",
-                                "%.0f controllers in %s lead", leaders.sum, facts->namespace),
+        doctor_check(report, "leader",
+                     doctor_if(leaders.sum > 1 || (leaders.sum < 1 && are_all_read), DOCTOR_FAULT),
+                     "without a leader nothing is written; two overwrite each other's values",
+                     "%.0f controllers in %s lead", leaders.sum, facts->namespace);
+        doctor_fix(report,
                    "give all controllers the same --leader-elect-resource-namespace and -name; "
                    "kubectl -n %s logs deploy/plimsoll-controller | grep lease",
                    facts->namespace);
@@ -294,12 +292,11 @@ static void check_called(struct doctor_report *report) {
         char last[TIMESTAMP_MAX];
 
         timestamp_format_s((int64_t)called_s * MS_PER_S, last, sizeof(last));
-        doctor_fix(doctor_check(report, "extender-called",
-                                doctor_if(is_never || is_missed, DOCTOR_WARNING),
-                                "pods are placed as if the extender were not installed",
-                                "no scheduler has called the extender since %s%s",
-                                is_never ? "it started" : last,
-                                is_missed ? "; pods were bound since" : ""),
+        doctor_check(report, "extender-called", doctor_if(is_never || is_missed, DOCTOR_WARNING),
+                     "pods are placed as if the extender were not installed",
+                     "no scheduler has called the extender since %s%s",
+                     is_never ? "it started" : last, is_missed ? "; pods were bound since" : "");
+        doctor_fix(report,
                    "add the extender to the scheduler's --config, see docs/install.md; the log of "
                    "kube-scheduler says why it skips one. urlPrefix: http://ADDRESS:8010/v1, with "
                    "the address from kubectl -n %s get service plimsoll-extender -o "
@@ -319,29 +316,29 @@ static void check_readings(struct doctor_report *report) {
         double ahead = sum_of(report, DOCTOR_EXTENDER, "plimsoll_extender_skewed_readings").sum;
         double known = sum_of(report, DOCTOR_EXTENDER, "plimsoll_extender_table_nodes").smallest;
 
+        doctor_check(report, "annotations",
+                     all > 0 && usable <= 0 ? DOCTOR_FAULT
+                                            : doctor_if(expired + bad > 0, DOCTOR_WARNING),
+                     "limits are ignored on these nodes, and old values rank them",
+                     "of %.0f readings, the extenders can use %.0f; %.0f have expired, %.0f cannot "
+                     "be read",
+                     all, usable, expired, bad);
         doctor_fix(
-                doctor_check(report, "annotations",
-                             all > 0 && usable <= 0 ? DOCTOR_FAULT
-                                                    : doctor_if(expired + bad > 0, DOCTOR_WARNING),
-                             "limits are ignored on these nodes, and old values rank them",
-                             "of %.0f readings, the extenders can use %.0f; %.0f have expired, "
-                             "%.0f cannot be read",
-                             all, usable, expired, bad),
+                report,
                 "kubectl plimsoll top names the nodes. kubectl -n %s logs "
                 "deploy/plimsoll-controller | grep -e failing -e lease -e clock; run both programs "
                 "with the same --annotation-prefix; if crane writes, set --annotation-timezone",
                 facts->namespace);
-        doctor_fix(doctor_check(report, "annotations-clock", doctor_if(ahead > 0, DOCTOR_WARNING),
-                                "these values expire too late",
-                                "%.0f of %.0f readings are from the future", ahead, all),
-                   "synchronize the clocks of the machines that controllers run on; if crane "
-                   "writes them, run the extender with --annotation-timezone");
-        doctor_fix(doctor_check(report, "extender-table",
-                                doctor_if(known < doctor_node_count(facts) * 0.9, DOCTOR_FAULT),
-                                "an unknown node passes with a score of 0",
-                                "an extender knows %.0f of %.0f nodes", known,
-                                doctor_node_count(facts)),
-                   "kubectl -n %s logs deploy/plimsoll-extender", facts->namespace);
+        doctor_check(report, "annotations-clock", doctor_if(ahead > 0, DOCTOR_WARNING),
+                     "these values expire too late", "%.0f of %.0f readings are from the future",
+                     ahead, all);
+        doctor_fix(report, "synchronize the clocks of the machines that controllers run on; if "
+                           "crane writes them, run the extender with --annotation-timezone");
+        doctor_check(report, "extender-table",
+                     doctor_if(known < doctor_node_count(facts) * 0.9, DOCTOR_FAULT),
+                     "an unknown node passes with a score of 0",
+                     "an extender knows %.0f of %.0f nodes", known, doctor_node_count(facts));
+        doctor_fix(report, "kubectl -n %s logs deploy/plimsoll-extender", facts->namespace);
 }
 
 static void check_extenders(struct doctor_report *report) {
@@ -359,24 +356,22 @@ static void check_extenders(struct doctor_report *report) {
         check_rights(report, DOCTOR_EXTENDER, "extender-permissions",
                      "apply -f deploy/base/rbac-extender.yaml");
         check_called(report);
-        doctor_fix(doctor_check(report, "extender-answers",
-                                doctor_if(bad > all / 100, DOCTOR_WARNING),
-                                "the scheduler placed these pods without the extender",
-                                "%.0f of %.0f calls were rejected", bad, all),
-                   "kubectl -n %s logs deploy/plimsoll-extender", facts->namespace);
-        doctor_fix(doctor_check(report, "extender-speed",
-                                doctor_if(slow > timed / 100, DOCTOR_WARNING),
-                                "every pod waits for the extender",
-                                "%.0f of %.0f calls took more than 100 ms", slow, timed),
-                   "give the extender a CPU request, and set nodeCacheCapable: true");
+        doctor_check(report, "extender-answers", doctor_if(bad > all / 100, DOCTOR_WARNING),
+                     "the scheduler placed these pods without the extender",
+                     "%.0f of %.0f calls were rejected", bad, all);
+        doctor_fix(report, "kubectl -n %s logs deploy/plimsoll-extender", facts->namespace);
+        doctor_check(report, "extender-speed", doctor_if(slow > timed / 100, DOCTOR_WARNING),
+                     "every pod waits for the extender", "%.0f of %.0f calls took more than 100 ms",
+                     slow, timed);
+        doctor_fix(report, "give the extender a CPU request, and set nodeCacheCapable: true");
         check_readings(report);
-        doctor_fix(doctor_check(report, "certificate",
-                                expiry_s.count == 0 || days >= EXPIRES_SOON_DAYS ? DOCTOR_OK
-                                : days < 0                                       ? DOCTOR_FAULT
-                                                                                 : DOCTOR_WARNING,
-                                "the scheduler cannot call the extender after that",
-                                "the extender's certificate ends in %.0f days", days),
-                   "renew the Secret plimsoll-extender-tls, see docs/tls.md");
+        doctor_check(report, "certificate",
+                     expiry_s.count == 0 || days >= EXPIRES_SOON_DAYS ? DOCTOR_OK
+                     : days < 0                                       ? DOCTOR_FAULT
+                                                                      : DOCTOR_WARNING,
+                     "the scheduler cannot call the extender after that",
+                     "the extender's certificate ends in %.0f days", days);
+        doctor_fix(report, "renew the Secret plimsoll-extender-tls, see docs/tls.md");
 }
 
 /* Could a page of the program be read? */
@@ -398,11 +393,11 @@ void doctor_check_reports(struct doctor_report *report) {
 
         doctor_about(report, DOCTOR_CONTROLLER);
         check_pages(report);
-        doctor_fix(doctor_check(report, "versions", doctor_if(ours < all, DOCTOR_WARNING),
-                                "different versions may read a policy differently",
-                                "%zu of %zu programs have another version than this plugin, %s",
-                                all - ours, all, PLIMSOLL_VERSION),
-                   "%s", update);
+        doctor_check(report, "versions", doctor_if(ours < all, DOCTOR_WARNING),
+                     "different versions may read a policy differently",
+                     "%zu of %zu programs have another version than this plugin, %s", all - ours,
+                     all, PLIMSOLL_VERSION);
+        doctor_fix(report, "%s", update);
         if (has_page(facts, DOCTOR_CONTROLLER))
                 check_controllers(report);
         doctor_about(report, DOCTOR_EXTENDER);

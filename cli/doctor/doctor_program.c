@@ -47,10 +47,10 @@ static char *unready_text(const struct doctor_facts *facts) {
 static void check_lacking(struct doctor_report *report, const struct program *program) {
         _cleanup_(freep) char *update = doctor_update(report->facts, "apply -k deploy/", "");
 
-        doctor_fix(doctor_check(report, program->id, DOCTOR_FAULT, program->why,
-                                "no Deployment %s in the namespace %s", program->name,
-                                report->facts->namespace),
-                   "%s; if it is in another namespace, --plimsoll-namespace=NAME", update);
+        doctor_check(report, program->id, DOCTOR_FAULT, program->why,
+                     "no Deployment %s in the namespace %s", program->name,
+                     report->facts->namespace);
+        doctor_fix(report, "%s; if it is in another namespace, --plimsoll-namespace=NAME", update);
 }
 
 static void check_replicas(struct doctor_report *report, const struct program *program) {
@@ -71,12 +71,11 @@ static void check_replicas(struct doctor_report *report, const struct program *p
                                           : doctor_if(wanted == 1 || ready < wanted,
                                                       DOCTOR_WARNING);
 
-        struct doctor_finding *finding = doctor_check(report, program->id, state, program->why,
-                                                      "%lld of %lld replicas are ready%s", ready,
-                                                      wanted, why);
-        doctor_fix(finding, "%s", update);
+        doctor_check(report, program->id, state, program->why, "%lld of %lld replicas are ready%s",
+                     ready, wanted, why);
+        doctor_fix(report, "%s", update);
         if (wanted >= 2)
-                doctor_fix(finding, "kubectl -n %s describe pods -l app.kubernetes.io/name=%s",
+                doctor_fix(report, "kubectl -n %s describe pods -l app.kubernetes.io/name=%s",
                            facts->namespace, program->name);
 }
 
@@ -102,10 +101,10 @@ static void check_spread(struct doctor_report *report) {
                         program = programs[i].name;
                 }
         }
-        doctor_fix(doctor_check(report, "replicas-spread", doctor_if(node, DOCTOR_WARNING),
-                                "a program ends with its node", "all replicas of %s are on %.253s",
-                                program ? program : "", node ? node : ""),
-                   "kubectl -n %s rollout restart deploy/%s", facts->namespace,
+        doctor_check(report, "replicas-spread", doctor_if(node, DOCTOR_WARNING),
+                     "a program ends with its node", "all replicas of %s are on %.253s",
+                     program ? program : "", node ? node : "");
+        doctor_fix(report, "kubectl -n %s rollout restart deploy/%s", facts->namespace,
                    doctor_name(program));
 }
 
@@ -118,34 +117,32 @@ static void check_objects(struct doctor_report *report) {
         bool is_ours = json_is_at(PROGRAM_EXTENDER, service, "spec", "selector",
                                   "app.kubernetes.io/name", NULL);
 
-        if (doctor_has(facts, DOCTOR_EXTENDER))
-                doctor_fix(doctor_check(report, "extender-service",
-                                        doctor_if(doctor_lacks(facts, DOCTOR_SERVICE) ||
-                                                          (service && !is_ours),
-                                                  DOCTOR_FAULT),
-                                        "the scheduler's urlPrefix has its address",
-                                        "no Service plimsoll-extender in %s selects the extender's "
-                                        "pods",
-                                        facts->namespace),
-                           "%s", update);
-        if (doctor_has(facts, DOCTOR_CONTROLLER))
-                doctor_fix(
-                        doctor_check(report, "node-guard",
-                                     doctor_if(doctor_lacks(facts, DOCTOR_GUARD), DOCTOR_WARNING),
-                                     "a stolen token of the controller can change more than a "
-                                     "Node's annotations",
-                                     "no ValidatingAdmissionPolicy plimsoll-controller-nodes"),
-                        "%s", guard);
+        if (doctor_has(facts, DOCTOR_EXTENDER)) {
+                doctor_check(report, "extender-service",
+                             doctor_if(doctor_lacks(facts, DOCTOR_SERVICE) || (service && !is_ours),
+                                       DOCTOR_FAULT),
+                             "the scheduler's urlPrefix has its address",
+                             "no Service plimsoll-extender in %s selects the extender's pods",
+                             facts->namespace);
+                doctor_fix(report, "%s", update);
+        }
+        if (doctor_has(facts, DOCTOR_CONTROLLER)) {
+                doctor_check(report, "node-guard",
+                             doctor_if(doctor_lacks(facts, DOCTOR_GUARD), DOCTOR_WARNING),
+                             "a stolen token of the controller can change more than a Node's "
+                             "annotations",
+                             "no ValidatingAdmissionPolicy plimsoll-controller-nodes");
+                doctor_fix(report, "%s", guard);
+        }
 }
 
 void doctor_check_programs(struct doctor_report *report) {
         unsigned minor = doctor_minor(report->facts);
 
         check_unread(report);
-        doctor_fix(doctor_check(
-                           report, "kubernetes", doctor_if(minor < MINOR_OLDEST, DOCTOR_WARNING),
-                           "Plimsoll supports Kubernetes 1.29 and later", "Kubernetes 1.%u", minor),
-                   "upgrade the cluster");
+        doctor_check(report, "kubernetes", doctor_if(minor < MINOR_OLDEST, DOCTOR_WARNING),
+                     "Plimsoll supports Kubernetes 1.29 and later", "Kubernetes 1.%u", minor);
+        doctor_fix(report, "upgrade the cluster");
         for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
                 const struct program *program = &programs[i];
                 /* A second scheduler has extenders in its pods. */

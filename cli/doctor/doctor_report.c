@@ -74,9 +74,8 @@ static _printf_(2, 0) void set_text(char text[static DOCTOR_TEXT_MAX], const cha
                         *at = '?';
 }
 
-struct doctor_finding *doctor_check(struct doctor_report *report, const char *id,
-                                    enum doctor_state state, const char *why, const char *what,
-                                    ...) {
+void doctor_check(struct doctor_report *report, const char *id, enum doctor_state state,
+                  const char *why, const char *what, ...) {
         assert(report->count < DOCTOR_CHECKS_MAX);
         struct doctor_finding *finding = &report->findings[report->count++];
         va_list args;
@@ -92,10 +91,10 @@ struct doctor_finding *doctor_check(struct doctor_report *report, const char *id
         if (state != DOCTOR_OK)
                 set_text(finding->what, what, args);
         va_end(args);
-        return finding;
 }
 
-void doctor_fix(struct doctor_finding *finding, const char *fmt, ...) {
+void doctor_fix(struct doctor_report *report, const char *fmt, ...) {
+        struct doctor_finding *finding = &report->findings[report->count - 1];
         va_list args;
 
         va_start(args, fmt);

@@ -56,12 +56,11 @@ void doctor_check_scheduler(struct doctor_report *report);
 void doctor_about(struct doctor_report *report, enum doctor_object deployment);
 
 /** doctor_check() - add a finding; @state DOCTOR_OK: all is well, and the text does not matter */
-struct doctor_finding *doctor_check(struct doctor_report *report, const char *id,
-                                    enum doctor_state state, const char *why, const char *what, ...)
-        _printf_(5, 6);
+void doctor_check(struct doctor_report *report, const char *id, enum doctor_state state,
+                  const char *why, const char *what, ...) _printf_(5, 6);
 
-/** doctor_fix() - say how to fix it, unless all is well */
-void doctor_fix(struct doctor_finding *finding, const char *fmt, ...) _printf_(2, 3);
+/** doctor_fix() - say how to fix what the last check has found, unless all is well */
+void doctor_fix(struct doctor_report *report, const char *fmt, ...) _printf_(2, 3);
 
 /** doctor_if() - for a check with one kind of fault */
 static inline enum doctor_state doctor_if(bool is_wrong, enum doctor_state state) {
