@@ -265,11 +265,10 @@ static uint32_t choose(struct trial *trial, const struct node_snapshot *snapshot
         return chosen != NODE_ROW_NONE ? chosen : real;
 }
 
-static bool is_judging(const struct trial *trial, int64_t now_unix_ms) {
+static bool is_asked(const struct trial *trial, int64_t now_unix_ms) {
         int64_t asked_unix_ms = atomic_load(&trial->asked_unix_ms);
-        bool is_asked = asked_unix_ms > 0 && now_unix_ms - asked_unix_ms < ASKED_MS;
 
-        return !is_asked && trial->held_back_ratio == 0;
+        return asked_unix_ms > 0 && now_unix_ms - asked_unix_ms < ASKED_MS;
 }
 
 /* Pods that have constraints, that tolerate what closes their node, or of which there is no
@@ -290,7 +289,7 @@ void trial_bound(struct trial *trial, const struct node_snapshot *snapshot,
         uint32_t real = node_names_find(snapshot->names, pod->node.text, pod->node.len);
         struct judge_nodes nodes;
 
-        if (!pod_facts_is_placed(pod) || !is_judging(trial, now_unix_ms))
+        if (!pod_facts_is_placed(pod) || trial->held_back_ratio > 0 || is_asked(trial, now_unix_ms))
                 return;
         if (!can_judge(trial, snapshot, pod, real)) {
                 trial->stats.not_judged++;
@@ -442,13 +441,13 @@ static void find_shares(struct trial *trial, const struct node_snapshot *snapsho
 
 void trial_step(struct trial *trial, const struct node_snapshot *snapshot, int64_t now_unix_ms) {
         struct trial_stats *stats = &trial->stats;
-        bool is_asked = trial->held_back_ratio == 0 && !is_judging(trial, now_unix_ms);
+        bool is_off = trial->held_back_ratio == 0 && is_asked(trial, now_unix_ms);
         int64_t span_ms = now_unix_ms - trial->stepped_unix_ms;
 
         trial->stepped_unix_ms = now_unix_ms;
-        if (is_asked)
+        if (is_off)
                 trial->pod_count = 0;
-        if (is_asked || !snapshot->nodes.columns.has_estimate)
+        if (is_off || !snapshot->nodes.columns.has_estimate)
                 return;
         if (trial->generation != 0 && snapshot->table_policy->generation != trial->generation)
                 trial_restart(trial); /* what is hot is another matter now */

@@ -42,12 +42,10 @@ static void put_minutes(struct buf *out, const char *key, const double seconds[T
 
 static void put_pods(struct buf *out, const struct trial_watch *watch,
                      const struct trial_stats *stats) {
-        struct estimator_stats estimated;
+        const struct estimator_pods pods = estimator_pods(node_table_estimator(watch->table));
 
-        estimator_stats(node_table_estimator(watch->table), loop_now_mono_ms(watch->daemon->loop),
-                        &estimated);
         json_write_object(out, "pods");
-        json_write_int(out, "running", (int64_t)estimated.pods);
+        json_write_int(out, "running", (int64_t)pods.bound);
         json_write_int(out, "judged", (int64_t)stats->judged);
         json_write_int(out, "notJudged", (int64_t)stats->not_judged);
         json_write_int(out, "displaced", (int64_t)stats->displaced);
