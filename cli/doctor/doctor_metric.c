@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/timestamp.h"
 #include "cli/doctor/doctor_report.h"
 #include "codec/json.h"
@@ -138,18 +137,16 @@ static void check_rights(struct doctor_report *report, enum doctor_object progra
         doctor_refused(facts, program, &refused);
         const char *text = refused.len > 0 ? refused.data : "";
         bool is_idle = strstr(text, "nodes/status");
-        _cleanup_(freep) char *update = doctor_update(
-                facts,
-                is_idle                          ? "apply -k deploy/idle"
-                : strstr(text, "pods/binding")   ? "apply -f deploy/extender-bind/rbac.yaml"
-                : strstr(text, "preferrednodes") ? "apply -f deploy/admission/rbac.yaml"
-                                                 : kubectl,
-                is_idle ? "idle.enabled=true" : "");
 
         doctor_check(report, id, doctor_if(refused.len > 0, DOCTOR_FAULT),
                      "the program cannot do its work without them", "the API server refuses %s",
                      text);
-        doctor_fix(report, "%s", update);
+        doctor_fix_by(report,
+                      is_idle                          ? "apply -k deploy/idle"
+                      : strstr(text, "pods/binding")   ? "apply -f deploy/extender-bind/rbac.yaml"
+                      : strstr(text, "preferrednodes") ? "apply -f deploy/admission/rbac.yaml"
+                                                       : kubectl,
+                      is_idle ? "idle.enabled=true" : "");
 }
 
 /* Does no node have the metric of the policy with this number? */
@@ -387,9 +384,6 @@ void doctor_check_reports(struct doctor_report *report) {
         size_t all = doctor_page_sum(facts, 0, "plimsoll_build_info", NULL, NULL).count;
         size_t ours =
                 doctor_page_sum(facts, 0, "plimsoll_build_info", "version", PLIMSOLL_VERSION).count;
-        _cleanup_(freep) char *update = doctor_update(
-                facts, "apply -k deploy/, after you set newTag in deploy/images/kustomization.yaml",
-                "");
 
         doctor_about(report, DOCTOR_CONTROLLER);
         check_pages(report);
@@ -397,7 +391,9 @@ void doctor_check_reports(struct doctor_report *report) {
                      "different versions may read a policy differently",
                      "%zu of %zu programs have another version than this plugin, %s", all - ours,
                      all, PLIMSOLL_VERSION);
-        doctor_fix(report, "%s", update);
+        doctor_fix_by(report,
+                      "apply -k deploy/, after you set newTag in deploy/images/kustomization.yaml",
+                      "");
         if (has_page(facts, DOCTOR_CONTROLLER))
                 check_controllers(report);
         doctor_about(report, DOCTOR_EXTENDER);

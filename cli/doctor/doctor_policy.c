@@ -16,9 +16,6 @@ static void check_object(struct doctor_report *report) {
         bool has_kind = !doctor_lacks(facts, DOCTOR_KIND),
              has_object = facts->objects[DOCTOR_POLICY].json;
         bool is_split = kept.sum > 0 && kept.sum < (double)kept.count;
-        _cleanup_(freep) char *update = doctor_update(
-                facts, has_kind ? "apply -f policy/policy.yaml" : "apply -k deploy/",
-                "crds.enabled=true");
         _cleanup_(freep) char *force =
                 kept.sum <= 0 ? xstrdup("the built-in policy is in force")
                               : xasprintf("%.0f of %zu programs keep the policy of the deleted "
@@ -33,7 +30,10 @@ static void check_object(struct doctor_report *report) {
                      has_kind ? "no object named default"
                               : "the cluster has no DynamicSchedulerPolicy",
                      force);
-        doctor_fix(report, "%s", has_kind ? "kubectl apply -f policy/policy.yaml" : update);
+        if (has_kind)
+                doctor_fix(report, "kubectl apply -f policy/policy.yaml");
+        else
+                doctor_fix_by(report, "apply -k deploy/", "crds.enabled=true");
 }
 
 /* The controller says in the object whether it is in force. */

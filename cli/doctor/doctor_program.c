@@ -45,12 +45,12 @@ static char *unready_text(const struct doctor_facts *facts) {
 }
 
 static void check_lacking(struct doctor_report *report, const struct program *program) {
-        _cleanup_(freep) char *update = doctor_update(report->facts, "apply -k deploy/", "");
-
         doctor_check(report, program->id, DOCTOR_FAULT, program->why,
                      "no Deployment %s in the namespace %s", program->name,
                      report->facts->namespace);
-        doctor_fix(report, "%s; if it is in another namespace, --plimsoll-namespace=NAME", update);
+        doctor_fix_by(report,
+                      "apply -k deploy/; if it is in another namespace, --plimsoll-namespace=NAME",
+                      "");
 }
 
 static void check_replicas(struct doctor_report *report, const struct program *program) {
@@ -65,7 +65,6 @@ static void check_replicas(struct doctor_report *report, const struct program *p
         _cleanup_(freep) char *why = is_extender ? xstrdup("") : unready_text(facts);
         _cleanup_(freep) char *scale = xasprintf("-n %s scale deploy/%s --replicas=2",
                                                  facts->namespace, program->name);
-        _cleanup_(freep) char *update = doctor_update(facts, scale, program->values);
         enum doctor_state state = (wanted == 0 && !is_needless) || (wanted > 0 && ready == 0)
                                           ? DOCTOR_FAULT
                                           : doctor_if(wanted == 1 || ready < wanted,
@@ -73,7 +72,7 @@ static void check_replicas(struct doctor_report *report, const struct program *p
 
         doctor_check(report, program->id, state, program->why, "%lld of %lld replicas are ready%s",
                      ready, wanted, why);
-        doctor_fix(report, "%s", update);
+        doctor_fix_by(report, scale, program->values);
         if (wanted >= 2)
                 doctor_fix(report, "kubectl -n %s describe pods -l app.kubernetes.io/name=%s",
                            facts->namespace, program->name);
@@ -111,9 +110,6 @@ static void check_spread(struct doctor_report *report) {
 static void check_objects(struct doctor_report *report) {
         const struct doctor_facts *facts = report->facts;
         const json_t *service = facts->objects[DOCTOR_SERVICE].json;
-        _cleanup_(freep) char *update = doctor_update(facts, "apply -k deploy/", "");
-        _cleanup_(freep) char *guard = doctor_update(facts, "apply -f deploy/base/node-guard.yaml",
-                                                     "nodeGuard.enabled=true");
         bool is_ours = json_is_at(PROGRAM_EXTENDER, service, "spec", "selector",
                                   "app.kubernetes.io/name", NULL);
 
@@ -124,7 +120,7 @@ static void check_objects(struct doctor_report *report) {
                              "the scheduler's urlPrefix has its address",
                              "no Service plimsoll-extender in %s selects the extender's pods",
                              facts->namespace);
-                doctor_fix(report, "%s", update);
+                doctor_fix_by(report, "apply -k deploy/", "");
         }
         if (doctor_has(facts, DOCTOR_CONTROLLER)) {
                 doctor_check(report, "node-guard",
@@ -132,7 +128,8 @@ static void check_objects(struct doctor_report *report) {
                              "a stolen token of the controller can change more than a Node's "
                              "annotations",
                              "no ValidatingAdmissionPolicy plimsoll-controller-nodes");
-                doctor_fix(report, "%s", guard);
+                doctor_fix_by(report, "apply -f deploy/base/node-guard.yaml",
+                              "nodeGuard.enabled=true");
         }
 }
 

@@ -114,15 +114,17 @@ const char *doctor_name(const char *name) {
         return is_name(name) ? name : "NAME";
 }
 
-char *doctor_update(const struct doctor_facts *facts, const char *kubectl, const char *values) {
+void doctor_fix_by(struct doctor_report *report, const char *kubectl, const char *values) {
+        const struct doctor_facts *facts = report->facts;
         const char *release = json_string_at(facts->objects[DOCTOR_CONTROLLER].json, "metadata",
                                              "annotations", "meta.helm.sh/release-name", NULL);
 
-        return is_name(release)
-                       ? xasprintf(
-                                 "helm upgrade %s deploy/chart -n %s --reset-then-reuse-values%s%s",
-                                 release, facts->namespace, *values ? " --set " : "", values)
-                       : xasprintf("kubectl %s", kubectl);
+        if (is_name(release))
+                doctor_fix(report,
+                           "helm upgrade %s deploy/chart -n %s --reset-then-reuse-values%s%s",
+                           release, facts->namespace, *values ? " --set " : "", values);
+        else
+                doctor_fix(report, "kubectl %s", kubectl);
 }
 
 /* ---- For people. */

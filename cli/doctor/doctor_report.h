@@ -67,11 +67,10 @@ static inline enum doctor_state doctor_if(bool is_wrong, enum doctor_state state
         return is_wrong ? state : DOCTOR_OK;
 }
 
-/** doctor_update() - for a fix: apply the manifests with `kubectl @kubectl`, or the chart, if that
- * installed Plimsoll: an object that kubectl has changed makes the next upgrade of Helm fail
- * @values: those of --set; "": none
- * Return: owned by the caller */
-char *doctor_update(const struct doctor_facts *facts, const char *kubectl, const char *values);
+/** doctor_fix_by() - doctor_fix(): apply the manifests with `kubectl @kubectl`, or the chart, if
+ * that installed Plimsoll: an object that kubectl has changed makes the next upgrade of Helm fail
+ * @values: those of --set; "": none */
+void doctor_fix_by(struct doctor_report *report, const char *kubectl, const char *values);
 
 /** doctor_name() - the name of a node, pod or namespace, for a fix that people copy into a shell.
  * Return: @name, or "NAME" if it is NULL or no valid name */
