@@ -102,15 +102,6 @@ static char *full_name_of(const struct cluster *cluster, const char *pod) {
         return xasprintf("%s/%s", namespace, pod);
 }
 
-/* "namespace/name" with valid names, which can be part of a path and a query. */
-static bool is_full_name(const char *text) {
-        size_t space = strspn(text, NAME_LOWER "-");
-        const char *name = text + space + 1;
-
-        return space > 0 && text[space] == '/' && name[0] != '\0' && name[0] != '.' &&
-               name[strspn(name, NAME_LOWER "-.")] == '\0';
-}
-
 /* Ask every extender, and take the newest answers. @ret_why_not: why an extender did not answer;
  * owned by the caller; NULL: all did. Return: NULL: no extender has a decision */
 static json_t *ask_extenders(struct cluster *cluster, const struct explain_place *place,
@@ -173,7 +164,7 @@ static int run_pod(struct cluster *cluster, const char *pod, struct error *err) 
         struct explain_place place;
         int r = 0;
 
-        if (!is_full_name(full_name))
+        if (!name_is_of_pod(full_name)) /* it becomes part of a path and a query */
                 return error_set(err, EX_USAGE, "'%.64s': expected NAMESPACE/NAME of a pod",
                                  full_name);
         enum kube_outcome outcome = find_place(cluster, full_name, &place);

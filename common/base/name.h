@@ -16,3 +16,13 @@ static inline bool name_is_made_of(const char *text, size_t len, size_t max, con
         return len > 0 && len <= max && strspn(text, allowed) >= len &&
                !strchr(not_first, text[0]) && !strchr(not_last, text[len - 1]);
 }
+
+/** name_is_of_pod() - whether @text is "NAMESPACE/NAME" of a pod that can exist */
+static inline bool name_is_of_pod(const char *text) {
+        enum { NAMESPACE_MAX = 63, POD_NAME_MAX = 253 };
+        size_t len = strcspn(text, "/");
+        const char *name = text + len + (text[len] == '/');
+
+        return name_is_made_of(text, len, NAMESPACE_MAX, NAME_LOWER "-", "", "") &&
+               name_is_made_of(name, strlen(name), POD_NAME_MAX, NAME_LOWER "-.", ".", "");
+}

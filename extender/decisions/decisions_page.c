@@ -38,22 +38,12 @@ struct shared_page *decisions_page_list(struct loop *loop, struct decisions *dec
         });
 }
 
-static bool is_full_name(const char *text) {
-        const char *slash = strchr(text, '/');
-
-        return slash &&
-               name_is_made_of(text, (size_t)(slash - text), POD_FACTS_NAMESPACE_MAX,
-                               NAME_LOWER "-.", "", "") &&
-               name_is_made_of(slash + 1, strlen(slash + 1), POD_FACTS_NAME_MAX, NAME_LOWER "-.",
-                               "", "");
-}
-
 static void reply_one(struct decisions *decisions, const char *full_name,
                       struct http_exchange *exchange) {
         struct buf json = BUF_INIT(DECISION_JSON_MAX_BYTES);
         struct decision decision;
 
-        if (!is_full_name(full_name)) {
+        if (!name_is_of_pod(full_name)) {
                 http_reply_error(exchange, 400, "pod: expected NAMESPACE/NAME");
         } else if (!decisions_get(decisions, full_name, http_query(exchange, "uid"), &decision)) {
                 http_reply_error(
