@@ -91,18 +91,6 @@ static void ask(void *userdata, size_t pod, double *ret_headroom) {
                                             : view->judge.scored.headrooms[candidates[row]];
 }
 
-static struct rebalance_line line_of(const struct judge_nodes *nodes, size_t pool) {
-        double limit_ratio = 1;
-
-        for (size_t i = 0; i < nodes->policy->metric_count; i++) {
-                const struct policy_metric *metric = &nodes->policy->metrics[i];
-                double limit = policy_limit_ratio(nodes->policy, pool, i);
-                if (limit > 0 && metric->is_query && metric->query.resource == METRIC_CPU)
-                        limit_ratio = fmin(limit_ratio, limit);
-        }
-        return rebalance_line(limit_ratio, nodes->weights[pool].target_ratio[ESTIMATE_CPU]);
-}
-
 static void add_nodes(const struct view *view) {
         const struct world *world = view->situation->world;
         const struct judge_nodes *nodes = extender_nodes(view->extender);
@@ -115,12 +103,14 @@ static void add_nodes(const struct view *view) {
                 if (row == JUDGE_UNKNOWN ||
                     !usage_split_get(nodes, row, ESTIMATE_CPU, &no_load, NULL, &usage))
                         continue;
+                size_t pool = nodes->columns.readings.pool[row];
                 view->rows[row] = (struct rebalance_row){
                         .usage_ratio = usage.reading_ratio + usage.in_flight_ratio,
                         .margin_ratio = usage.margin_ratio,
                         .cores = usage.capacity,
                         .is_expired = nodes->columns.is_estimate_old[row],
-                        .line = line_of(nodes, nodes->columns.readings.pool[row]),
+                        .line = rebalance_line_at(
+                                rebalance_line_hot(nodes->policy, pool, &nodes->weights[pool])),
                         .free = {{(double)(node->allocatable.milli_cores -
                                            node->requested.milli_cores) /
                                           1000,
