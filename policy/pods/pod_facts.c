@@ -538,25 +538,6 @@ static double total_of(const struct pod *pod, int r, double most) {
         return fmin(sum + pod->spec.overhead.of[r].value, most);
 }
 
-static size_t name_workload(const struct pod *pod, double cores, char *ret) {
-        const struct metadata *metadata = &pod->metadata;
-        const struct labels *labels = &metadata->labels;
-        bool is_rollout = labels->rollouts_pod_template_hash.len > 0;
-        const struct pod_workload of = {
-                .namespace = metadata->namespace,
-                .owner_kind = metadata->owners.first.kind,
-                .owner_name = metadata->owners.first.name,
-                .template_hash = is_rollout ? labels->rollouts_pod_template_hash
-                                            : labels->pod_template_hash,
-                .pod = metadata->name,
-                .node = pod->spec.node,
-                .is_mirror = metadata->is_mirror,
-                .cores = cores,
-        };
-
-        return pod_workload_name(&of, ret);
-}
-
 static uint64_t hash_id(const struct skim_string *text) {
         if (text->len == 0)
                 return 0;
@@ -587,13 +568,15 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         if (!skim_fields(skim, pod_fields, &pod))
                 return false;
         const struct affinity *affinity = &pod.spec.affinity;
+        const struct labels *labels = &pod.metadata.labels;
+        const struct owner *owner = &pod.metadata.owners.first;
         facts->id = hash_id(&pod.metadata.uid);
         facts->group_id = hash_in(&pod.metadata.namespace, &pod.spec.group);
         facts->set_id = hash_set(&pod);
         facts->namespace = pod.metadata.namespace;
         facts->name = pod.metadata.name;
         facts->uid = pod.metadata.uid;
-        facts->labels = pod.metadata.labels.text;
+        facts->labels = labels->text;
         facts->priority_class = pod.spec.priority_class;
         facts->priority = pod.spec.priority;
         facts->scheduler = pod.spec.scheduler;
@@ -602,7 +585,6 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         facts->request.of[ESTIMATE_MEM] = total_of(&pod, ESTIMATE_MEM, POD_FACTS_BYTES_MAX);
         facts->idle_cores = fmin(total_of(&pod, IDLE_MILLI_CPU, INFINITY) / 1000,
                                  POD_FACTS_CORES_MAX);
-        facts->workload_len = name_workload(&pod, facts->request.of[ESTIMATE_CPU], facts->workload);
         facts->bound_unix_ms = pod.status.conditions.bound_unix_ms
                                        ? pod.status.conditions.bound_unix_ms
                                        : pod.metadata.created_unix_ms;
@@ -621,6 +603,10 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
                                affinity->anti.is_requiring || pod.spec.spread.is_hard ||
                                pod.spec.has_selector;
         facts->has_claims = pod.spec.has_volume_claim || pod.spec.has_device_claim;
+        pod_workload_name(facts, owner->kind, owner->name,
+                          labels->rollouts_pod_template_hash.len > 0
+                                  ? &labels->rollouts_pod_template_hash
+                                  : &labels->pod_template_hash);
         return true;
 }
 

@@ -62,21 +62,22 @@ static size_t join(const struct skim_string *namespace, const struct skim_string
         return (size_t)(at - ret);
 }
 
-size_t pod_workload_name(const struct pod_workload *of, char ret[static POD_FACTS_WORKLOAD_MAX]) {
-        struct skim_string kind = of->owner_kind, name = of->owner_name;
+void pod_workload_name(struct pod_facts *facts, struct skim_string kind, struct skim_string name,
+                       const struct skim_string *revision) {
         char request[32];
 
-        if (of->is_mirror) {
+        if (facts->is_mirror) {
                 kind = text_of("Node");
-                name = of->pod;
-                cut_suffix(&name, &of->node);
+                name = facts->name;
+                cut_suffix(&name, &facts->node);
         } else if (skim_is(&kind, "ReplicaSet")) {
-                cut_suffix(&name, &of->template_hash);
+                cut_suffix(&name, revision);
         } else if (skim_is(&kind, "Job")) {
                 cut_time(&name);
         } else if (is_run(&kind)) {
-                (void)snprintf(request, sizeof(request), "%.0fm", 1000 * of->cores);
+                (void)snprintf(request, sizeof(request), "%.0fm",
+                               1000 * facts->request.of[ESTIMATE_CPU]);
                 name = text_of(request);
         }
-        return join(&of->namespace, &kind, &name, ret);
+        facts->workload_len = join(&facts->namespace, &kind, &name, facts->workload);
 }

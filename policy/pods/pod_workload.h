@@ -15,17 +15,11 @@
 
 #include "policy/pods/pod_facts.h"
 
-struct pod_workload {
-        struct skim_string namespace;
-        struct skim_string owner_kind, owner_name; /* len 0: none */
-        struct skim_string template_hash;          /* the revision of the owner; len 0: none */
-        struct skim_string pod, node;              /* names */
-        bool is_mirror;
-        double cores; /* requested */
-};
-
 /**
- * pod_workload_name() - write the name without a NUL
- * Return: its length; 0: there is no owner, or a part is longer than Kubernetes allows
+ * pod_workload_name() - set facts->workload by the other facts; workload_len 0: there is no owner,
+ * or a part is longer than Kubernetes allows
+ * @kind, @name: of the pod's owner; len 0: none
+ * @revision:    of the owner, in its name; len 0: none
  */
-size_t pod_workload_name(const struct pod_workload *of, char ret[static POD_FACTS_WORKLOAD_MAX]);
+void pod_workload_name(struct pod_facts *facts, struct skim_string kind, struct skim_string name,
+                       const struct skim_string *revision);
