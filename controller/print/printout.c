@@ -70,16 +70,9 @@ static void print_table_row(struct printout *printout, const struct printout_row
                    state ? state : "ok");
 }
 
-static void write_reason(const struct printout_row *row, size_t metric, struct buf *out) {
-        const struct compiled_policy *compiled = row->track->compiled;
-        _cleanup_(freep) char *key = xasprintf("%s%s", compiled->options.style.prefix,
-                                               compiled->policy->metrics[metric].name);
-
-        json_write_text(out, key, node_track_why(row->track, metric, row->now_mono_ms));
-}
-
 static void print_json_row(struct printout *printout, const struct printout_row *row) {
         const struct compiled_policy *compiled = printout->compiled;
+        const struct plan_style *style = &compiled->options.style;
         struct buf *out = &printout->lines;
         struct plan_due due = plan_due_all(&compiled->plan, row->values);
         const char *failure = node_track_failure(row->track);
@@ -88,13 +81,14 @@ static void print_json_row(struct printout *printout, const struct printout_row 
         json_write_object(out, NULL);
         json_write_time(out, "at", row->now_unix_ms);
         json_write_text(out, "node", row->node);
-        json_write_key(out, "annotations");
-        plan_annotations(&compiled->plan, &due, row->values, &compiled->options.style,
-                         row->now_unix_ms, out);
+        json_write_object(out, "annotations");
+        plan_annotations(&compiled->plan, &due, row->values, style, row->now_unix_ms, out);
+        json_write_object_end(out);
         json_write_object(out, "unusable");
         for (size_t i = 0; i < compiled->policy->metric_count; i++)
                 if (!plan_has(row->values, i))
-                        write_reason(row, i, out);
+                        plan_write_annotation(style, compiled->policy->metrics[i].name, "",
+                                              node_track_why(row->track, i, row->now_mono_ms), out);
         json_write_object_end(out);
         if (node_track_age_ms(row->track, row->now_mono_ms, &age_ms))
                 json_write_seconds(out, "ageSeconds", age_ms);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "controller/node/spread.h"
 #include "policy/annotation.h"
@@ -67,12 +68,11 @@ size_t plan_due_count(const struct plan_due *due) {
                (due->has_covered ? 1 : 0);
 }
 
-static void append_entry(struct buf *out, bool *is_first, const struct plan_style *style,
-                         const char *key, const char *suffix, const char *text) {
-        /* Keys and values have been validated: nothing needs escaping. */
-        buf_printf(out, "%s\"%s%s%s\":\"%s\"", *is_first ? "" : ",", style->prefix, key, suffix,
-                   text);
-        *is_first = false;
+void plan_write_annotation(const struct plan_style *style, const char *key, const char *suffix,
+                           const char *text, struct buf *out) {
+        _cleanup_(freep) char *full = xasprintf("%s%s%s", style->prefix, key, suffix);
+
+        json_write_text(out, full, text);
 }
 
 /* The time of the newest sample of these means. */
@@ -93,9 +93,7 @@ void plan_annotations(const struct plan *plan, const struct plan_due *due,
                       const struct plan_values *values, const struct plan_style *style,
                       int64_t now_unix_ms, struct buf *out) {
         char text[ANNOTATION_TEXT_MAX];
-        bool is_first = true;
 
-        buf_putc(out, '{');
         for (size_t i = 0; i < plan->policy->metric_count; i++) {
                 const char *name = plan->policy->metrics[i].name;
                 if ((due->metrics & (UINT64_C(1) << i)) != 0) {
@@ -103,27 +101,26 @@ void plan_annotations(const struct plan *plan, const struct plan_due *due,
                                 values->ratio[i],
                                 annotation_stamp_unix_ms(now_unix_ms, values->age_ms[i]),
                                 style->zone, text);
-                        append_entry(out, &is_first, style, name, "", text);
+                        plan_write_annotation(style, name, "", text, out);
                 }
                 if ((due->peaks & (UINT64_C(1) << i)) != 0) {
                         annotation_format_ratio(values->peak_ratio[i],
                                                 now_unix_ms - values->peak_age_ms[i], style->zone,
                                                 text);
-                        append_entry(out, &is_first, style, name, ANNOTATION_PEAK, text);
+                        plan_write_annotation(style, name, ANNOTATION_PEAK, text, out);
                 }
         }
         if (due->has_hot) {
                 annotation_format_hot(values->hot, now_unix_ms, style->zone, text);
-                append_entry(out, &is_first, style, ANNOTATION_HOT_VALUE, "", text);
+                plan_write_annotation(style, ANNOTATION_HOT_VALUE, "", text, out);
         }
         if (due->has_covered) {
                 uint64_t means = due->metrics & plan->means;
                 annotation_format_hot(values->covered_ms / MS_PER_S,
                                       newest_stamp_unix_ms(means, values, now_unix_ms), style->zone,
                                       text);
-                append_entry(out, &is_first, style, ANNOTATION_COVERED, "", text);
+                plan_write_annotation(style, ANNOTATION_COVERED, "", text, out);
         }
-        buf_putc(out, '}');
 }
 
 void plan_confirm(struct plan_record *record, const struct plan_due *due,

@@ -113,7 +113,12 @@ struct plan_style {
         const struct zone *zone; /* NULL: UTC */
 };
 
-/** plan_annotations() - append what is @due as an object {"cpu_usage_avg_5m":"0.1,...", ...} */
+/** plan_write_annotation() - append one to the JSON object that is open in @out
+ * @suffix: of the key, such as ANNOTATION_PEAK, or ""
+ * @text:   NULL: null, which removes it in a merge patch */
+void plan_write_annotation(const struct plan_style *style, const char *key, const char *suffix,
+                           const char *text, struct buf *out);
+/** plan_annotations() - append what is @due to such an object: "cpu_usage_avg_5m":"0.1,...", ... */
 void plan_annotations(const struct plan *plan, const struct plan_due *due,
                       const struct plan_values *values, const struct plan_style *style,
                       int64_t now_unix_ms, struct buf *out);

@@ -1,6 +1,5 @@
 #include "controller/track/stale_annotations.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -24,16 +23,11 @@ void stale_annotations_append(const struct kept_texts *kept, const struct policy
         const char *value;
         size_t count = 0;
 
-        assert(out->overflow || out->data[out->len - 1] == '}');
-        if (!out->overflow)
-                out->data[--out->len] = '\0';
         for (const char *key = kept_texts_next(kept, NULL, &value);
              key && count < STALE_ANNOTATIONS_MAX; key = kept_texts_next(kept, key, &value)) {
                 if (!is_stale(key, value, policy, style->zone, now_unix_ms))
                         continue;
-                /* Names of metrics need no escaping in JSON. */
-                buf_printf(out, ",\"%s%s\":null", style->prefix, key);
+                plan_write_annotation(style, key, "", NULL, out);
                 count++;
         }
-        buf_putc(out, '}');
 }

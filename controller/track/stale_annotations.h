@@ -19,7 +19,7 @@ enum { STALE_ANNOTATIONS_MAX = 32 }; /* in one patch; the next patch removes mor
  * stale_annotations_append() - add a null for each of them to a merge patch
  * @kept:   what the node carries
  * @policy: the policy in force
- * @out:    ends in the object of annotations, which is not empty
+ * @out:    as for plan_write_annotation()
  */
 void stale_annotations_append(const struct kept_texts *kept, const struct policy *policy,
                               const struct plan_style *style, int64_t now_unix_ms, struct buf *out);

@@ -76,37 +76,34 @@ static void pass_turn(struct writer_node *node) {
 static void append_pod_usage(const struct writer *writer, const struct writer_node *node,
                              struct buf *out) {
         const char *carried = kept_texts_get(&node->track->annotations, ANNOTATION_POD_USAGE);
-        const char *prefix = writer->compiled->options.style.prefix;
+        const struct plan_style *style = &writer->compiled->options.style;
         char text[POD_USAGE_TEXT_MAX] = "";
 
-        assert(out->overflow || out->data[out->len - 1] == '}');
         if (writer->options.pod_usage &&
             !writer->options.pod_usage(writer->options.userdata, node, text))
                 return;
-        if (!out->overflow)
-                out->data[--out->len] = '\0';
         if (text[0] && (!carried || strcmp(carried, text) != 0))
-                buf_printf(out, ",\"%s" ANNOTATION_POD_USAGE "\":\"%s\"", prefix, text);
+                plan_write_annotation(style, ANNOTATION_POD_USAGE, "", text, out);
         else if (!text[0] && carried)
-                buf_printf(out, ",\"%s" ANNOTATION_POD_USAGE "\":null", prefix);
-        buf_putc(out, '}');
+                plan_write_annotation(style, ANNOTATION_POD_USAGE, "", NULL, out);
 }
 
 static void write_patch(const struct writer *writer, struct publisher_job *job,
                         const struct writer_patch *patch, struct buf *text) {
         const struct kept_texts *kept = &node_of_job(job)->track->annotations;
+        const struct plan_style *style = &writer->compiled->options.style;
 
         json_write_object(text, NULL);
         json_write_object(text, "metadata");
         /* The API server then refuses the patch if the node was deleted and created again. */
         if (job->uid)
                 json_write_text(text, "uid", job->uid);
-        json_write_key(text, "annotations");
-        plan_annotations(&writer->plan, &patch->due, &patch->values,
-                         &writer->compiled->options.style, patch->at_unix_ms, text);
+        json_write_object(text, "annotations");
+        plan_annotations(&writer->plan, &patch->due, &patch->values, style, patch->at_unix_ms,
+                         text);
         append_pod_usage(writer, node_of_job(job), text);
-        stale_annotations_append(kept, writer->compiled->policy, &writer->compiled->options.style,
-                                 patch->at_unix_ms, text);
+        stale_annotations_append(kept, writer->compiled->policy, style, patch->at_unix_ms, text);
+        json_write_object_end(text);
         json_write_object_end(text);
         json_write_object_end(text);
 }

@@ -171,8 +171,10 @@ static void write_annotations(struct published *published, struct published_node
         json_auto_t *written = NULL;
 
         buf_clear(&published->patch);
+        buf_putc(&published->patch, '{');
         plan_annotations(&published->plan, due, values, &(struct plan_style){.prefix = ""},
                          published->world->now_s * MS_PER_S, &published->patch);
+        buf_putc(&published->patch, '}');
         int r = json_parse(published->patch.data, published->patch.len, &written, NULL);
         assert(r == 0);
         (void)r;

@@ -86,8 +86,10 @@ static void write_plan(struct life *life) {
         node_track_values(&life->track, life->now_mono_ms, &values);
         struct plan_due due = plan_due(&life->compiled->plan, life->track.record, &values,
                                        life->now_unix_ms, life->now_unix_ms);
+        buf_putc(&text, '{');
         plan_annotations(&life->compiled->plan, &due, &values, &life->compiled->options.style,
                          life->now_unix_ms, &text);
+        buf_putc(&text, '}');
         json_t *patch = json_loads(text.data, 0, NULL);
         assert_non_null(patch);
         assert_int_equal(json_object_update(life->annotations, patch), 0);

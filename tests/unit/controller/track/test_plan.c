@@ -78,10 +78,9 @@ TEST(patch_text) {
         plan_annotations(&p.plan, &(struct plan_due){.metrics = 9, .has_hot = true}, &p.values,
                          &style, start_unix_ms, &out);
         assert_string_equal(
-                out.data, "{"
-                          "\"load.example.com/cpu_usage_avg_5m\":\"0.34210,2026-07-23T11:25:39Z\","
+                out.data, "\"load.example.com/cpu_usage_avg_5m\":\"0.34210,2026-07-23T11:25:39Z\","
                           "\"load.example.com/mem_usage_avg_5m\":\"0.34210,2026-07-23T11:24:54Z\","
-                          "\"load.example.com/node_hot_value\":\"2,2026-07-23T11:25:54Z\"}");
+                          "\"load.example.com/node_hot_value\":\"2,2026-07-23T11:25:54Z\"");
         buf_done(&out);
 }
 
@@ -115,11 +114,10 @@ TEST(young_means) {
                          &style, start_unix_ms, &out);
         assert_string_equal(
                 out.data,
-                "{"
                 "\"load.example.com/cpu_usage_avg_5m\":\"0.34210,2026-07-23T11:25:39Z\","
                 "\"load.example.com/cpu_usage_max_avg_1h\":\"0.34210,2026-07-23T11:25:54Z\","
                 "\"load.example.com/mem_usage_avg_5m\":\"0.34210,2026-07-23T11:25:45Z\","
-                "\"load.example.com/node_covered_seconds\":\"45,2026-07-23T11:25:45Z\"}");
+                "\"load.example.com/node_covered_seconds\":\"45,2026-07-23T11:25:45Z\"");
         buf_done(&out);
 }
 

@@ -25,8 +25,9 @@ static char *removed(const char *policy_text, const char *prefix, const json_t *
         json_t *value;
 
         (void)kept_texts_set_annotations(&kept, annotations, prefix);
-        buf_printf(&patch, "{\"written\":\"0.1,T\"}");
+        buf_printf(&patch, "{\"written\":\"0.1,T\"");
         stale_annotations_append(&kept, policy, &style, NOW_UNIX_MS, &patch);
+        buf_putc(&patch, '}');
         assert_int_equal(json_parse(patch.data, patch.len, &json, NULL), 0);
         assert_true(json_is_string(json_at(json, "written", NULL)));
         json_object_foreach (json, key, value)
