@@ -187,14 +187,17 @@ static void controller_node_free(struct controller_node *n) {
 
 static void on_node_removed(void *userdata, struct node *node) {
         struct controller *c = userdata;
+        struct controller_node *n = node->userdata;
 
         for (size_t i = 0; i < c->source_count; i++)
                 c->sources[i]->spec->kind->remove_node(c->sources[i], node);
-        controller_pods_forget(c, node);
+        for (size_t i = 0; i < c->options.sources->count; i++)
+                outage_log_gone(&c->switches.outages[i], &n->is_failing[i]);
+        outage_log_gone(&c->pods.outages, &n->is_pods_failing);
         if (c->series)
                 node_series_drop(c->series, node->slot);
         bindings_forget(c->bindings, node->name);
-        controller_node_free(node->userdata);
+        controller_node_free(n);
         node->userdata = NULL;
 }
 

@@ -134,11 +134,11 @@ static void tally_node(const struct controller_node *n, struct tally *tally) {
 /* Time has passed: a source is no longer needed, another one should serve the node, or the node has
  * become silent. */
 static void settle_node(struct controller_node *n) {
-        const struct controller *c = n->controller;
+        struct controller *c = n->controller;
 
         for (size_t i = 0; i < c->options.sources->count; i++)
                 if (!node_track_needs(&n->track, i, controller_now_mono(c)))
-                        n->failing &= ~(UINT32_C(1) << i);
+                        outage_log_gone(&c->switches.outages[i], &n->is_failing[i]);
         controller_node_switch(n);
         if (c->series && !node_track_is_fresh(&n->track, controller_now_mono(c)))
                 node_series_drop(c->series, n->node->slot);
@@ -275,10 +275,8 @@ void controller_health_count(struct controller *c) {
                         tally_node(n, &tally);
         }
         controller_switches_tick(c);
-        for (size_t i = 0; i < c->options.sources->count; i++) {
-                c->switches.outages[i].failing = tally.failing[i];
+        for (size_t i = 0; i < c->options.sources->count; i++)
                 metrics_set(c->health.failing[i], (double)tally.failing[i]);
-        }
         metrics_set(c->health.nodes, (double)node_set_count(c->nodes));
         metrics_set(c->health.stale, (double)tally.stale);
         metrics_set(c->health.windows, (double)tally.windows);

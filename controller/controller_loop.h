@@ -91,12 +91,10 @@ struct controller_node {
         struct controller *controller;
         struct node *node;
         struct node_track track;
-        uint32_t usable;      /* metrics with a value at the last reading */
-        bool has_pods_failed; /* the last reading of its pods */
-        uint32_t failing;     /* needed sources whose failure has been logged, a bit each */
+        uint32_t usable; /* metrics with a value at the last reading */
+        /* For the outage logs. */
+        bool is_failing[SOURCE_MAX], is_pods_failing;
 };
-
-static_assert(SOURCE_MAX <= 32, "failing has a bit for each");
 
 /** controller_node_next() - the next node; *@slot begins at 0; NULL: the end */
 struct controller_node *controller_node_next(const struct controller *c, size_t *slot);
@@ -161,7 +159,6 @@ void controller_pods_free(struct controller *c);
 void controller_pods_follow(struct controller *c, const struct policy *policy);
 /** controller_pods_sources() - the list of sources has changed; @parts as for the others */
 void controller_pods_sources(struct controller *c, const struct source *parts);
-void controller_pods_forget(struct controller *c, const struct node *node);
 /** controller_pods_stop() - read no more pods */
 void controller_pods_stop(struct controller *c);
 /** controller_pods_tick() - call it every second or so */

@@ -20,9 +20,8 @@ static void on_pods_read(const struct source_sink *sink, struct node *node,
         struct controller_node *n = node->userdata;
 
         (void)reading;
-        if (n->has_pods_failed)
-                outage_log_recovered(&c->pods.outages, controller_now_mono(c), node->name);
-        n->has_pods_failed = false;
+        outage_log_recovered(&c->pods.outages, &n->is_pods_failing, controller_now_mono(c),
+                             node->name);
 }
 
 static void on_pods_failure(const struct source_sink *sink, struct node *node,
@@ -30,10 +29,8 @@ static void on_pods_failure(const struct source_sink *sink, struct node *node,
         struct controller *c = sink->userdata;
         struct controller_node *n = node->userdata;
 
-        if (!n->has_pods_failed)
-                outage_log_failed(&c->pods.outages, controller_now_mono(c), node->name,
-                                  failure->url, failure->reason, failure->detail);
-        n->has_pods_failed = true;
+        outage_log_failed(&c->pods.outages, &n->is_pods_failing, controller_now_mono(c), node->name,
+                          failure->url, failure->reason, failure->detail);
 }
 
 static bool is_pods_read_needed(const struct source_sink *sink, const struct node *node) {
@@ -94,13 +91,6 @@ void controller_pods_sources(struct controller *c, const struct source *parts) {
         if (has_metrics_server(c->options.sources))
                 c->pods.metrics = pod_metrics_new(head.loop, head.api, c->pods.set,
                                                   are_pod_metrics_needed, c);
-}
-
-void controller_pods_forget(struct controller *c, const struct node *node) {
-        const struct controller_node *n = node->userdata;
-
-        if (n->has_pods_failed)
-                outage_log_gone(&c->pods.outages);
 }
 
 void controller_pods_stop(struct controller *c) {

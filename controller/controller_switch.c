@@ -32,21 +32,18 @@ void controller_switches_tick(struct controller *c) {
 void controller_node_recovered(struct controller_node *n, size_t source) {
         struct controller *c = n->controller;
 
-        if (n->failing >> source & 1)
-                outage_log_recovered(&c->switches.outages[source], controller_now_mono(c),
-                                     n->node->name);
-        n->failing &= ~(UINT32_C(1) << source);
+        outage_log_recovered(&c->switches.outages[source], &n->is_failing[source],
+                             controller_now_mono(c), n->node->name);
 }
 
 void controller_node_failed(struct controller_node *n, size_t source,
                             const struct source_failure *failure) {
         struct controller *c = n->controller;
 
-        if (!failure->detail || n->failing >> source & 1)
-                return;
-        outage_log_failed(&c->switches.outages[source], controller_now_mono(c), n->node->name,
-                          failure->url, failure->reason, failure->detail);
-        n->failing |= UINT32_C(1) << source;
+        if (failure->detail)
+                outage_log_failed(&c->switches.outages[source], &n->is_failing[source],
+                                  controller_now_mono(c), n->node->name, failure->url,
+                                  failure->reason, failure->detail);
 }
 
 static void log_measure(struct controller *c, size_t source) {

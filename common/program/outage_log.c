@@ -1,7 +1,5 @@
 #include "program/outage_log.h"
 
-#include <stdbool.h>
-
 #include "base/log.h"
 
 static void log_summary(const struct outage_log *log, uint64_t unlogged) {
@@ -24,8 +22,11 @@ static bool may_log(struct outage_log *log, int64_t now_mono_ms) {
         return is_allowed;
 }
 
-void outage_log_failed(struct outage_log *log, int64_t now_mono_ms, const char *node,
-                       const char *url, const char *reason, const char *detail) {
+void outage_log_failed(struct outage_log *log, bool *is_failing, int64_t now_mono_ms,
+                       const char *node, const char *url, const char *reason, const char *detail) {
+        if (*is_failing)
+                return;
+        *is_failing = true;
         log->failing++;
         if (!may_log(log, now_mono_ms))
                 return;
@@ -37,12 +38,16 @@ void outage_log_failed(struct outage_log *log, int64_t now_mono_ms, const char *
                          STR("reason", reason), STR("error", detail));
 }
 
-void outage_log_recovered(struct outage_log *log, int64_t now_mono_ms, const char *node) {
-        log->failing--;
-        if (may_log(log, now_mono_ms))
+void outage_log_recovered(struct outage_log *log, bool *is_failing, int64_t now_mono_ms,
+                          const char *node) {
+        bool was_failing = *is_failing;
+
+        outage_log_gone(log, is_failing);
+        if (was_failing && may_log(log, now_mono_ms))
                 log_info(MSG("node recovered"), STR("what", log->what), STR("node", node));
 }
 
-void outage_log_gone(struct outage_log *log) {
-        log->failing--;
+void outage_log_gone(struct outage_log *log, bool *is_failing) {
+        log->failing -= *is_failing;
+        *is_failing = false;
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,12 +18,15 @@ struct outage_log {
         size_t failing; /* number of failing nodes */
 };
 
-/** outage_log_failed() - @node has begun to fail; @url can be NULL */
-void outage_log_failed(struct outage_log *log, int64_t now_mono_ms, const char *node,
-                       const char *url, const char *reason, const char *detail);
-/** outage_log_recovered() - a failing node has recovered */
-void outage_log_recovered(struct outage_log *log, int64_t now_mono_ms, const char *node);
-/** outage_log_gone() - a failing node is no longer watched */
-void outage_log_gone(struct outage_log *log);
+/* @is_failing: the node's own flag, first false, which only these functions change */
+
+/** outage_log_failed() - the operation has failed on @node; @url can be NULL */
+void outage_log_failed(struct outage_log *log, bool *is_failing, int64_t now_mono_ms,
+                       const char *node, const char *url, const char *reason, const char *detail);
+/** outage_log_recovered() - the operation has succeeded on @node */
+void outage_log_recovered(struct outage_log *log, bool *is_failing, int64_t now_mono_ms,
+                          const char *node);
+/** outage_log_gone() - the node is no longer watched */
+void outage_log_gone(struct outage_log *log, bool *is_failing);
 /** outage_log_tick() - log the summary if it is due; call it every few seconds */
 void outage_log_tick(struct outage_log *log, int64_t now_mono_ms);

@@ -62,25 +62,20 @@ enum patch_outcome patch_failures_note(struct patch_failures *failures, bool *is
                                        const char *node, const char *rule,
                                        const struct kube_answer *answer, int64_t now_mono_ms) {
         enum patch_outcome outcome = outcome_of(answer);
-        bool was_failing = *is_failing;
 
         note_run(failures, outcome, rule, answer, now_mono_ms);
-        if (outcome == PATCH_GONE) /* the watch will show it */
-                return outcome;
-        *is_failing = outcome != PATCH_WRITTEN;
-        if (*is_failing && !was_failing)
-                outage_log_failed(&failures->outages, now_mono_ms, node, NULL,
+        if (outcome == PATCH_WRITTEN)
+                outage_log_recovered(&failures->outages, is_failing, now_mono_ms, node);
+        else if (outcome != PATCH_GONE) /* the watch will show it */
+                outage_log_failed(&failures->outages, is_failing, now_mono_ms, node, NULL,
                                   kube_outcome_name(answer->outcome), answer->err.msg);
-        else if (was_failing && !*is_failing)
-                outage_log_recovered(&failures->outages, now_mono_ms, node);
         return outcome;
 }
 
 void patch_failures_forget(struct patch_failures *failures, bool *is_failing) {
         if (!*is_failing)
                 return;
-        *is_failing = false;
-        outage_log_gone(&failures->outages);
+        outage_log_gone(&failures->outages, is_failing);
         if (failures->outages.failing > 0)
                 return;
         /* With nothing to patch, there may be no success for a long time. */

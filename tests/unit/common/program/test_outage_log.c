@@ -9,24 +9,32 @@ static const char sum[] = "more nodes failed or recovered in the last minute";
 
 static void fail_nodes(struct outage_log *outages, int64_t now_mono_ms, size_t count) {
         for (size_t i = 0; i < count; i++)
-                outage_log_failed(outages, now_mono_ms, "n", "http://n:9100", "timeout", "late");
+                outage_log_failed(outages, &(bool){false}, now_mono_ms, "n", "http://n:9100",
+                                  "timeout", "late");
 }
 
 static void recover_nodes(struct outage_log *outages, int64_t now_mono_ms, size_t count) {
         for (size_t i = 0; i < count; i++)
-                outage_log_recovered(outages, now_mono_ms, "n");
+                outage_log_recovered(outages, &(bool){true}, now_mono_ms, "n");
 }
 
 TEST(lines) {
         struct outage_log outages = {.what = "scrape"};
+        bool is_a_failing = false, is_b_failing = false;
         struct log_pipe log;
 
         log_pipe_begin(&log);
-        outage_log_failed(&outages, 1, "a", NULL, "dns", "no such host");
-        outage_log_failed(&outages, 1, "b", "http://b:9100", "timeout", "late");
-        outage_log_recovered(&outages, 2, "a");
+        outage_log_recovered(&outages, &is_a_failing, 1, "a");
+        for (int i = 0; i < 2; i++) {
+                outage_log_failed(&outages, &is_a_failing, 1, "a", NULL, "dns", "no such host");
+                outage_log_failed(&outages, &is_b_failing, 1, "b", "http://b:9100", "timeout",
+                                  "late");
+        }
+        for (int i = 0; i < 2; i++)
+                outage_log_recovered(&outages, &is_a_failing, 2, "a");
         assert_int_equal(outages.failing, 1);
-        outage_log_gone(&outages);
+        outage_log_gone(&outages, &is_b_failing);
+        outage_log_gone(&outages, &is_b_failing);
         assert_int_equal(outages.failing, 0);
         assert_int_equal(log_pipe_count(&log, "msg=\"node is failing\" what=scrape node=a "
                                               "reason=dns error=\"no such host\"\n"),
