@@ -116,7 +116,7 @@ static bool is_asked_now(const struct source_sink *sink, const struct controller
         const struct source_traits *source = &c->compiled->options.sources[sink->source];
         const struct feed *feed = &n->track.feeds[sink->source];
 
-        return !source->is_costly || c->options.is_dry_run || writer_is_active(c->writer) ||
+        return !source->is_costly || c->options.writing.is_dry_run || writer_is_active(c->writer) ||
                ((size_t)(now_mono_ms / source->interval_ms) + offset) % STANDBY_INTERVALS == 0 ||
                feed->failure || feed->outcomes < CONTROLLER_ONCE_OUTCOMES;
 }
@@ -350,16 +350,12 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->nodes = node_set_new(&c->options.nodes, &node_events);
         node_set_set_policy(c->nodes, policy);
         start_sources(c);
-        c->writer = writer_new(&(struct writer_options){.daemon = daemon,
-                                                        .is_elected = options->is_elected,
-                                                        .lease = options->lease,
-                                                        .patches_per_s = options->patches_per_s,
-                                                        .is_dry_run = options->is_dry_run,
-                                                        .values = on_values,
-                                                        .pod_usage = on_pod_usage,
-                                                        .on_active = on_active,
-                                                        .userdata = c},
-                               c->compiled);
+        c->options.writing.daemon = daemon;
+        c->options.writing.values = on_values;
+        c->options.writing.pod_usage = on_pod_usage;
+        c->options.writing.on_active = on_active;
+        c->options.writing.userdata = c;
+        c->writer = writer_new(&c->options.writing, c->compiled);
         follow_sources(c, policy);
         follow_pods(c, policy);
 
@@ -373,7 +369,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                options->node_selector);
         if (options->is_once)
                 controller_once_begin(c);
-        else if (options->is_dry_run)
+        else if (options->writing.is_dry_run)
                 loop_timer_arm(daemon->loop, &c->print,
                                controller_now_mono(c) + (c->interval_ms / 2 < FIRST_PRINT_MS
                                                                  ? c->interval_ms / 2

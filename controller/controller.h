@@ -18,8 +18,8 @@
 #include "controller/print/printout.h"
 #include "controller/source/source_list.h"
 #include "controller/track/node_track.h"
+#include "controller/writing/writer.h"
 #include "daemon/daemon.h"
-#include "kube/lease.h"
 #include "policy/live/policy_source.h"
 #include "program/options.h"
 
@@ -30,15 +30,12 @@ struct controller_options {
         const struct source_spec *kubelet;       /* how to read pods if no source is one; or NULL */
         struct node_network_options network;
         struct node_set_options nodes;
-        const char *node_selector;  /* NULL: every node */
-        struct option_list targets; /* NAME=URL; none: nodes come from the API server */
-        double patches_per_s;
-        bool is_elected;
-        struct lease_options lease; /* without identity and events */
-        bool is_dry_run;            /* print instead of writing */
-        bool has_node_metrics;      /* series of each node on the /metrics page */
-        bool is_once;               /* in a dry run: read every node twice, print, exit */
-        int output;                 /* enum printout_format */
+        const char *node_selector;     /* NULL: every node */
+        struct option_list targets;    /* NAME=URL; none: nodes come from the API server */
+        struct writer_options writing; /* without daemon and callbacks */
+        bool has_node_metrics;         /* series of each node on the /metrics page */
+        bool is_once;                  /* in a dry run: read every node twice, print, exit */
+        int output;                    /* enum printout_format */
 };
 
 /* Borrowed. */

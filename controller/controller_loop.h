@@ -14,7 +14,6 @@
 #include "controller/pods/pod_set.h"
 #include "controller/series/node_series.h"
 #include "controller/writing/usage_store.h"
-#include "controller/writing/writer.h"
 #include "program/outage_log.h"
 
 /* Gauges of all nodes together, and the checks of /readyz (controller_health.c). */

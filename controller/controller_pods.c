@@ -76,7 +76,7 @@ void controller_pods_sources(struct controller *c, const struct source *parts) {
         struct source head = *parts;
 
         c->pods.set->read_ms = read_ms < MAX_READ_MS ? read_ms : MAX_READ_MS;
-        if (!c->options.kubelet || !c->parts.daemon->api || c->options.is_dry_run)
+        if (!c->options.kubelet || !c->parts.daemon->api || c->options.writing.is_dry_run)
                 return;
         c->pods.spec = pods_spec(c);
         head.spec = &c->pods.spec;
@@ -124,12 +124,12 @@ void controller_pods_follow(struct controller *c, const struct policy *policy) {
         const struct daemon *daemon = c->parts.daemon;
 
         pod_set_follow(c->pods.set, policy, daemon->loop, daemon->api, daemon->metrics);
-        if (daemon->api && !c->options.is_dry_run && !c->pods.store)
-                c->pods.store = usage_store_new(
-                        &(struct usage_store_options){.daemon = daemon,
-                                                      .namespace = c->options.lease.namespace,
-                                                      .meter = &c->pods.set->meter,
-                                                      .interval_ms = c->pods.set->read_ms});
+        if (daemon->api && !c->options.writing.is_dry_run && !c->pods.store)
+                c->pods.store = usage_store_new(&(struct usage_store_options){
+                        .daemon = daemon,
+                        .namespace = c->options.writing.lease.namespace,
+                        .meter = &c->pods.set->meter,
+                        .interval_ms = c->pods.set->read_ms});
 }
 
 void controller_pods_tick(struct controller *c) {

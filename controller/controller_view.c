@@ -57,7 +57,7 @@ void controller_view_print(struct controller *c) {
 /* The status page */
 
 static const char *role_of(const struct controller *c) {
-        if (c->options.is_dry_run)
+        if (c->options.writing.is_dry_run)
                 return "dry run";
         return writer_is_active(c->writer) ? "writer" : "standby";
 }

@@ -115,8 +115,8 @@ static int connect_and_run(const struct settings *settings, struct program *stat
 
         struct controller_options options = settings->controller;
         options.sources = state->sources;
-        if (!options.lease.namespace)
-                options.lease.namespace = kube_access_home(daemon->kube_access);
+        if (!options.writing.lease.namespace)
+                options.writing.lease.namespace = kube_access_home(daemon->kube_access);
         const struct controller_parts parts = {daemon, scrape_client, state->policy_source};
         if (controller_new(&parts, &options, policy, &controller, err) < 0)
                 return program_exit_code(err);

@@ -36,21 +36,21 @@ static const struct option_row rows[] = {
         PROGRAM_KUBE_ROWS(parsed.shared),
         {.name = "node-selector", .type = OPTION_STRING, .value = &parsed.controller.node_selector, .metavar = "SELECTOR",
          .help = "Label selector of the nodes to follow. Default: all nodes."},
-        {.name = "patch-qps", .type = OPTION_NUMBER, .value = &parsed.controller.patches_per_s, .fallback = "50", .metavar = "N", .min = 0.1, .max = 10000,
+        {.name = "patch-qps", .type = OPTION_NUMBER, .value = &parsed.controller.writing.patches_per_s, .fallback = "50", .metavar = "N", .min = 0.1, .max = 10000,
          .help = "Maximum number of patches per second."},
 
         {.help = "Leader election"},
-        {.name = "leader-elect", .type = OPTION_BOOL, .value = &parsed.controller.is_elected, .fallback = "true",
+        {.name = "leader-elect", .type = OPTION_BOOL, .value = &parsed.controller.writing.is_elected, .fallback = "true",
          .help = "Write only as the replica that holds the Lease."},
-        {.name = "leader-elect-lease-duration", .type = OPTION_DURATION_MS, .value = &parsed.controller.lease.timing.duration_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 3600000,
+        {.name = "leader-elect-lease-duration", .type = OPTION_DURATION_MS, .value = &parsed.controller.writing.lease.timing.duration_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 3600000,
          .help = "Time from the last renewal until another replica may acquire the lease."},
-        {.name = "leader-elect-renew-deadline", .type = OPTION_DURATION_MS, .value = &parsed.controller.lease.timing.renew_deadline_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 3600000,
+        {.name = "leader-elect-renew-deadline", .type = OPTION_DURATION_MS, .value = &parsed.controller.writing.lease.timing.renew_deadline_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 3600000,
          .help = "How long the leader keeps writing while its renewals fail."},
-        {.name = "leader-elect-retry-period", .type = OPTION_DURATION_MS, .value = &parsed.controller.lease.timing.retry_ms, .fallback = "2s", .metavar = "DURATION", .min = 50, .max = 3600000,
+        {.name = "leader-elect-retry-period", .type = OPTION_DURATION_MS, .value = &parsed.controller.writing.lease.timing.retry_ms, .fallback = "2s", .metavar = "DURATION", .min = 50, .max = 3600000,
          .help = "Time between renewals, and between attempts to acquire the lease."},
-        {.name = "leader-elect-resource-name", .type = OPTION_STRING, .value = &parsed.controller.lease.name, .fallback = "plimsoll-controller", .metavar = "NAME",
+        {.name = "leader-elect-resource-name", .type = OPTION_STRING, .value = &parsed.controller.writing.lease.name, .fallback = "plimsoll-controller", .metavar = "NAME",
          .help = "Name of the Lease. Use another for controllers that write other annotations or nodes."},
-        {.name = "leader-elect-resource-namespace", .type = OPTION_STRING, .value = &parsed.controller.lease.namespace, .metavar = "NAMESPACE",
+        {.name = "leader-elect-resource-namespace", .type = OPTION_STRING, .value = &parsed.controller.writing.lease.namespace, .metavar = "NAMESPACE",
          .help = "Namespace of the Lease. Default: the pod's own, else kube-system."},
 
         {.help = "Sources"},
@@ -76,7 +76,7 @@ static const struct option_row rows[] = {
          .help = "Speed of network devices that do not report it, in bits per second, such as 10G."},
 
         {.help = "Dry run"},
-        {.name = "dry-run", .type = OPTION_BOOL, .value = &parsed.controller.is_dry_run,
+        {.name = "dry-run", .type = OPTION_BOOL, .value = &parsed.controller.writing.is_dry_run,
          .help = "Print every node's values once per interval, and write nothing."},
         {.name = "target", .type = OPTION_LIST, .value = &parsed.controller.targets, .metavar = "NAME=URL", .hides_query = true,
          .help = "With --dry-run: read this page instead of the cluster's nodes."},
@@ -122,12 +122,12 @@ static int check_node_selector(struct error *err) {
 
 /* Checks that need several options. */
 static int check_together(struct error *err) {
-        if (parsed.controller.targets.count > 0 && !parsed.controller.is_dry_run) {
+        if (parsed.controller.targets.count > 0 && !parsed.controller.writing.is_dry_run) {
                 (void)error_set(err, EINVAL,
                                 "needs --dry-run: only nodes of the API server can be written");
                 return options_wrap(err, -EINVAL, &parsed.controller.targets);
         }
-        if (parsed.controller.is_once && !parsed.controller.is_dry_run) {
+        if (parsed.controller.is_once && !parsed.controller.writing.is_dry_run) {
                 (void)error_set(err, EINVAL,
                                 "needs --dry-run: a pass that writes would replace "
                                 "long windows by short ones");
@@ -143,14 +143,15 @@ static int check_together(struct error *err) {
         int r = check_node_selector(err);
         if (r < 0)
                 return r;
-        r = lease_timing_check(&parsed.controller.lease.timing, err);
+        r = lease_timing_check(&parsed.controller.writing.lease.timing, err);
         if (r < 0)
                 return error_wrap(err, r,
                                   "--leader-elect-lease-duration, --leader-elect-renew-deadline, "
                                   "--leader-elect-retry-period");
-        if (!parsed.controller.lease.name[0] || strchr(parsed.controller.lease.name, '/')) {
+        if (!parsed.controller.writing.lease.name[0] ||
+            strchr(parsed.controller.writing.lease.name, '/')) {
                 (void)error_set(err, EINVAL, "expected the name of a Lease");
-                return options_wrap(err, -EINVAL, &parsed.controller.lease.name);
+                return options_wrap(err, -EINVAL, &parsed.controller.writing.lease.name);
         }
         r = http_server_check(parsed.bind_address, &(struct http_server_tls){0}, err);
         if (r < 0)

@@ -56,11 +56,13 @@ static void begin(struct fixture *f, struct policy *policy, const char *target, 
                 .nodes = {.address_types = {"InternalIP"}, .address_type_count = 1},
                 .node_selector = target ? NULL : "pool=none",
                 .targets = {.items = &target, .count = target ? 1 : 0},
-                .patches_per_s = 10,
-                .is_dry_run = target != NULL || is_once,
+                .writing = {.patches_per_s = 10,
+                            .is_dry_run = target != NULL || is_once,
+                            .is_elected = f->is_elected,
+                            .lease = {.namespace = "n",
+                                      .name = "l",
+                                      .timing = LEASE_TIMING_DEFAULT}},
                 .is_once = is_once,
-                .is_elected = f->is_elected,
-                .lease = {.namespace = "n", .name = "l", .timing = LEASE_TIMING_DEFAULT},
         };
 
         f->daemon = f->api.daemon;
