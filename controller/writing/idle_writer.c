@@ -101,20 +101,18 @@ static bool is_offer_wanted(const struct idle_node *idle, int64_t next_milli) {
         return idle->is_odd || next_milli != idle->carried_milli;
 }
 
-static bool compose_offer(void *userdata, struct publisher_job *job, struct buf *patch) {
+static bool compose_offer(struct publisher_job *job, struct buf *patch) {
         struct idle_node *idle = idle_of_job(job);
 
-        (void)userdata;
         idle->next_milli = next_offer(idle, publisher_now(job->kind));
         if (!is_offer_wanted(idle, idle->next_milli))
                 return false;
         return write_offer(job->uid, idle->next_milli, patch);
 }
 
-static void on_offer_done(void *userdata, struct publisher_job *job, enum patch_outcome outcome) {
+static void on_offer_done(struct publisher_job *job, enum patch_outcome outcome) {
         struct idle_node *idle = idle_of_job(job);
 
-        (void)userdata;
         if (outcome != PATCH_WRITTEN)
                 return;
         note_carried(idle, idle->next_milli);

@@ -98,7 +98,7 @@ static void on_patch_done(void *userdata, const struct kube_answer *answer) {
         metrics_inc(metrics_counter(publisher->options.daemon->metrics, "plimsoll_patches_total",
                                     "Patches of nodes by outcome, after retries.",
                                     LABELS("outcome", kube_outcome_name(shown))));
-        kind->options.on_done(kind->options.userdata, job, outcome);
+        kind->options.on_done(job, outcome);
         publisher_run(publisher);
 }
 
@@ -159,7 +159,7 @@ static bool send_next(struct publisher *publisher) {
         struct publisher_job *job = CONTAINER_OF(patch_queue_pop(&kind->queue),
                                                  struct publisher_job, place);
         buf_clear(&publisher->patch);
-        if (!kind->options.compose(kind->options.userdata, job, &publisher->patch))
+        if (!kind->options.compose(job, &publisher->patch))
                 return true;
         publisher->first_streak = kind == first ? publisher->first_streak + 1 : 0;
         if (kind != first)

@@ -49,10 +49,9 @@ struct patch_kind_options {
         size_t max_in_flight; /* > 0 */
         int64_t max_retry_ms; /* > 0; see publisher_push() */
         /* Append the job's patch; false: there is nothing to send. */
-        bool (*compose)(void *userdata, struct publisher_job *job, struct buf *patch);
+        bool (*compose)(struct publisher_job *job, struct buf *patch);
         /* The API server has answered. The job is idle, and may be pushed again. */
-        void (*on_done)(void *userdata, struct publisher_job *job, enum patch_outcome outcome);
-        void *userdata;
+        void (*on_done)(struct publisher_job *job, enum patch_outcome outcome);
 };
 
 struct patch_kind {

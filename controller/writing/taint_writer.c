@@ -32,16 +32,14 @@ static unsigned shown_level(const struct taint_node *node) {
                                 node_taints_count(&node->taints));
 }
 
-static bool compose_taints(void *userdata, struct publisher_job *job, struct buf *patch) {
+static bool compose_taints(struct publisher_job *job, struct buf *patch) {
         const struct taint_node *node = tainted_of_job(job);
 
-        (void)userdata;
         return node_taints_patch(&node->taints, shown_level(node), job->uid, patch);
 }
 
 /* After a 422, somebody else has changed the taints: the watch shows it before the next attempt. */
-static void on_taints_done(void *userdata, struct publisher_job *job, enum patch_outcome outcome) {
-        (void)userdata;
+static void on_taints_done(struct publisher_job *job, enum patch_outcome outcome) {
         if (outcome == PATCH_WRITTEN || outcome == PATCH_GONE)
                 load_level_changed(&tainted_of_job(job)->level, publisher_now(job->kind));
 }

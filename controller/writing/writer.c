@@ -108,9 +108,9 @@ static void write_patch(const struct writer *writer, struct publisher_job *job,
         json_write_object_end(text);
 }
 
-static bool compose_annotations(void *userdata, struct publisher_job *job, struct buf *text) {
-        struct writer *writer = userdata;
+static bool compose_annotations(struct publisher_job *job, struct buf *text) {
         struct writer_node *node = node_of_job(job);
+        struct writer *writer = node->writer;
         struct writer_patch patch = {.at_unix_ms = writer_now_unix(writer)};
         int64_t age_ms;
 
@@ -132,12 +132,10 @@ static bool compose_annotations(void *userdata, struct publisher_job *job, struc
         return true;
 }
 
-static void on_annotations_done(void *userdata, struct publisher_job *job,
-                                enum patch_outcome outcome) {
+static void on_annotations_done(struct publisher_job *job, enum patch_outcome outcome) {
         struct writer_node *node = node_of_job(job);
         _cleanup_(freep) struct writer_patch *patch = TAKE_PTR(node->pending);
 
-        (void)userdata;
         if (outcome == PATCH_WRITTEN && patch)
                 plan_confirm(node->track->record, &patch->due, &patch->values, patch->at_unix_ms);
         /* The watch will report a node that was not found. */
@@ -331,8 +329,7 @@ struct writer *writer_new(const struct writer_options *options,
                         .max_in_flight = publisher_in_flight(options->patches_per_s),
                         .max_retry_ms = MAX_RETRY_MS,
                         .compose = compose_annotations,
-                        .on_done = on_annotations_done,
-                        .userdata = writer});
+                        .on_done = on_annotations_done});
         writer->taints = taint_writer_new(writer->publisher, options->daemon->metrics);
         writer->offers = idle_writer_new(writer->publisher);
         return writer;

@@ -19,15 +19,18 @@ struct fixture {
         char order[2 * JOBS + 1]; /* of what was sent: n of nodes, s of their status */
 };
 
-static bool compose(void *userdata, struct publisher_job *job, struct buf *patch) {
-        struct fixture *f = userdata;
+/* Of the test that runs. */
+static struct fixture *running;
+
+static bool compose(struct publisher_job *job, struct buf *patch) {
+        struct fixture *f = running;
 
         f->order[f->composed++] = job->is_of_status ? 's' : 'n';
         return buf_puts(patch, "{}");
 }
 
-static void on_done(void *userdata, struct publisher_job *job, enum patch_outcome outcome) {
-        ((struct fixture *)userdata)->done++;
+static void on_done(struct publisher_job *job, enum patch_outcome outcome) {
+        running->done++;
 }
 
 static void begin_at(struct fixture *f, double patches_per_s) {
@@ -35,9 +38,9 @@ static void begin_at(struct fixture *f, double patches_per_s) {
                                                    .max_in_flight = 1,
                                                    .max_retry_ms = 1000,
                                                    .compose = compose,
-                                                   .on_done = on_done,
-                                                   .userdata = f};
+                                                   .on_done = on_done};
 
+        running = f;
         api_start(&f->api);
         f->publisher = publisher_new(&(struct publisher_options){.daemon = &f->api.daemon,
                                                                  .patches_per_s = patches_per_s});
