@@ -1,7 +1,5 @@
 #include "controller/writing/taint_writer.h"
 
-#include "base/mem.h"
-
 enum {
         MAX_RETRY_MS = 300000,
         MAX_IN_FLIGHT = 4,
@@ -44,9 +42,8 @@ static void on_taints_done(struct publisher_job *job, enum patch_outcome outcome
                 load_level_changed(&tainted_of_job(job)->level, publisher_now(job->kind));
 }
 
-struct taint_writer *taint_writer_new(struct publisher *publisher, struct metrics *metrics) {
-        struct taint_writer *writer = xcalloc(1, sizeof(*writer));
-
+void taint_writer_init(struct taint_writer *writer, struct publisher *publisher,
+                       struct metrics *metrics) {
         writer->kind = publisher_add_kind(
                 publisher, &(struct patch_kind_options){.what = "taints",
                                                         .max_in_flight = MAX_IN_FLIGHT,
@@ -60,11 +57,6 @@ struct taint_writer *taint_writer_new(struct publisher *publisher, struct metric
                         "Nodes by the number of Plimsoll's taints on them.",
                         LABELS("level", level));
         }
-        return writer;
-}
-
-void taint_writer_free(struct taint_writer *writer) {
-        free(writer);
 }
 
 void taint_writer_replan(struct taint_node *node) {

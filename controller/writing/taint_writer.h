@@ -40,10 +40,9 @@ struct taint_writer {
         struct metrics_series *level_gauges[POLICY_MAX_LEVELS];
 };
 
-/** taint_writer_new() - adds a kind of patches to @publisher */
-struct taint_writer *taint_writer_new(struct publisher *publisher, struct metrics *metrics);
-/** taint_writer_free() - after every node has been removed */
-void taint_writer_free(struct taint_writer *writer);
+/** taint_writer_init() - adds a kind of patches to @publisher */
+void taint_writer_init(struct taint_writer *writer, struct publisher *publisher,
+                       struct metrics *metrics);
 
 /** taint_writer_replan() - the track has another policy */
 void taint_writer_replan(struct taint_node *node);

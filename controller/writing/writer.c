@@ -29,7 +29,7 @@ struct writer {
         struct health_check *leader_check;
         struct publisher *publisher;
         struct patch_kind *annotations;
-        struct taint_writer *taints;
+        struct taint_writer taints;
         struct patch_kind *offers;
         bool is_stopping;
         lease_released_fn *on_stopped;
@@ -250,7 +250,7 @@ void writer_add(struct writer *writer, struct writer_node *node, const struct no
         *node = (struct writer_node){
                 .writer = writer, .track = track, .taken_unix_ms = writer_now_unix(writer)};
         publisher_add(writer->annotations, &node->job, target->name);
-        taint_writer_add(writer->taints, &node->taints, target->name, track);
+        taint_writer_add(&writer->taints, &node->taints, target->name, track);
         idle_writer_add(writer->offers, &node->idle, target, track);
         node->job.uid = node->taints.job.uid = node->idle.job.uid = target->uid;
 }
@@ -330,14 +330,13 @@ struct writer *writer_new(const struct writer_options *options,
                         .max_retry_ms = MAX_RETRY_MS,
                         .compose = compose_annotations,
                         .on_done = on_annotations_done});
-        writer->taints = taint_writer_new(writer->publisher, options->daemon->metrics);
+        taint_writer_init(&writer->taints, writer->publisher, options->daemon->metrics);
         writer->offers = idle_writer_new(writer->publisher);
         return writer;
 }
 
 void writer_free(struct writer *writer) {
         lease_free(writer->lease);
-        taint_writer_free(writer->taints);
         publisher_free(writer->publisher);
         free(writer);
 }
@@ -364,7 +363,7 @@ void writer_tick(struct writer *writer, bool is_policy_settled) {
         metrics_set(writer->waiting, (double)writer->annotations->queue.len);
         metrics_set(writer->budget, (double)writer_budget_nodes(writer));
         publisher_tick(writer->publisher);
-        taint_writer_tick(writer->taints, may_write);
+        taint_writer_tick(&writer->taints, may_write);
         idle_writer_tick(writer->offers, may_write);
 }
 

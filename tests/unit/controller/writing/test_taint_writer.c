@@ -26,7 +26,7 @@ struct fixture {
         struct api_fixture api;
         struct compiled_policy *compiled;
         struct publisher *publisher;
-        struct taint_writer *writer;
+        struct taint_writer writer;
         struct node_track hot_track, idle_track;
         struct taint_node hot, idle;
         size_t patched;
@@ -36,7 +36,7 @@ static void add(struct fixture *f, struct taint_node *node, const char *name,
                 struct node_track *track, const char *taints) {
         json_auto_t *json = json_loads(taints, JSON_DECODE_ANY, NULL);
 
-        taint_writer_add(f->writer, node, name, track);
+        taint_writer_add(&f->writer, node, name, track);
         taint_writer_seen(node, json);
 }
 
@@ -45,7 +45,7 @@ static void begin(struct fixture *f, const char *taints) {
         api_start(&f->api);
         f->publisher = publisher_new(
                 &(struct publisher_options){.daemon = &f->api.daemon, .patches_per_s = 1000});
-        f->writer = taint_writer_new(f->publisher, f->api.rig.metrics);
+        taint_writer_init(&f->writer, f->publisher, f->api.rig.metrics);
         node_track_init(&f->hot_track, f->compiled, clock_mono_ms());
         node_track_init(&f->idle_track, f->compiled, clock_mono_ms());
         add(f, &f->hot, "hot", &f->hot_track, taints);
@@ -55,7 +55,6 @@ static void begin(struct fixture *f, const char *taints) {
 static void end(struct fixture *f) {
         publisher_remove(&f->hot.job);
         publisher_remove(&f->idle.job);
-        taint_writer_free(f->writer);
         publisher_free(f->publisher);
         node_track_done(&f->hot_track);
         node_track_done(&f->idle_track);
@@ -92,14 +91,14 @@ static bool is_settled(void *userdata) {
 
 /* Nothing more than the script has is asked for, for as long as a patch would take. */
 static void expect_quiet(struct fixture *f) {
-        taint_writer_tick(f->writer, true);
+        taint_writer_tick(&f->writer, true);
         api_run_quiet(&f->api);
         assert_int_equal(atomic_load(&f->api.rig.server.surprises), 0);
         assert_int_equal(atomic_load(&f->api.rig.server.served), f->patched);
 }
 
 static void expect_patch(struct fixture *f) {
-        taint_writer_tick(f->writer, true);
+        taint_writer_tick(&f->writer, true);
         f->patched++;
         api_run(&f->api, is_settled, f);
 }
@@ -140,7 +139,7 @@ TEST(policy_without_taints) {
         begin(&f, "null");
         api_wait_ms(&f.api, AWAITED_MS);
         expect_quiet(&f);
-        assert_false(publisher_may_look(f.writer->kind));
+        assert_false(publisher_may_look(f.writer.kind));
         taint_writer_seen(&f.hot, ours);
         expect_patch(&f);
 }
@@ -153,7 +152,7 @@ TEST(not_read_when_it_begins_to_lead) {
         begin(&f, "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]");
         read_all(&f, 0.9);
         api_wait_ms(&f.api, 10 * LOAD_LEVEL_REST_MS);
-        taint_writer_tick(f.writer, false);
+        taint_writer_tick(&f.writer, false);
         publisher_grant(&f.hot.job, node_track_settle_ms(f.hot.track));
         publisher_grant(&f.idle.job, node_track_settle_ms(f.idle.track));
         expect_quiet(&f);
@@ -195,9 +194,9 @@ TEST(many_nodes) {
         for (size_t i = 0; i < MANY; i++)
                 add(&f, &nodes[i], "other", &f.idle_track, "null");
         api_wait_ms(&f.api, AWAITED_MS);
-        taint_writer_tick(f.writer, true);
+        taint_writer_tick(&f.writer, true);
         read_all(&f, 0.9);
-        taint_writer_tick(f.writer, true);
+        taint_writer_tick(&f.writer, true);
         assert_true(publisher_is_idle(f.publisher));
         api_wait_ms(&f.api, LOOK_EVERY_MS);
         read_all(&f, 0.9);
@@ -251,7 +250,7 @@ static void cluster_turn(struct cluster *c, size_t silent, double (*ratio_of)(si
                 api_wait_ms(&c->f.api, c->step_ms);
                 if (i != silent)
                         read_node(&c->f, &c->nodes[i], &c->track, ratio_of(i, turn));
-                taint_writer_tick(c->f.writer, true);
+                taint_writer_tick(&c->f.writer, true);
         }
         expect_quiet(&c->f);
 }
