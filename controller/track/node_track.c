@@ -8,7 +8,7 @@
 
 static const double ALMOST_FULL = 0.9; /* of a window */
 
-/* Existing stores keep their history. */
+/* Existing stores keep their history; without any, @renumbering may be NULL. */
 static void plan_stores(struct node_track *track, const struct compiled_policy *compiled,
                         const struct window_renumbering *renumbering) {
         for (size_t i = 0; i < compiled->options.source_count; i++) {
@@ -53,12 +53,12 @@ static struct window_renumbering renumber(const struct policy *old, const struct
         struct window_renumbering renumbering;
 
         for (int i = 0; i < WINDOW_MAX_CHANNELS; i++)
-                renumbering.was[i] = i < METRIC_RESOURCE_COUNT ? (int8_t)i : -1;
+                renumbering.was[i] = i < METRIC_RESOURCE_COUNT ? i : -1;
         for (size_t i = 0; i < policy->resource_count; i++)
                 for (size_t o = 0; o < old->resource_count; o++)
                         if (policy_resource_equal(&policy->resources[i], &old->resources[o]))
                                 renumbering.was[METRIC_RESOURCE_COUNT + i] =
-                                        (int8_t)(METRIC_RESOURCE_COUNT + o);
+                                        (int)(METRIC_RESOURCE_COUNT + o);
         return renumbering;
 }
 

@@ -107,12 +107,11 @@ DEFINE_FREEP(struct window_store, window_store_free);
 
 /* The numbers of a new plan's channels in the old plan; -1: not there, or another resource. */
 struct window_renumbering {
-        int8_t was[WINDOW_MAX_CHANNELS];
+        int was[WINDOW_MAX_CHANNELS];
 };
 
 /**
  * window_store_replan() - move a store to another plan
- * @renumbering: NULL: every channel has its old number
  *
  * A window that both plans have keeps its history, channel by channel. Others begin with the next
  * step. The old plan may be freed afterwards.

@@ -32,8 +32,7 @@ static enum window_ring_kind ring_kind(enum metric_statistic statistic) {
                                          : WINDOW_MEANS;
 }
 
-/* The index of the ring; ring_count: there is none. */
-static size_t find_ring(const struct window_plan *plan, enum window_ring_kind kind,
+size_t window_plan_ring(const struct window_plan *plan, enum window_ring_kind kind,
                         int64_t window_ms) {
         size_t i = 0;
 
@@ -45,7 +44,7 @@ static size_t find_ring(const struct window_plan *plan, enum window_ring_kind ki
 
 const struct window_ring *window_plan_find(const struct window_plan *plan,
                                            const struct metric_query *query) {
-        size_t i = find_ring(plan, ring_kind(query->statistic), window_length_ms(query));
+        size_t i = window_plan_ring(plan, ring_kind(query->statistic), window_length_ms(query));
 
         return i < plan->ring_count && plan->rings[i].channels >> query->resource & 1
                        ? &plan->rings[i]
@@ -55,7 +54,7 @@ const struct window_ring *window_plan_find(const struct window_plan *plan,
 /* Adds @channel to the ring of this kind and window; the layout follows at the end. */
 static void want_ring(struct window_plan *plan, enum window_ring_kind kind, int64_t window_ms,
                       unsigned channel) {
-        size_t index = find_ring(plan, kind, window_ms);
+        size_t index = window_plan_ring(plan, kind, window_ms);
         struct window_ring *ring = &plan->rings[index];
 
         if (index == plan->ring_count) {
@@ -103,7 +102,7 @@ struct window_plan *window_plan_new(const struct metric_query *queries, size_t q
 
         size_t offset = sizeof(struct window_store) +
                         plan->ring_count * sizeof(struct window_ring_state);
-        plan->means = find_ring(plan, WINDOW_CELLS, WINDOW_MEAN_MS);
+        plan->means = window_plan_ring(plan, WINDOW_CELLS, WINDOW_MEAN_MS);
         for (size_t i = 0; i < plan->ring_count; i++) {
                 plan->rings[i].offset = offset;
                 offset += ring_bytes(&plan->rings[i]);

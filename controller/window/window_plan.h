@@ -69,6 +69,9 @@ static inline size_t window_ring_place(const struct window_ring *ring, unsigned 
 /** window_length_ms() - a query's window, at most the longest that is kept */
 int64_t window_length_ms(const struct metric_query *query);
 
+/** window_plan_ring() - the index of a ring, whatever its channels; ring_count: there is none */
+size_t window_plan_ring(const struct window_plan *plan, enum window_ring_kind kind,
+                        int64_t window_ms);
 /** window_plan_find() - the ring for @query; NULL: there is none */
 const struct window_ring *window_plan_find(const struct window_plan *plan,
                                            const struct metric_query *query);

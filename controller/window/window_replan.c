@@ -3,20 +3,6 @@
 #include "controller/window/window.h"
 #include "controller/window/window_ring.h"
 
-/* The old number of a channel; -1: it is new. */
-static int old_channel(const struct window_renumbering *renumbering, unsigned channel) {
-        return renumbering ? renumbering->was[channel] : (int)channel;
-}
-
-static const struct window_ring *equal_ring(const struct window_plan *plan,
-                                            const struct window_ring *ring) {
-        for (size_t i = 0; i < plan->ring_count; i++)
-                if (plan->rings[i].kind == ring->kind &&
-                    plan->rings[i].window_ms == ring->window_ms)
-                        return &plan->rings[i];
-        return NULL;
-}
-
 static void copy_channel(struct window_store *to, const struct window_ring *to_ring,
                          unsigned to_channel, const struct window_store *from,
                          const struct window_ring *from_ring, unsigned from_channel) {
@@ -39,7 +25,7 @@ static void copy_ring(struct window_store *to, const struct window_ring *to_ring
                 memcpy(window_ring_spans(to, to_ring), window_ring_spans(from, from_ring),
                        to_ring->capacity * sizeof(uint32_t));
         FOREACH_CHANNEL (channel, to_ring->channels) {
-                int old = old_channel(renumbering, channel);
+                int old = renumbering->was[channel];
                 if (old < 0 || !(from_ring->channels >> old & 1))
                         continue;
                 to->counted |= (from->counted >> old & 1) << channel;
@@ -54,9 +40,10 @@ struct window_store *window_store_replan(struct window_store *store, const struc
         to->last_mono_ms = store->last_mono_ms;
         to->step_count = store->step_count;
         for (size_t i = 0; i < plan->ring_count; i++) {
-                const struct window_ring *from_ring = equal_ring(store->plan, &plan->rings[i]);
-                if (from_ring)
-                        copy_ring(to, &plan->rings[i], store, from_ring, renumbering);
+                const struct window_ring *ring = &plan->rings[i];
+                size_t old = window_plan_ring(store->plan, ring->kind, ring->window_ms);
+                if (old < store->plan->ring_count)
+                        copy_ring(to, ring, store, &store->plan->rings[old], renumbering);
         }
         window_store_free(store);
         return to;

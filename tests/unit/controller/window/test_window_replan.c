@@ -33,8 +33,11 @@ static void count(struct window_store *store, int64_t at_ms, double cpu, double 
 static struct window_store *replan(struct window_store *store, struct window_plan **plan,
                                    const struct metric_query *queries, size_t query_count) {
         struct window_plan *next = window_plan_new(queries, query_count, 15 * MS_PER_S);
+        struct window_renumbering same;
 
-        store = window_store_replan(store, next, NULL);
+        for (int i = 0; i < WINDOW_MAX_CHANNELS; i++)
+                same.was[i] = i;
+        store = window_store_replan(store, next, &same);
         window_plan_free(*plan);
         *plan = next;
         return store;
