@@ -128,17 +128,15 @@ static void import_lines(struct usage_store *store, const char *text) {
 static void on_config_map_read(void *userdata, const struct kube_answer *answer) {
         struct usage_store *store = userdata;
         json_auto_t *object = NULL;
-        uint64_t shards;
 
         store->call = NULL;
         if (answer->outcome == KUBE_OK) {
                 if (json_parse(answer->body, answer->body_bytes, &object, NULL) < 0)
                         object = NULL;
-                const char *count = json_string_at(object, "data", WORKLOADS_SHARDS_KEY, NULL);
                 const char *lines = json_string_at(object, "data", WORKLOADS_KEY, NULL);
-                if (store->at == 0 && count && number_parse_u64(count, strlen(count), &shards) &&
-                    shards > 0 && shards <= WORKLOADS_SHARDS_MAX)
-                        store->shards = shards;
+                if (store->at == 0)
+                        store->shards = workload_usage_shards(
+                                json_string_at(object, "data", WORKLOADS_SHARDS_KEY, NULL));
                 if (lines)
                         import_lines(store, lines);
         } else if (answer->outcome != KUBE_NOT_FOUND) {
