@@ -30,7 +30,6 @@
  */
 #pragma once
 
-#include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,6 +40,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "metrics/metrics.h"
+#include "net/listen.h"
 
 struct connection_watch;
 
@@ -69,11 +69,7 @@ enum watched_state {
 /* Embedded in the owner's connection. Private, but `is_cut` and `state` can be read. */
 struct watched {
         LIST_ENTRY(watched) entry;
-        union {
-                struct sockaddr any;
-                struct sockaddr_in v4;
-                struct sockaddr_in6 v6;
-        } peer;
+        union listen_address peer;
         int fd;
         bool is_cut;      /* shut down by the watch; final after connection_watch_close() */
         atomic_int state; /* enum watched_state */

@@ -241,11 +241,7 @@ static void on_completed(void *userdata, struct MHD_Connection *mhd, void **requ
 static bool is_to_loopback(int fd) {
         /* Of ::ffff:127.0.0.1, the form of IPv4 on a dual-stack socket. */
         static const uint8_t mapped_loopback[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127};
-        union {
-                struct sockaddr any;
-                struct sockaddr_in v4;
-                struct sockaddr_in6 v6;
-        } local = {0};
+        union listen_address local = {0};
         socklen_t len = sizeof(local);
 
         (void)getsockname(fd, &local.any, &len);

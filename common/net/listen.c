@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -82,11 +81,7 @@ int listen_open(const char *bind_address, uint16_t port, struct error *err) {
 }
 
 uint16_t listen_port(int fd) {
-        union {
-                struct sockaddr any;
-                struct sockaddr_in v4;
-                struct sockaddr_in6 v6;
-        } name = {0};
+        union listen_address name = {0};
         socklen_t len = sizeof(name);
 
         (void)getsockname(fd, &name.any, &len);

@@ -1,10 +1,19 @@
 /* Listening TCP sockets, on one address or on all IPv4 and IPv6 addresses. */
 #pragma once
 
+#include <netinet/in.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "base/attributes.h"
 #include "base/error.h"
+
+/* The address of either end of a connection; all zero if it is unknown. */
+union listen_address {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+};
 
 /**
  * listen_open() - bind and listen; close-on-exec and non-blocking
