@@ -39,8 +39,8 @@ static bool window_parse(const char *text, int64_t *ret_ms) {
         return true;
 }
 
-bool metric_query_parse_for(const char *name, const char *resource_name, unsigned resource,
-                            struct metric_query *ret) {
+bool metric_query_parse(const char *name, const char *resource_name, unsigned resource,
+                        struct metric_query *ret) {
         const char *rest = skip(name, resource_name, "_usage_");
 
         /* "max" is the beginning of "max_avg": the rest decides. */
@@ -56,13 +56,6 @@ bool metric_query_parse_for(const char *name, const char *resource_name, unsigne
                 };
                 return true;
         }
-        return false;
-}
-
-bool metric_query_parse(const char *name, struct metric_query *ret) {
-        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++)
-                if (metric_query_parse_for(name, metric_resource_rows[r].name, r, ret))
-                        return true;
         return false;
 }
 

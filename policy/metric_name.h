@@ -30,17 +30,12 @@ struct metric_query {
 };
 
 /**
- * metric_query_parse() - read a name as a query over windows
+ * metric_query_parse() - read a name as a query over windows of the resource @resource_name
+ * @resource: its number, which the query gets
  * Return: false if @name does not follow the grammar; a source may still deliver the metric
  */
-_must_check_ bool metric_query_parse(const char *name, struct metric_query *ret);
-
-/**
- * metric_query_parse_for() - metric_query_parse() for the single resource @resource_name
- * @resource: its number, which the query gets
- */
-_must_check_ bool metric_query_parse_for(const char *name, const char *resource_name,
-                                         unsigned resource, struct metric_query *ret);
+_must_check_ bool metric_query_parse(const char *name, const char *resource_name, unsigned resource,
+                                     struct metric_query *ret);
 
 /**
  * metric_query_offer() - offer the metrics of a resource as corrections of a misspelt name

@@ -174,11 +174,10 @@ bool policy_resource_equal(const struct policy_resource *a, const struct policy_
 }
 
 bool policy_query_parse(const struct policy *policy, const char *name, struct metric_query *ret) {
-        for (unsigned i = 0; i < policy->resource_count; i++)
-                if (metric_query_parse_for(name, policy->resources[i].name,
-                                           METRIC_RESOURCE_COUNT + i, ret))
+        for (unsigned i = 0; i < METRIC_RESOURCE_COUNT + policy->resource_count; i++)
+                if (metric_query_parse(name, policy_resource_name(policy, i), i, ret))
                         return true;
-        return metric_query_parse(name, ret);
+        return false;
 }
 
 bool policy_lacks_metric(const struct policy *policy, const char *key) {

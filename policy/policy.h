@@ -263,7 +263,8 @@ const char *policy_metric_exporter(const struct policy *policy, const struct pol
 /** policy_resource_equal() - two policies define a resource in the same way */
 bool policy_resource_equal(const struct policy_resource *a, const struct policy_resource *b);
 
-/** policy_query_parse() - metric_query_parse(), which also finds the policy's custom resources */
+/** policy_query_parse() - metric_query_parse() for the resources that are built in, and the
+ * policy's custom ones */
 _must_check_ bool policy_query_parse(const struct policy *policy, const char *name,
                                      struct metric_query *ret);
 /** policy_lacks_metric() - @key, which has no prefix, is the name of a query that another policy

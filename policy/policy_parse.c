@@ -176,7 +176,7 @@ static void check_spelling(const struct reader_map *item, const struct policy *p
         struct metric_query query;
         if (nearest.candidate && (usage || nearest.distance <= SLIP_MAX))
                 reader_suspect(item, NULL, "%s %s (did you mean %s?)", name, is_none, meant);
-        else if (usage && metric_query_parse_for(name, resource, 0, &query))
+        else if (usage && metric_query_parse(name, resource, 0, &query))
                 reader_warn(item, NULL,
                             "%s: declare %s in spec.metrics, unless a source provides its values",
                             name, resource);

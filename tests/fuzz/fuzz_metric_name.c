@@ -3,13 +3,14 @@
 
 #include "base/mem.h"
 #include "fuzz.h"
-#include "policy/metric_name.h"
+#include "policy/policy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         _cleanup_(freep) char *name = xmemdup0((const char *)data, size);
+        static const struct policy no_resources;
         struct metric_query query = {.window_ms = -1};
 
-        if (!metric_query_parse(name, &query)) {
+        if (!policy_query_parse(&no_resources, name, &query)) {
                 require(query.window_ms == -1); /* untouched */
                 (void)metric_name_is_valid(name);
                 return 0;

@@ -1,14 +1,16 @@
 /* Metric names as queries. */
 #include "tests/unit/fixture/test.h"
 
-#include "policy/metric_name.h"
+#include "policy/policy.h"
 #include "tests/unit/fixture/rows.h"
+
+static const struct policy no_resources;
 
 static void show_query(const char *text, size_t len, struct buf *out) {
         static const char *const statistics[] = {"avg", "max", "p50", "p90", "p95", "p99"};
         struct metric_query query = {METRIC_RESOURCE_COUNT, METRIC_P99, 42};
 
-        if (metric_query_parse(text, &query))
+        if (policy_query_parse(&no_resources, text, &query))
                 buf_printf(out, "%s %s %lld", metric_resource_rows[query.resource].name,
                            statistics[query.statistic], (long long)query.window_ms);
         else

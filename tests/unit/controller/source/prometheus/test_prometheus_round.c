@@ -15,7 +15,7 @@ static void fill_policy(struct policy *policy, const char *const *names, size_t 
         for (size_t i = 0; i < count; i++) {
                 struct policy_metric *metric = &policy->metrics[i];
                 (void)snprintf(metric->name, sizeof(metric->name), "%s", names[i]);
-                metric->is_query = metric_query_parse(names[i], &metric->query);
+                metric->is_query = policy_query_parse(policy, names[i], &metric->query);
         }
 }
 
