@@ -30,7 +30,10 @@ struct asking {
         struct buf json;
 };
 
-static int check_time(const struct asking *asking, struct error *err) {
+static int check_bounds(const struct asking *asking, struct error *err) {
+        if (asking->json.overflow)
+                return error_set(err, E2BIG, "the answer is larger than %d MiB: select fewer nodes",
+                                 EXPLAIN_REPLY_MAX_BYTES >> 20);
         return clock_mono_ms() < asking->give_up_mono_ms
                        ? 0
                        : error_set(err, ETIMEDOUT,
@@ -45,6 +48,8 @@ static int put_node(const struct asking *asking, struct node_table *table, const
         size_t before = node_table_count(table);
         json_auto_t *node = NULL;
 
+        if (before == EXPLAIN_NODES_MAX)
+                return error_set(err, E2BIG, "expected at most %d nodes", EXPLAIN_NODES_MAX);
         if (len > EXPLAIN_NODE_MAX_BYTES)
                 return error_set(err, EINVAL, "expected at most %d MiB",
                                  EXPLAIN_NODE_MAX_BYTES >> 20);
@@ -57,7 +62,7 @@ static int put_node(const struct asking *asking, struct node_table *table, const
                 return error_set(err, EINVAL,
                                  "metadata.name '%.64s' is a duplicate or not a valid node name",
                                  json_string_at(node, "metadata", "name", NULL));
-        return check_time(asking, err);
+        return check_bounds(asking, err);
 }
 
 static int put_nodes(const struct asking *asking, struct node_table *table, struct error *err) {
@@ -116,7 +121,7 @@ static int write_selected(const struct asking *asking, const struct explanation 
                         return error_set(err, ENOENT, "there is no node '%.*s'",
                                          (int)(name.len < 64 ? name.len : 64), name.text);
                 explanation_json_node(explanation, row, !asking->request.has_no_terms, json);
-                int r = check_time(asking, err);
+                int r = check_bounds(asking, err);
                 if (r < 0)
                         return r;
         }
@@ -129,7 +134,7 @@ static int write_nodes(const struct asking *asking, const struct explanation *ex
 
         for (size_t row = 0; r == 0 && row < asking->snapshot->nodes.count; row++) {
                 explanation_json_node(explanation, row, !asking->request.has_no_terms, json);
-                r = check_time(asking, err);
+                r = check_bounds(asking, err);
         }
         return r;
 }
@@ -146,10 +151,7 @@ static int write_answer(struct asking *asking, struct error *err) {
                                             : write_nodes(asking, &explanation, json, err);
         explanation_json_end(json);
         explanation_done(&explanation);
-        if (r == 0 && json->overflow)
-                r = error_set(err, E2BIG, "the answer is larger than %d MiB: select fewer nodes",
-                              EXPLAIN_REPLY_MAX_BYTES >> 20);
-        return r;
+        return r < 0 ? r : check_bounds(asking, err);
 }
 
 static int answer(struct asking *asking, const struct http_exchange *exchange, struct error *err) {
@@ -223,12 +225,13 @@ bool explain_page(struct explain_page *page, struct http_exchange *exchange) {
         if (!http_takes(exchange, "POST"))
                 return true;
         int status = exchange->body_bytes > EXPLAIN_MAX_BYTES ? 413 : begin(page, exchange);
-        if (status == 429) {
+        if (status == 429)
                 exchange->reply_headers = retry;
-                http_reply_error(exchange, status, "another explanation is under way");
-        } else if (status != 0) {
-                exchange->status = status;
-        }
+        if (status != 0)
+                http_reply_error(exchange, status,
+                                 status == 413   ? "the request is larger than 64 MiB"
+                                 : status == 429 ? "another explanation is under way"
+                                                 : "the extender is stopping");
         return true;
 }
 

@@ -6,7 +6,8 @@
  * unless the request is about another time ("at").
  *
  * It runs on a loop of its own, one request at a time: others get 429 with Retry-After. Bodies of
- * more than EXPLAIN_MAX_BYTES get 413, and requests that take longer than EXPLAIN_MAX_MS get 503.
+ * more than EXPLAIN_MAX_BYTES or EXPLAIN_NODES_MAX nodes get 413, and requests that take longer
+ * than EXPLAIN_MAX_MS get 503. All of it together takes some 250 MiB at most.
  */
 #pragma once
 
@@ -19,6 +20,7 @@
 enum {
         EXPLAIN_MAX_BYTES = 64 << 20,
         EXPLAIN_REPLY_MAX_BYTES = 64 << 20, /* some 25,000 nodes */
+        EXPLAIN_NODES_MAX = 20000,          /* of a request; 3 KiB each with 64 metrics */
         EXPLAIN_NODE_MAX_BYTES = 2 << 20,   /* etcd keeps at most 1.5 MiB */
         EXPLAIN_MAX_MS = 5000,
 };

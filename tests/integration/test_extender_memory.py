@@ -5,6 +5,7 @@ import collections
 import concurrent.futures
 import http.client
 import itertools
+import json
 import resource
 import statistics
 import time
@@ -18,6 +19,7 @@ MIB = 1 << 20
 MOST_BYTES = 128 * MIB  # of a request that is admitted
 NODE_BYTES = 8400
 PODS, POD_MAX_BYTES = 10000, 300
+EXPLAIN_MAX_MIB = 250
 
 
 def request_of_whole_nodes(most_bytes):
@@ -58,6 +60,25 @@ def test_largest_requests_within_the_limit_of_the_manifests(start_standin, start
         assert set(statuses) <= {200, 503} and statuses[0] == 200
         assert all(a.body.count(b"stranger-") == count for a in answers if a.status == 200)
         assert 128 < peak_mib < limit_bytes / MIB
+
+
+def test_the_largest_explanation_within_the_limit_of_the_manifests(start_standin, start_extender):
+    """Of nodes of the request, by a policy with as many metrics as there may be."""
+    extender = start_extender(start_standin(), content=policy(), build="release")
+    extender.wait_live()
+    names = [f"cpu_usage_avg_{minutes}m" for minutes in range(1, 65)]
+    wide = policy(limits=dict.fromkeys(names, 0.8), weights=dict.fromkeys(names, 1))
+    limit_bytes = limit_of_the_manifests("extender")
+    for count in (20000, 99000):
+        pad = "x" * (60 * MIB // count - 100)
+        nodes = [{"metadata": {"name": f"n{i}", "labels": {"pad": pad}}} for i in range(count)]
+        for terms in (False, True):
+            asked = {"policy": json.dumps(wide), "nodes": nodes, "terms": terms}
+            answer = fetch(f"{extender.url}/explain", "POST", go_json(asked), timeout_s=60)
+            peak_mib = extender.process.peak_rss_kib() / 1024
+            print(f"{count} nodes, terms: {terms}: {answer.status}, peak {peak_mib:.0f} MiB")
+            assert answer.status == 413 if count > 20000 else answer.status in (200, 413, 503)
+            assert peak_mib < EXPLAIN_MAX_MIB < limit_bytes / MIB
 
 
 def test_memory_of_bound_pods(start_standin, start_extender):

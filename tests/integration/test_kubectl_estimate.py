@@ -4,6 +4,7 @@ import copy
 import json
 import random
 import re
+import time
 import uuid
 
 import pytest
@@ -322,13 +323,33 @@ def test_refused_requests(extender, body, status, why):
 
 
 def test_bounds(extender):
-    """A body that is too large; and one request at a time."""
-    assert extender.call("POST", "/explain", b" " * (64 << 20) + b"{}").status == 413
-    many = [{"metadata": {"name": f"n{number}"}} for number in range(20000)]
-    body = json.dumps({"nodes": many, "terms": False}).encode()
+    """A body that is too large, or has too many nodes."""
+    told = explain(extender, b" " * (64 << 20) + b"{}", 413)
+    assert told["error"] == "the request is larger than 64 MiB"
+    many = [{"metadata": {"name": f"n{number}"}} for number in range(20001)]
+    told = explain(extender, {"nodes": many}, 413)
+    assert told["error"] == "nodes[20000]: expected at most 20000 nodes"
+
+
+def test_one_at_a_time(extender):
+    """One that takes long ends in time, and until then others are told to come again."""
+    dense = "{}," * 690000
+    nodes = (f'{{"metadata":{{"name":"n{i}"}},"dense":[{dense}{{}}]}}' for i in range(31))
+    body = f'{{"nodes":[{",".join(nodes)}]}}'.encode()
+    began = time.monotonic()
     with Connection(extender.port) as slow, Connection(extender.port) as other:
         slow.send(slow.head("/explain", len(body)) + body)
-        answers = [other.call("/explain", b"{}"), slow.receive()]
-    assert 200 in [answer.status for answer in answers], "one of them waits, or is refused"
-    for answer in answers:
-        assert answer.status == 200 or answer.headers["retry-after"] == "1"
+        refused = wait_until(lambda: refusal(other), what="a refusal")
+        answer = slow.receive()
+    assert refused.headers["retry-after"] == "1"
+    assert json.loads(refused.body)["error"] == "another explanation is under way"
+    if answer.status == 200:
+        assert time.monotonic() - began < 10, "the machine is fast"
+    else:
+        assert answer.status == 503 and b"takes longer than 5 s" in answer.body
+    assert len(explain(extender, {})["nodes"]) == len(NODES), "the next one is answered"
+
+
+def refusal(connection):
+    answer = connection.call("/explain", b"{}")
+    return answer if answer.status == 429 else None
