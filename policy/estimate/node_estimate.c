@@ -133,17 +133,18 @@ struct pod_sum {
 };
 
 /* What a pod is expected to use, and how certain that is. */
-struct pod_usage {
+struct pod_expectation {
         struct pod_load used, spread;
         bool is_measured;
 };
 
-static struct pod_usage usage_of(const struct node_pod *pod, const struct workload_set *workloads,
-                                 const struct cluster_load *cluster) {
+static struct pod_expectation usage_of(const struct node_pod *pod,
+                                       const struct workload_set *workloads,
+                                       const struct cluster_load *cluster) {
         const struct pod_load request = {
                 {(double)pod->request[ESTIMATE_CPU], (double)pod->request[ESTIMATE_MEM]}};
         const struct workload_measure *of = workload_set_find(workloads, pod->workload);
-        struct pod_usage usage = {.is_measured = of || pod->own[ESTIMATE_CPU] >= 0};
+        struct pod_expectation usage = {.is_measured = of || pod->own[ESTIMATE_CPU] >= 0};
 
         usage.used = workload_expect(of, &request, &cluster->factor, &usage.spread);
         for (int r = 0; pod->own[ESTIMATE_CPU] >= 0 && r < ESTIMATE_RESOURCE_COUNT; r++)
@@ -157,13 +158,13 @@ static double overlap_of(const struct node_estimate *node, const struct node_pod
                                 : 0;
 }
 
-static double variance_of(const struct pod_usage *usage, double overlap, int r) {
+static double variance_of(const struct pod_expectation *usage, double overlap, int r) {
         return squared(1 - overlap) *
                fmin(squared(usage->spread.of[r]), MARGIN_VARIANCE_MAX * squared(usage->used.of[r]));
 }
 
-static void add_pod(struct pod_sum *sum, const struct node_pod *pod, const struct pod_usage *usage,
-                    double overlap, int r) {
+static void add_pod(struct pod_sum *sum, const struct node_pod *pod,
+                    const struct pod_expectation *usage, double overlap, int r) {
         double used = usage->used.of[r];
 
         sum->in_window += used * overlap;
@@ -182,7 +183,7 @@ bool node_estimate_pod(const struct node_estimate *node, uint64_t id,
 
         if (!pod)
                 return false;
-        const struct pod_usage usage = usage_of(pod, workloads, cluster);
+        const struct pod_expectation usage = usage_of(pod, workloads, cluster);
         ret->used = usage.used;
         ret->runs_unix_ms = pod->runs_unix_ms;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
@@ -208,7 +209,7 @@ size_t node_estimate_usage(const struct node_estimate *node, const struct worklo
 
         for (size_t i = 0; i < node->pod_count; i++) {
                 const struct node_pod *pod = &node->pods[i];
-                const struct pod_usage usage = usage_of(pod, workloads, cluster);
+                const struct pod_expectation usage = usage_of(pod, workloads, cluster);
                 measured += usage.is_measured && !is_gone(pod);
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                         add_pod(&sums[r], pod, &usage, overlap_of(node, pod, r), r);
