@@ -4,6 +4,7 @@ import copy
 import json
 import random
 import re
+import subprocess
 import time
 import uuid
 
@@ -274,6 +275,21 @@ def test_the_pages_in_the_docs(extender, source):
     assert answer.status == 200, answer.text
     named = {"at", "version", "policy", "expected", "pods", "nodes"}
     assert named <= set(json.loads(answer.text))
+
+
+def test_the_pages_with_curl(extender):
+    """As the page says it."""
+    commands = block("extender/README.md", "curl").replace(":8010", f":{extender.port}")
+    argv = ["bash", "-euc", f"export no_proxy=127.0.0.1; {commands}"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=True)
+    decoder, text, pages = json.JSONDecoder(), done.stdout.strip(), []
+    while text:
+        page, end = decoder.raw_decode(text)
+        pages.append(page)
+        text = text[end:].strip()
+    assert len(pages) == 2 and {page["version"] for page in pages} == {1}
+    for page in pages:
+        assert [row["node"] for row in page["nodes"]] == NODES
 
 
 # ---- POST /explain.
