@@ -163,8 +163,9 @@ void cluster_answer_done(struct cluster_answer *answer) {
         *answer = (struct cluster_answer){0};
 }
 
-enum kube_outcome cluster_send(struct cluster *cluster, const struct kube_request *request,
-                               const json_t *body, json_t **ret, struct error *err) {
+enum kube_outcome cluster_send_rows(struct cluster *cluster, const struct kube_request *request,
+                                    const json_t *body, const char *rows, json_t **ret,
+                                    struct error *err) {
         _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
         _cleanup_(freep) char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
         struct kube_request whole = *request;
@@ -174,12 +175,17 @@ enum kube_outcome cluster_send(struct cluster *cluster, const struct kube_reques
         whole.max_body_bytes = OBJECT_MAX_BYTES;
         cluster_call(cluster, &whole, &answer);
         if (answer.outcome == KUBE_OK && ret &&
-            json_parse(answer.body, answer.body_bytes, ret, &answer.err) < 0)
+            json_parse_rows(answer.body, answer.body_bytes, rows, ret, &answer.err) < 0)
                 answer.outcome = KUBE_BAD_ANSWER;
         if (answer.outcome != KUBE_OK)
                 (void)error_set(err, answer.err.code, "%s %s: %s", request->method, request->path,
                                 answer.err.msg);
         return answer.outcome;
+}
+
+enum kube_outcome cluster_send(struct cluster *cluster, const struct kube_request *request,
+                               const json_t *body, json_t **ret, struct error *err) {
+        return cluster_send_rows(cluster, request, body, NULL, ret, err);
 }
 
 enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t **ret,

@@ -83,6 +83,10 @@ void cluster_answer_done(struct cluster_answer *answer);
  */
 enum kube_outcome cluster_send(struct cluster *cluster, const struct kube_request *request,
                                const json_t *body, json_t **ret, struct error *err);
+/** cluster_send_rows() - the same, but with json_parse_rows(); @rows: its @key */
+enum kube_outcome cluster_send_rows(struct cluster *cluster, const struct kube_request *request,
+                                    const json_t *body, const char *rows, json_t **ret,
+                                    struct error *err);
 /**
  * cluster_get() - get an object
  * @ret: owned by the caller; NULL unless KUBE_OK

@@ -40,7 +40,8 @@ static json_t *ask(struct cluster_question *question, struct cluster *cluster, c
         json_t *answer = NULL;
 
         question->asked_count++;
-        enum kube_outcome outcome = cluster_send(cluster, &request, question->body, &answer, &err);
+        enum kube_outcome outcome = cluster_send_rows(cluster, &request, question->body,
+                                                      question->rows, &answer, &err);
         if (json_is_object(answer))
                 return answer;
         if (outcome == KUBE_OK)
@@ -106,10 +107,10 @@ int cluster_check_version(const json_t *answer, const char *from, struct error *
                                    from, (long long)version, PAGE_VERSION);
 }
 
-int cluster_ask(struct cluster *cluster, const char *page, const json_t *body, json_t **ret,
-                char **ret_from, struct error *err) {
+int cluster_ask(struct cluster *cluster, const char *page, const json_t *body, const char *rows,
+                json_t **ret, char **ret_from, struct error *err) {
         _cleanup_(cluster_question_done) struct cluster_question question = {
-                cluster, PROGRAM_EXTENDER, page, body};
+                cluster, PROGRAM_EXTENDER, page, body, rows};
 
         json_auto_t *answer = cluster_question_next(&question);
         if (!answer)

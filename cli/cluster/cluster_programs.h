@@ -17,6 +17,7 @@ struct cluster_question {
         const char *program;     /* PROGRAM_EXTENDER or PROGRAM_CONTROLLER */
         const char *page;        /* without a leading slash, with its query */
         const json_t *body;      /* of a POST; NULL: GET */
+        const char *rows;        /* as @key of json_parse_rows() */
         size_t next;             /* the pod to begin with */
         /* Set by cluster_question_next(). */
         size_t asked_count;
@@ -43,9 +44,10 @@ _must_check_ int cluster_check_version(const json_t *answer, const char *from, s
  * cluster_ask() - what the first extender that answers says on /nodes or /explain
  * @page: without a leading slash
  * @body: of a POST; NULL: GET
+ * @rows: as @key of json_parse_rows()
  * @ret: of the version that this plugin knows; owned by the caller
  * @ret_from: for people: the extender and the time; owned by the caller
  * Return: 0; -ENODATA: none answers, or it is of another version
  */
 _must_check_ int cluster_ask(struct cluster *cluster, const char *page, const json_t *body,
-                             json_t **ret, char **ret_from, struct error *err);
+                             const char *rows, json_t **ret, char **ret_from, struct error *err);

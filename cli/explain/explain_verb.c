@@ -78,7 +78,7 @@ static int run_nodes(struct cluster *cluster, const char *node, struct error *er
         _cleanup_(freep) char *from = NULL;
         struct style style = style_of(stdout);
 
-        int r = cluster_ask(cluster, "explain", body, &answer, &from, err);
+        int r = cluster_ask(cluster, "explain", body, NULL, &answer, &from, err);
         if (r < 0)
                 return r;
         if (verb_is_document())
@@ -181,7 +181,7 @@ static int run_pod(struct cluster *cluster, const char *pod, struct error *err) 
                 r = err->code;
         } else if (!decision) {
                 body = json_pack("{s:O}", "pod", place.pod);
-                r = cluster_ask(cluster, "explain", body, &answer, &from, err);
+                r = cluster_ask(cluster, "explain", body, NULL, &answer, &from, err);
         }
         if (r == 0)
                 show_pod(&place, decision, why_not, answer, from);

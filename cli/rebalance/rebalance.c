@@ -203,7 +203,7 @@ static int run_once(struct session *session, struct error *err) {
         json_auto_t *page = NULL;
         size_t move_max = 0;
 
-        int r = cluster_ask(session->cluster, "nodes", NULL, &page, &from, err);
+        int r = cluster_ask(session->cluster, "nodes", NULL, NULL, &page, &from, err);
         if (r < 0)
                 return r;
         if (!json_is_at("estimate", page, "policy", "scoring", NULL))

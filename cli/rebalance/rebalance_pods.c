@@ -366,7 +366,7 @@ void rebalance_pods_ask(void *userdata, size_t pod, double *ret_headroom) {
 
         for (size_t row = 0; row < pods->row_count; row++)
                 ret_headroom[row] = NAN;
-        if (cluster_ask(pods->cluster, "explain", body, &answer, &from, &err) < 0)
+        if (cluster_ask(pods->cluster, "explain", body, NULL, &answer, &from, &err) < 0)
                 return;
         json_array_foreach (json_at(answer, "nodes", NULL), i, node) {
                 const char *name = json_string_at(node, "node", NULL);

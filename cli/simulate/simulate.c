@@ -101,7 +101,7 @@ static int judge_by(struct cluster *cluster, const char *path, json_t *nodes, js
         if (r < 0)
                 return r;
         json_auto_t *body = json_pack("{s:O, s:O*}", "nodes", nodes, "policy", policy);
-        r = cluster_ask(cluster, "explain", body, ret, &from, err);
+        r = cluster_ask(cluster, "explain", body, NULL, ret, &from, err);
         return r < 0 && path ? error_wrap(err, r, "%s", file_input_name(path)) : r;
 }
 

@@ -88,7 +88,7 @@ static int top_look(struct cluster *cluster, struct error *err) {
 
         int r = read_selected(cluster, &selected, err);
         if (r == 0)
-                r = cluster_ask(cluster, "nodes", NULL, &page, &from, err);
+                r = cluster_ask(cluster, "nodes", NULL, "nodes", &page, &from, err);
         return r < 0 ? r : show_view(page, selected, from, err);
 }
 

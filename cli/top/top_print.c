@@ -32,16 +32,13 @@ static void top_format_verdict(const struct top_node *node, char text[static VER
 static void top_put_usage(struct table *to, const struct top_view *view,
                           const struct top_node *node, const struct top_column *column,
                           const struct style *style) {
-        const json_t *reading = json_at(node->row, "metrics", column->metric, NULL);
-        double ratio = json_number_value(json_at(reading, "value", NULL));
+        double ratio = node->values[column->place];
 
-        if (!json_is_at("usable", reading, "state", NULL)) {
-                bool is_expired = json_is_at("expired", reading, "state", NULL);
-                bool is_malformed = json_is_at("malformed", reading, "state", NULL);
-                table_cell(to, is_expired || is_malformed ? style->yellow : style->dim, "%s",
-                           is_expired     ? "stale"
-                           : is_malformed ? "bad"
-                                          : "-");
+        if (ratio < 0) {
+                table_cell(to, ratio > TOP_EXPIRED ? style->dim : style->yellow, "%s",
+                           ratio > TOP_EXPIRED     ? "-"
+                           : ratio > TOP_MALFORMED ? "stale"
+                                                   : "bad");
                 return;
         }
         double limit_ratio = top_view_limit(view, node, column->metric), percent = ratio * 100;
@@ -175,7 +172,8 @@ json_t *top_view_json(const struct top_view *view) {
         json_t *document = json_copy((json_t *)(uintptr_t)view->page), *nodes = json_array();
 
         for (size_t i = 0; i < view->node_count; i++)
-                json_array_append(nodes, (json_t *)(uintptr_t)view->nodes[i].row);
+                json_array_append_new(nodes,
+                                      json_loads(json_string_value(view->nodes[i].text), 0, NULL));
         json_object_set_new(document, "nodes", nodes);
         return document;
 }

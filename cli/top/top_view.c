@@ -6,6 +6,7 @@
 #include <sysexits.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "codec/json.h"
 
 enum { SKEW_S = 60 }; /* a timestamp further ahead of the clock is from the future */
@@ -58,13 +59,14 @@ static double pool_limit(const struct top_view *view, size_t pool, const char *m
 
 double top_view_limit(const struct top_view *view, const struct top_node *node,
                       const char *metric) {
-        return pool_limit(view, (size_t)json_int_at(0, node->row, "pool", NULL), metric);
+        return pool_limit(view, node->pool, metric);
 }
 
-static void add_column(struct top_view *view, const json_t *metric, bool is_ascii) {
+static void add_column(struct top_view *view, const json_t *metric, size_t place, bool is_ascii) {
         struct top_column *column = &view->columns[view->column_count++];
 
         column->metric = json_string_at(metric, "metric", NULL);
+        column->place = place;
         column->limit_ratio = 0;
         /* The limit of the spec itself, or else of the first pool that has one. */
         for (size_t pool = 0; column->limit_ratio <= 0 && pool < json_array_size(pools(view));
@@ -75,8 +77,20 @@ static void add_column(struct top_view *view, const json_t *metric, bool is_asci
 
 /* ---- Nodes. */
 
-static void look_at_metrics(struct top_node *node) {
-        json_t *metrics = json_at(node->row, "metrics", NULL), *reading;
+static const json_t *metrics_of(const struct top_view *view) {
+        return json_at(view->page, "policy", "metrics", NULL);
+}
+
+static double value_of(const json_t *reading) {
+        if (json_is_at("usable", reading, "state", NULL))
+                return number_at(reading, "value", TOP_MISSING);
+        return json_is_at("expired", reading, "state", NULL)     ? TOP_EXPIRED
+               : json_is_at("malformed", reading, "state", NULL) ? TOP_MALFORMED
+                                                                 : TOP_MISSING;
+}
+
+static void look_at_metrics(const struct top_view *view, struct top_node *node, const json_t *row) {
+        json_t *metrics = json_at(row, "metrics", NULL), *reading;
         const char *name;
 
         json_object_foreach (metrics, name, reading) {
@@ -91,6 +105,11 @@ static void look_at_metrics(struct top_node *node) {
                         node->age_s = age_s;
                 node->is_ahead |= age_s < -SKEW_S;
         }
+        node->values = xcalloc(view->metric_count + 1, sizeof(*node->values));
+        for (size_t i = 0; i < view->metric_count; i++) {
+                name = json_string_at(json_array_get(metrics_of(view), i), "metric", NULL);
+                node->values[i] = value_of(name ? json_object_get(metrics, name) : NULL);
+        }
 }
 
 static double requested_of(const json_t *row) {
@@ -100,15 +119,21 @@ static double requested_of(const json_t *row) {
         return requested >= 0 && capacity > 0 ? requested / capacity : -1;
 }
 
-static void add_node(struct top_view *view, const json_t *row, const char *name) {
+static char *copy_at(const json_t *row, const char *key) {
+        const char *text = json_string_at(row, key, NULL);
+
+        return text ? xstrdup(text) : NULL;
+}
+
+static void add_node(struct top_view *view, const json_t *text, const json_t *row) {
         struct top_node *node = &view->nodes[view->node_count++];
 
         *node = (struct top_node){
-                .row = row,
-                .name = name,
+                .text = text,
+                .name = copy_at(row, "node"),
                 .score = number_at(row, "score", -1),
-                .closed_by = json_string_at(row, "closedBy", NULL),
-                .over = json_string_at(row, "over", NULL),
+                .closed_by = copy_at(row, "closedBy"),
+                .over = copy_at(row, "over"),
                 .is_rejected = json_string_at(row, "rejectedBy", NULL) != NULL,
                 .is_last = json_is_true(json_at(row, "last", NULL)),
                 .hot = number_at(row, "hotValue", 0),
@@ -116,8 +141,9 @@ static void add_node(struct top_view *view, const json_t *row, const char *name)
                 .requested_ratio = requested_of(row),
                 .expected_ratio = number_at(json_at(row, "estimate", "cpu", NULL), "usage", -1),
                 .age_s = -1,
+                .pool = (size_t)json_int_at(0, row, "pool", NULL),
         };
-        look_at_metrics(node);
+        look_at_metrics(view, node, row);
         view->over += node->over && !node->closed_by;
         view->closed += node->closed_by != NULL;
         view->passing += !node->closed_by && !node->is_rejected;
@@ -127,6 +153,7 @@ static void add_node(struct top_view *view, const json_t *row, const char *name)
 void top_view_init(struct top_view *view, const json_t *page, const json_t *names, const char *from,
                    bool has_all, bool is_ascii) {
         const json_t *rows = json_at(page, "nodes", NULL), *item;
+        struct error err;
         size_t i;
 
         *view = (struct top_view){
@@ -135,19 +162,30 @@ void top_view_init(struct top_view *view, const json_t *page, const json_t *name
                 .has_estimate = json_is_at("estimate", page, "policy", "scoring", NULL),
                 .nodes = xcalloc(json_array_size(rows) + 1, sizeof(*view->nodes)),
         };
-        json_array_foreach (json_at(page, "policy", "metrics", NULL), i, item)
+        view->metric_count = size_min(json_array_size(metrics_of(view)), TOP_COLUMNS_MAX);
+        for (i = 0; i < view->metric_count; i++) {
+                item = json_array_get(metrics_of(view), i);
                 if (json_string_at(item, "metric", NULL) &&
-                    (has_all || json_is_true(json_at(item, "used", NULL))) &&
-                    view->column_count < TOP_COLUMNS_MAX)
-                        add_column(view, item, is_ascii);
+                    (has_all || json_is_true(json_at(item, "used", NULL))))
+                        add_column(view, item, i, is_ascii);
+        }
         json_array_foreach (rows, i, item) {
-                const char *name = json_string_at(item, "node", NULL);
+                json_auto_t *row = NULL;
+                if (json_parse(json_string_value(item), json_string_length(item), &row, &err) < 0)
+                        continue;
+                const char *name = json_string_at(row, "node", NULL);
                 if (name && (!names || json_object_get(names, name)))
-                        add_node(view, item, name);
+                        add_node(view, item, row);
         }
 }
 
 void top_view_done(struct top_view *view) {
+        for (size_t i = 0; i < view->node_count; i++) {
+                free(view->nodes[i].name);
+                free(view->nodes[i].closed_by);
+                free(view->nodes[i].over);
+                free(view->nodes[i].values);
+        }
         free(view->nodes);
         *view = (struct top_view){0};
 }
@@ -162,25 +200,19 @@ static int compare_nodes(const void *a, const void *b) {
         return strcmp(left->name, right->name);
 }
 
-static double usage_key(const struct top_node *node, const char *metric) {
-        const json_t *reading = json_at(node->row, "metrics", metric, NULL);
+/* The place of the policy's metric @key, or else of the first whose name begins with it; SIZE_MAX:
+ * there is none. */
+static size_t find_metric(const struct top_view *view, const char *key) {
+        size_t first = SIZE_MAX;
 
-        return json_is_at("usable", reading, "state", NULL) ? number_at(reading, "value", -1) : -1;
-}
-
-/* The policy's metric @key, or else the first whose name begins with it; NULL: none. */
-static const char *find_metric(const struct top_view *view, const char *key) {
-        const json_t *metrics = json_at(view->page, "policy", "metrics", NULL), *metric;
-        const char *first = NULL;
-        size_t i;
-
-        json_array_foreach (metrics, i, metric) {
-                const char *name = json_string_at(metric, "metric", NULL);
+        for (size_t i = 0; i < view->metric_count; i++) {
+                const char *name = json_string_at(json_array_get(metrics_of(view), i), "metric",
+                                                  NULL);
                 if (!name || !*key || strncmp(name, key, strlen(key)) != 0)
                         continue;
                 if (strcmp(name, key) == 0)
-                        return name;
-                first = first ? first : name;
+                        return i;
+                first = first == SIZE_MAX ? i : first;
         }
         return first;
 }
@@ -188,14 +220,13 @@ static const char *find_metric(const struct top_view *view, const char *key) {
 int top_view_sort(struct top_view *view, const char *key, struct error *err) {
         static const char *const own[] = {"name",      "score",    "recent", "pods",
                                           "requested", "expected", "age"};
-        const char *metric = NULL;
-        size_t kind = 0;
+        size_t kind = 0, metric = SIZE_MAX;
 
         while (kind < ARRAY_LEN(own) && strcmp(own[kind], key) != 0)
                 kind++;
         if (kind == ARRAY_LEN(own))
                 metric = find_metric(view, key);
-        if (kind == ARRAY_LEN(own) && !metric)
+        if (kind == ARRAY_LEN(own) && metric == SIZE_MAX)
                 return error_set(err, EX_USAGE,
                                  "--sort-by: '%.64s': expected name, score, recent, pods, "
                                  "requested, expected, age, or a metric of the policy",
@@ -205,7 +236,7 @@ int top_view_sort(struct top_view *view, const char *key, struct error *err) {
                 const double keys[] = {0,          node->score,           node->hot,
                                        node->pods, node->requested_ratio, node->expected_ratio,
                                        node->age_s};
-                node->key = metric ? usage_key(node, metric) : keys[kind];
+                node->key = metric != SIZE_MAX ? node->values[metric] : keys[kind];
         }
         if (view->node_count > 1)
                 qsort(view->nodes, view->node_count, sizeof(*view->nodes), compare_nodes);

@@ -19,19 +19,23 @@ enum { TOP_TITLE_MAX = 96, TOP_COLUMNS_MAX = 64 };
 
 /* A metric of the policy. */
 struct top_column {
-        const char *metric; /* borrowed from the page, like all texts below */
+        const char *metric; /* borrowed from the page */
+        size_t place;       /* in the values of nodes */
         char title[TOP_TITLE_MAX];
         double limit_ratio; /* in the title: the policy's, or the first pool's; 0: none */
 };
 
+/* In place of the value of a metric. */
+enum { TOP_MISSING = -1, TOP_EXPIRED = -2, TOP_MALFORMED = -3 };
+
 struct top_node {
-        const json_t *row; /* of the page */
-        const char *name;
-        double score;          /* -1: none, as for a rejected node */
-        const char *closed_by; /* why it takes no pods; NULL: it does */
-        const char *over;      /* the first limit that is exceeded, even if it passes; NULL: none */
-        bool is_rejected;      /* by it */
-        bool is_last;          /* it ranks the node below other nodes */
+        const json_t *text; /* the row of the page, borrowed */
+        char *name;
+        double score;     /* -1: none, as for a rejected node */
+        char *closed_by;  /* why it takes no pods; NULL: it does */
+        char *over;       /* the first limit that is exceeded, even if it passes; NULL: none */
+        bool is_rejected; /* by it */
+        bool is_last;     /* it ranks the node below other nodes */
         double hot;
         double pods;            /* -1: unknown, like the next two */
         double requested_ratio; /* of CPU */
@@ -40,12 +44,15 @@ struct top_node {
         bool is_ahead;          /* a value is from the future */
         size_t used, usable;    /* metrics of limits and scores; those with a usable value */
         double key;             /* of the sort order */
+        size_t pool;
+        double *values; /* of the policy's metrics; below 0: none */
 };
 
 struct top_view {
         const json_t *page; /* borrowed */
         const char *from;   /* the extender, borrowed */
         bool has_estimate;
+        size_t metric_count; /* of the policy */
         size_t column_count;
         struct top_column columns[TOP_COLUMNS_MAX];
         size_t node_count;
@@ -56,7 +63,7 @@ struct top_view {
 };
 
 /**
- * top_view_init() - make a view of @page
+ * top_view_init() - make a view of @page, whose nodes are texts: see json_parse_rows()
  * @names:    only the nodes that this object has as keys; NULL: all
  * @has_all:  show all metrics, even those without a limit or a priority
  * @is_ascii: titles in ASCII

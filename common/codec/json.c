@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "codec/skim.h"
 
 /* If an allocation failed, jansson would report an invalid token or line -1. */
 __attribute__((constructor)) static void give_memory(void) {
@@ -32,6 +34,50 @@ int json_parse(const char *text, size_t len, json_t **ret, struct error *err) {
         }
         return error_set(err, EINVAL, "line %d, column %d: %s", cause.line, cause.column,
                          cause.text);
+}
+
+/* Go to the end of the array @key of an object. Return: its begin; NULL: there is none */
+static const char *take_rows(struct skim *skim, const char *key, json_t *rows) {
+        struct skim_string name;
+
+        if (skim_peek(skim) != '{')
+                return NULL;
+        for (skim_enter(skim); skim_member(skim, &name) == SKIM_MORE;) {
+                const char *array = skim->at;
+                if (!skim_is(&name, key) || *array != '[') {
+                        if (!skim_value(skim))
+                                return NULL;
+                        continue;
+                }
+                for (skim_enter(skim); skim_element(skim) == SKIM_MORE;) {
+                        const char *row = skim->at;
+                        if (skim_value(skim))
+                                json_array_append_new(
+                                        rows, json_stringn_nocheck(row, (size_t)(skim->at - row)));
+                }
+                return array;
+        }
+        return NULL;
+}
+
+int json_parse_rows(const char *text, size_t len, const char *key, json_t **ret,
+                    struct error *err) {
+        json_auto_t *rows = json_array();
+        struct skim skim;
+
+        skim_init(&skim, text, len);
+        const char *array = key ? take_rows(&skim, key, rows) : NULL;
+        if (!array)
+                return json_parse(text, len, ret, err);
+        /* What follows a malformed row is no JSON. */
+        _cleanup_(buf_done) struct buf rest = BUF_INIT(len + 2);
+        buf_append(&rest, text, (size_t)(array - text));
+        buf_puts(&rest, "[]");
+        buf_append(&rest, skim.at, (size_t)(text + len - skim.at));
+        int r = json_parse(rest.data, rest.len, ret, err);
+        if (r == 0)
+                json_object_set(*ret, key, rows);
+        return r;
 }
 
 static json_t *descend(const json_t *root, va_list keys) {

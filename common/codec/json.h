@@ -22,6 +22,14 @@
  */
 _must_check_ int json_parse(const char *text, size_t len, json_t **ret, struct error *err);
 
+/**
+ * json_parse_rows() - json_parse() of an object with very many rows, of which a tree would take ten
+ * times the memory of their text: the first array @key has their texts, as strings
+ * @key: NULL: as json_parse()
+ */
+_must_check_ int json_parse_rows(const char *text, size_t len, const char *key, json_t **ret,
+                                 struct error *err);
+
 /* jansson's iterators change nothing, but take no const. */
 static inline json_t *json_iterable(const json_t *json) {
         return (json_t *)(uintptr_t)json;

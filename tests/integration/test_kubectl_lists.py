@@ -1,10 +1,11 @@
-"""How kubectl plimsoll lists a large cluster: in protobuf, and nothing twice."""
+"""How kubectl plimsoll reads a large cluster: in protobuf, nothing twice, and without a tree of it."""
 
 import json
 
 import pytest
 
 from harness import wait_until
+from pages import block
 from paper_cluster import EXTENDERS, SYSTEM, Answering, node
 from programs import piped, stop_reading
 
@@ -60,6 +61,22 @@ def test_watching_nodes(cluster, binary, run):
     seen = process.text().count("4 nodes: ")
     cluster.objects[page] = kept
     wait_until(lambda: process.text().count("4 nodes: ") > seen, what="the next update")
+    stop_reading(process)
+
+
+def test_memory_for_a_page_of_many_nodes(cluster, binary, run):
+    """5,000 of them. Their tree takes 9 KiB for each."""
+    page = json.loads(block("extender/README.md", "nodes"))
+    (row,) = page["nodes"]
+    page["nodes"] = [{**row, "node": f"node-{number}"} for number in range(5000)]
+    cluster.objects[f"{SYSTEM}/pods/{EXTENDERS[0]}:8010/proxy/nodes"] = page
+    process = run(
+        piped([binary("kubectl-plimsoll", "release"), "top", "--watch", "-s", cluster.url]),
+        env={"KUBECONFIG": "", "HOME": "/proc/none"},
+        clean_exit=False,
+    )
+    process.wait_log("5000 nodes: ")
+    assert process.peak_rss_kib() < 30 * 1024
     stop_reading(process)
 
 

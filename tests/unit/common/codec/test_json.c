@@ -23,6 +23,41 @@ TEST(parse) {
         rows_check("json-texts.tsv", show);
 }
 
+/* Rows are as they stand there, and the rest is a tree. Of what is no JSON, nothing is. */
+TEST(rows) {
+        static const struct {
+                const char *text, *key, *tree; /* NULL: refused */
+        } cases[] = {
+                {"{\"a\": 1, \"n\": [{\"k\": [ 2]}, 3 ], \"z\": []}", "n",
+                 "{\"a\":1,\"n\":[\"{\\\"k\\\": [ 2]}\",\"3\"],\"z\":[]}"},
+                {"{\"n\": []}", "n", "{\"n\":[]}"},
+                {"{\"a\": {\"n\": [1]}}", "n", "{\"a\":{\"n\":[1]}}"}, /* not of the document */
+                {"{\"n\": {\"a\": 1}}", "n", "{\"n\":{\"a\":1}}"},     /* no array */
+                {"{\"n\": [1]}", NULL, "{\"n\":[1]}"},
+                {"[1]", "n", "[1]"},
+                {"", "n", NULL},
+                {"{\"n\": [1, x]}", "n", NULL},
+                {"{\"n\": [1 2]}", "n", NULL},
+                {"{\"n\": [1,", "n", NULL},
+                {"{\"n\": [1]", "n", NULL},
+                {"{\"n\": [1]} 2", "n", NULL},
+                {"{\"a\": x, \"n\": [1]}", "n", NULL},
+                {"{\"n\": [\"\xff\"]}", "n", NULL},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const char *text = cases[i].text;
+                json_auto_t *json = NULL;
+                struct error err = ERROR_NULL;
+                int r = json_parse_rows(text, strlen(text), cases[i].key, &json, &err);
+                char *tree = r == 0 ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+                assert_int_equal(r, cases[i].tree ? 0 : -EINVAL);
+                if (r == 0)
+                        assert_string_equal(tree, cases[i].tree);
+                free(tree);
+        }
+}
+
 TEST(at) {
         static const char text[] =
                 "{\"spec\": {\"nodeName\": \"node-a\", \"count\": 7, \"real\": 7.0,"
