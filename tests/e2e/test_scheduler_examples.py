@@ -152,8 +152,8 @@ def expect_placed_by_us(namespace, extender, scheduler=None):
 def start_extender(plane, plimsoll, tmp_path):
     """The one that an example asks: over TLS with the certificates of docs/tls.md."""
 
-    def start(example, *flags):
-        policy = plimsoll.write_policy(fast_policy())
+    def start(example, *flags, policy=None):
+        policy = plimsoll.write_policy(policy or fast_policy())
         if "enableHTTPS" not in example:
             return plimsoll.extender(policy, *flags)
         follow(plane, block("docs/tls.md", "certificates"), tmp_path)
@@ -196,18 +196,26 @@ def test_kube_scheduler_asks_us(
     expect_placed_by_us(namespace, extender)
 
 
-def test_pages_of_mutual_tls(plane, plimsoll, start_extender, fleet, nodes, as_user):
+def test_pages_of_mutual_tls(
+    plane, plimsoll, start_extender, fleet, nodes, namespace, as_user, verb
+):
     """The plugin reads them with the roles for its users, and Prometheus without a certificate; the port answers
     no call of a scheduler."""
-    plane.kubectl("apply", "-f", plimsoll.write_policy(fast_policy()))
-    start_extender(EXAMPLES["config-mtls"], "--bind-address=0.0.0.0")
+    policy = fast_policy()
+    policy["spec"]["extender"] = {"scoring": "estimate"}
+    plane.kubectl("apply", "-f", plimsoll.write_policy(policy))
+    # No kube-scheduler runs.
+    plane.kubectl("run", "web", "--image=x", f"--namespace={namespace.name}")
+    start_extender(EXAMPLES["config-mtls"], "--bind-address=0.0.0.0", policy=policy)
     container = yaml.safe_load((DEPLOY / "extender-mtls" / "extender.yaml").read_text("utf-8"))
     (container,) = container["spec"]["template"]["spec"]["containers"]
     container = {key: container[key] for key in ("ports", "readinessProbe")}
     container["readinessProbe"]["httpGet"]["path"] = "/readyz"
     with extender_pod.published(plane, fleet, container):
-        for words in ("top", f"explain node {nodes[0]}", f"simulate -f {TOP}/policy/policy.yaml"):
+        for words in ("top", f"explain node {nodes[0]}", f"explain pod {namespace.name}/web"):
             assert nodes[0] in as_user(*words.split()), words
+        assert "of 4 nodes change" in as_user("simulate", "-f", str(TOP / "policy/policy.yaml"))
+        assert "No node is hot" in verb("rebalance")
         proxy = f"{extender_pod.PODS}/{extender_pod.NAME}:8011/proxy"
         assert "plimsoll_extender_table_nodes 4" in plane.kubectl(
             "get", "--raw", f"{proxy}/metrics"
