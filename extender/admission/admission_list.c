@@ -13,6 +13,7 @@ static const double CLASS_CORES[ADMISSION_CLASSES] = {0.1, 0.25, 0.5, 1, 2, 4, 8
 static const double LARGEST_CORES = 16, BYTES_PER_CORE = 0x1p31; /* of nominal pods */
 static const double WEIGHT_MAX = 100, WEIGHT_PER_PERCENT = 0.7;
 static const double UNKNOWN_LOADS = 4;  /* of a nominal pod, beyond what a known one counts */
+static const double FIT_RATIO = 0.5;    /* of a nominal pod: most classes begin there */
 static const double ENOUGH_RATIO = 0.5; /* of the cores of a group */
 static const double SMALL_RATIO = 0.5;  /* of the mean node that is listed */
 
@@ -96,9 +97,10 @@ static struct pod_load free_of(const struct node_snapshot *snapshot, size_t row)
         return left;
 }
 
-static bool fits(const struct pod_load *pod, const struct pod_load *left) {
+/* Do the smaller pods of a class fit? */
+static bool fits(const struct pod_load *nominal, const struct pod_load *left) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                if (pod->of[r] > left->of[r])
+                if (FIT_RATIO * nominal->of[r] > left->of[r])
                         return false;
         return true;
 }

@@ -3,7 +3,8 @@
  * MutatingAdmissionPolicy (deploy/admission) copies them into each new pod.
  *
  * For each class of pods, by their CPU request, a nominal pod is judged on all nodes that are open,
- * and on which it fits. The nodes with the most headroom h are listed, with
+ * and on which the smaller pods of the class fit; kube-scheduler itself passes over a listed node
+ * that has no room for a larger one. The nodes with the most headroom h are listed, with
  *
  *     weight = max(1, 100 - 0.7 * (best h - h))        h in percent of a node
  *

@@ -82,18 +82,20 @@ TEST(listed) {
                  {{"a", AT("0.5"), NULL, TEN}, {"b", AT("0.7"), NULL, TEN}},
                  CLASS_100M,
                  "a=100 "},
-                {LIMIT ESTIMATE, {{"a", AT("0.7"), NULL, TEN}}, CLASS_LARGER, ""},
-                /* A nominal pod of 2 GiB for each core, the largest of 16. */
+                /* Limits that reject every node reject none. */
+                {LIMIT ESTIMATE, {{"a", AT("0.7"), NULL, TEN}}, CLASS_100M, "a=100 "},
+                /* Half of a nominal pod fits. It has 2 GiB for each core, the largest 16 cores. */
                 {ESTIMATE,
-                 {{"a", AT("0.2"), NULL, TEN}, {"b", AT("0"), NULL, "cpu=1 memory=100Gi"}},
+                 {{"a", AT("0.2"), NULL, TEN}, {"b", AT("0"), NULL, "cpu=0.9 memory=100Gi"}},
                  CLASS_2,
                  "a=100 "},
                 {ESTIMATE,
-                 {{"a", AT("0.2"), NULL, TEN}, {"b", AT("0"), NULL, "cpu=10 memory=15Gi"}},
+                 {{"a", AT("0.2"), NULL, TEN}, {"b", AT("0"), NULL, "cpu=10 memory=7Gi"}},
                  CLASS_8,
                  "a=100 "},
                 {ESTIMATE,
-                 {{"a", AT("0"), NULL, TEN}, {"b", AT("0"), NULL, "cpu=16 memory=32Gi"}},
+                 {{"a", AT("0"), NULL, "cpu=7 memory=100Gi"},
+                  {"b", AT("0"), NULL, "cpu=8 memory=16Gi"}},
                  CLASS_LARGER,
                  "b=100 "},
                 /* A pod, which counts six times, takes more of a small node. */
@@ -133,7 +135,7 @@ TEST(requested) {
         json_auto_t *before = lists_of(table);
         for (size_t i = 0; i < ADMISSION_CLASSES; i++)
                 nodes += json_array_size(nodes_of(before, i));
-        assert_int_equal(nodes, CLASS_500M + 1);
+        assert_int_equal(nodes, CLASS_1 + 1);
         estimator_end(node_table_estimator(table), "a", 1, 1, NOW);
         json_auto_t *after = lists_of(table);
         assert_int_equal(json_array_size(nodes_of(after, CLASS_8)), 1);
