@@ -24,8 +24,6 @@ static char *copy(const struct skim_string *text) {
 /* ---- The list. */
 
 void rebalance_pods_done(struct rebalance_pods *pods) {
-        struct strmap_entry *entry;
-
         for (size_t i = 0; i < pods->count; i++) {
                 free(pods->names[i].namespace);
                 free(pods->names[i].name);
@@ -34,12 +32,8 @@ void rebalance_pods_done(struct rebalance_pods *pods) {
                 json_decref(pods->names[i].object);
                 free(pods->names[i].why);
         }
-        STRMAP_FOREACH (entry, &pods->workloads)
-                free(entry->value);
-        strmap_done(&pods->workloads);
-        STRMAP_FOREACH (entry, &pods->schedulers)
-                free(entry->value);
-        strmap_done(&pods->schedulers);
+        strmap_done_values(&pods->workloads);
+        strmap_done_values(&pods->schedulers);
         json_decref(pods->usage);
         free(pods->why_unasked);
         strmap_done(&pods->row_of);

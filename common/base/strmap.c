@@ -47,6 +47,13 @@ void strmap_done(struct strmap *map) {
         *map = STRMAP_NULL;
 }
 
+void strmap_done_values(struct strmap *map) {
+        for (size_t i = 0; i < map->cap; i++)
+                if (map->entries[i].key)
+                        free(map->entries[i].value);
+        strmap_done(map);
+}
+
 static struct strmap_entry *find_map_entry(const struct strmap *map, const char *key,
                                            size_t key_len, uint64_t hash) {
         if (map->cap == 0)

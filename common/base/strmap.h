@@ -29,6 +29,8 @@ struct strmap {
 
 /** strmap_done() - release keys and table; the caller owns the values */
 void strmap_done(struct strmap *map);
+/** strmap_done_values() - strmap_done(), and free() every value */
+void strmap_done_values(struct strmap *map);
 /** strmap_put() - set the value of @key, which is not NULL; returns its previous value, or NULL */
 void *strmap_put(struct strmap *map, const char *key, size_t key_len, void *value);
 /** strmap_get() - the value of @key, or NULL */

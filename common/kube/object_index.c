@@ -23,11 +23,7 @@ struct identity {
 };
 
 void object_index_done(struct object_index *index) {
-        struct strmap_entry *entry;
-
-        STRMAP_FOREACH (entry, &index->entries)
-                free(entry->value);
-        strmap_done(&index->entries);
+        strmap_done_values(&index->entries);
 }
 
 static json_t *synthesise(const char *key, const char *uid) {

@@ -15,11 +15,7 @@ enum {
 };
 
 void workload_meter_done(struct workload_meter *meter) {
-        struct strmap_entry *entry;
-
-        STRMAP_FOREACH (entry, &meter->workloads)
-                free(entry->value);
-        strmap_done(&meter->workloads);
+        strmap_done_values(&meter->workloads);
 }
 
 /* NULL: there are too many, or its name cannot be in a line. */

@@ -27,13 +27,9 @@ struct workload_set *workload_set_new(void) {
 }
 
 void workload_set_free(struct workload_set *set) {
-        struct strmap_entry *entry;
-
         if (!set)
                 return;
-        STRMAP_FOREACH (entry, &set->by_key)
-                free(entry->value);
-        strmap_done(&set->by_key);
+        strmap_done_values(&set->by_key);
         free(set);
 }
 

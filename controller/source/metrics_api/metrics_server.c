@@ -242,14 +242,10 @@ static void metrics_server_remove_node(struct source *base, struct node *node) {
 
 static void metrics_server_free(struct source *base) {
         struct metrics_server *s = metrics_server_of(base);
-        struct strmap_entry *found;
 
         kube_cancel(s->call);
         loop_timer_disarm(s->head.loop, &s->timer);
-        STRMAP_FOREACH (found, &s->entries) {
-                free(found->value);
-        }
-        strmap_done(&s->entries);
+        strmap_done_values(&s->entries);
         free(s);
 }
 

@@ -13,13 +13,8 @@ struct address {
 };
 
 void prometheus_match_done(struct prometheus_match *match) {
-        struct strmap_entry *entry;
-
-        STRMAP_FOREACH (entry, &match->addresses) {
-                free(entry->value);
-        }
         strmap_done(&match->names);
-        strmap_done(&match->addresses);
+        strmap_done_values(&match->addresses);
         *match = PROMETHEUS_MATCH_NULL;
 }
 
