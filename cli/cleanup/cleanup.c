@@ -190,10 +190,9 @@ static int check_lease(struct cluster *cluster, const char *path, char **ret_ver
         return 0;
 }
 
-/* @version: only if it has not changed; NULL: in any case
- * @ret_is_there: it was there; may be NULL */
+/* One that is not there is no error. @version: only if it has not changed; NULL: in any case */
 static int delete_object(struct cluster *cluster, const char *path, const char *version,
-                         bool *ret_is_there, struct error *err) {
+                         struct error *err) {
         json_auto_t *options = json_pack("{s:s, s:s, s:{s:s*}}", "apiVersion", "v1", "kind",
                                          "DeleteOptions", "preconditions", "resourceVersion",
                                          version);
@@ -201,25 +200,20 @@ static int delete_object(struct cluster *cluster, const char *path, const char *
         enum kube_outcome outcome = cluster_send(
                 cluster, &(struct kube_request){.method = "DELETE", .path = path}, options, NULL,
                 err);
-        if (outcome != KUBE_OK && outcome != KUBE_NOT_FOUND)
-                return err->code;
-        if (ret_is_there)
-                *ret_is_there = outcome == KUBE_OK;
-        return 0;
+        return outcome == KUBE_OK || outcome == KUBE_NOT_FOUND ? 0 : err->code;
 }
 
 /* ---- What workloads use. */
 
 static int delete_usage(struct cluster *cluster, struct error *err) {
-        bool is_there = true;
         int r = 0;
 
-        for (size_t shard = 0; r == 0 && is_there && shard < WORKLOADS_SHARDS_MAX; shard++) {
+        for (size_t shard = 0; r == 0 && shard < WORKLOADS_SHARDS_MAX; shard++) {
                 char name[WORKLOADS_CONFIG_MAP_MAX];
                 workload_usage_config_map(shard, name);
                 _cleanup_(freep) char *path = kube_path(
                         KUBE_CORE, verb_flags.cluster.plimsoll_namespace, "configmaps", name, "");
-                r = delete_object(cluster, path, NULL, &is_there, err);
+                r = delete_object(cluster, path, NULL, err);
         }
         return r;
 }
@@ -261,7 +255,7 @@ static int run_cleanup(struct cluster *cluster, struct error *err) {
         if (r == 0 && settings.is_applied)
                 r = delete_usage(cluster, err);
         /* A controller that has been started since keeps its Lease. */
-        return r == 0 && version ? delete_object(cluster, lease, version, NULL, err) : r;
+        return r == 0 && version ? delete_object(cluster, lease, version, err) : r;
 }
 
 const struct verb cleanup_verb = {

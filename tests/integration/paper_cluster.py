@@ -237,6 +237,7 @@ class Answering(Handler):
         self.write_lease(lambda _: self.path)
 
     def do_DELETE(self):  # pylint: disable=invalid-name
+        self.body()
         found = self.server.objects.pop(self.path, None)
         self.answer(200, found) if found else self.fail(404)
 

@@ -105,6 +105,15 @@ def test_taints_and_offers(cluster, plimsoll):
     status = cluster.get("/api/v1/nodes/node-0002")["status"]
     assert not OFFER.keys() & (status["capacity"].keys() | status["allocatable"].keys())
 
+    cluster.patch("/api/v1/nodes/node-0000/status", {"status": {"allocatable": OFFER}})
+    cluster.patch("/api/v1/nodes/node-0001", {"spec": {"taints": TAINTS}})
+    cluster.fault("status", verb="patch", status=403, count=2)
+    first = "node-0000 plimsoll.io/idle-milli-cpu\nnode-0001 load.plimsoll.io/1\n"
+    for cleaned, code in ((0, 2), (2, 0)):
+        done = plimsoll("cleanup", "--apply", status=None)
+        assert done.returncode == code
+        assert done.stdout == f"{first}cleaned {cleaned} of 3 nodes\n"
+
 
 def test_trouble(cluster, plimsoll):
     for number in range(2):
@@ -138,3 +147,6 @@ def test_refusals(cluster, plimsoll):
     assert "leases/plimsoll-controller" in plimsoll("cleanup", "--apply", status=2)
     cluster.fault("status", verb="list", resource="nodes", status=403)
     assert "/api/v1/nodes" in plimsoll("cleanup", "--apply", status=2)
+    cluster.fault("status", verb="delete", resource="configmaps", status=403)
+    done = plimsoll("cleanup", "--apply", status=None)
+    assert done.returncode == 2 and "DELETE /api/v1/namespaces/kube-system/config" in done.stderr

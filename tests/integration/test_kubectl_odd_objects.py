@@ -77,16 +77,19 @@ def test_cleanup_prints_no_escapes(cluster, plimsoll):
     assert " is held by ?[2J, " in plimsoll("cleanup", "--apply", status=2)
 
 
-@pytest.mark.parametrize("duration_s", [-(2**62), 2**62, 0, "15"])
-def test_a_lease_out_of_range(cluster, plimsoll, duration_s):
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *({"leaseDurationSeconds": duration_s} for duration_s in (-(2**62), 2**62, 0, "15")),
+        *({"leaseDurationSeconds": 3600, "renewTime": time} for time in (None, "now")),
+        {"leaseDurationSeconds": 3600, "holderIdentity": None},
+    ],
+)
+def test_a_lease_out_of_range(cluster, plimsoll, odd):
     """Nobody holds it."""
     cluster.nodes().clear()
     cluster.objects[LEASE_PATH] = {
-        "spec": {
-            "holderIdentity": "a",
-            "renewTime": ago(60),
-            "leaseDurationSeconds": duration_s,
-        }
+        "spec": {"holderIdentity": "a", "renewTime": ago(60), **odd},
     }
     assert plimsoll("cleanup", "--apply") == "cleaned 0 of 0 nodes\n"
 
