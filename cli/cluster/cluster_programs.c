@@ -67,7 +67,7 @@ static json_t *ask_pod(struct cluster_question *question, const json_t *pod) {
 static json_t *ask_extender(struct cluster_question *question, struct cluster *extender) {
         _cleanup_(freep) char *path = xasprintf("/%s", question->page);
 
-        if (question->asked_count > 0)
+        if (question->next++ > 0)
                 return NULL;
         question->from = cluster_server(extender);
         return ask(question, extender, path);

@@ -18,7 +18,7 @@ struct cluster_question {
         const char *page;        /* without a leading slash, with its query */
         const json_t *body;      /* of a POST; NULL: GET */
         const char *rows;        /* as @key of json_parse_rows() */
-        size_t next;             /* the pod to begin with */
+        size_t next;             /* the replica to ask next; 0: from the first */
         /* Set by cluster_question_next(). */
         size_t asked_count;
         const char *from; /* the last that was asked: its pod or URL */

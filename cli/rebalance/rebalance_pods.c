@@ -204,31 +204,33 @@ static void on_pod(void *userdata, const char *text, size_t len) {
 }
 
 /* What no binding has confirmed may be a stranger's question. */
-static bool is_asked(struct rebalance_pods *pods, const struct rebalance_name *pod) {
+static bool is_asked(struct cluster_question *question, const struct rebalance_name *pod) {
         _cleanup_(freep) char *page = xasprintf("decisions?pod=%s/%s&uid=%s", pod->namespace,
                                                 pod->name, pod->uid);
-        _cleanup_(cluster_question_done) struct cluster_question question = {
-                pods->cluster, PROGRAM_EXTENDER, page};
         bool is_confirmed = false;
         json_t *decision;
 
-        while (!is_confirmed && (decision = cluster_question_next(&question))) {
+        question->page = page;
+        question->next = 0;
+        while (!is_confirmed && (decision = cluster_question_next(question))) {
                 is_confirmed = json_is_at(pod->uid, decision, "uid", NULL) &&
                                json_is_string(json_at(decision, "confirmedAt", NULL));
                 json_decref(decision);
         }
-        if (!pods->why_unasked)
-                pods->why_unasked = TAKE_PTR(question.why_not);
         return is_confirmed;
 }
 
 static void read_asked(struct rebalance_pods *pods) {
+        _cleanup_(cluster_question_done) struct cluster_question question = {pods->cluster,
+                                                                             PROGRAM_EXTENDER};
+
         for (size_t i = 0; i < pods->count; i++) {
                 struct rebalance_scheduler *scheduler = pods->pods[i].scheduler;
                 if (scheduler && scheduler->is_asking &&
                     pods->pods[i].bound_unix_ms == scheduler->last_unix_ms)
-                        scheduler->is_asking = is_asked(pods, &pods->names[i]);
+                        scheduler->is_asking = is_asked(&question, &pods->names[i]);
         }
+        pods->why_unasked = TAKE_PTR(question.why_not);
 }
 
 static void take_means(json_t *means, const json_t *answer) {
