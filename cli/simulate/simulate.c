@@ -110,9 +110,9 @@ static int run_simulate(struct cluster *cluster, struct error *err) {
 
         int r = list_nodes(cluster, &nodes, err);
         if (r == 0)
-                r = judge_by(cluster, settings.filename, nodes, &after, err);
-        if (r == 0)
                 r = judge_by(cluster, settings.in_force, nodes, &before, err);
+        if (r == 0)
+                r = judge_by(cluster, settings.filename, nodes, &after, err);
         return r < 0 ? r : show_difference(before, after);
 }
 

@@ -66,6 +66,8 @@ def test_what_a_metric_lacks(cluster, plimsoll, tmp_path):
 
 def test_bad_policies(cluster, plimsoll, tmp_path):
     assert "none.yaml" in plimsoll("simulate", "-f", "none.yaml", status=2)
+    (tmp_path / "latin").write_bytes(b"\xff")
+    assert "latin: not UTF-8" in plimsoll("simulate", "-f", "latin", status=2)
     bad = copy.deepcopy(STRICT)
     bad["spec"]["priority"][0]["weight"] = -1
     said = plimsoll("simulate", "-f", write(tmp_path / "bad", bad), status=2)

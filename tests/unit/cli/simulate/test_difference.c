@@ -176,7 +176,7 @@ TEST(many_warnings) {
 
 /* Texts of another type, and no text at all. */
 TEST(hostile_answers) {
-        json_auto_t *before = json_pack("{s:[{}, {s:i}]}", "nodes", "node", 7);
+        json_auto_t *before = json_pack("{s:[{s:f}, {s:i}]}", "nodes", "score", 1.6, "node", 7);
         json_auto_t *after = json_pack("{s:[{s:s, s:s, s:i}, {}], s:{s:[i], s:[i, {}]}}", "nodes",
                                        "node", "a\nb", "rejectedBy", "x", "reason", 1, "policy",
                                        "warnings", 7, "metrics", 1);
@@ -185,6 +185,6 @@ TEST(hostile_answers) {
         difference_init(&simulated.difference, before, after);
         _cleanup_(freep) char *text = print(&simulated, true);
         assert_non_null(strstr(text, "warning: ?\n"));
-        assert_non_null(strstr(text, "\na?b   ?         rejected: ?\n"));
+        assert_non_null(strstr(text, "\na?b   2         rejected: ?\n"));
         assert_non_null(strstr(text, "\n?     ?         ?\n"));
 }
