@@ -21,7 +21,7 @@ enum {
 
 #define ADMISSION "/apis/admissionregistration.k8s.io/v1/"
 
-/* %s: the namespace. NULL: the object is not read by its path alone. Anybody may read APIs. */
+/* %s: the namespace. Anybody may read APIs. */
 static const char *const paths[DOCTOR_OBJECT_COUNT] = {
         [DOCTOR_VERSION] = "/version",
         [DOCTOR_KIND] = "/apis/scheduler.policy.crane.io/v1alpha1",
@@ -239,8 +239,7 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
                 .config = options->config,
                 .entry = doctor_config_entry(options->config)};
         for (int object = 0; object < DOCTOR_OBJECT_COUNT; object++) {
-                if (paths[object])
-                        ask_object(cluster, (enum doctor_object)object, ret);
+                ask_object(cluster, (enum doctor_object)object, ret);
                 if (object == DOCTOR_VERSION && !doctor_has(ret, DOCTOR_VERSION)) {
                         *err = ret->objects[DOCTOR_VERSION].err;
                         return err->code;

@@ -262,8 +262,7 @@ static void check_controllers(struct doctor_report *report) {
         check_metrics(report);
         if (leaders.sum > 0)
                 check_pods(report);
-        if (facts->policy->idle_line_ratio > 0 && facts->policy_err.code == 0 &&
-            facts->controller_flags)
+        if (facts->policy->idle_line_ratio > 0 && facts->controller_flags)
                 check_idle(report);
 }
 

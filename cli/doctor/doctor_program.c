@@ -35,11 +35,12 @@ static char *unready_text(const struct doctor_facts *facts) {
         for (size_t i = 0; i < facts->page_count; i++) {
                 const json_t *line;
                 size_t j;
-                json_array_foreach (json_at(facts->pages[i].status, "checks", NULL), j, line)
-                        if (json_is_string(line) &&
-                            strncmp(json_string_value(line), fails, strlen(fails)) == 0)
+                json_array_foreach (json_at(facts->pages[i].status, "checks", NULL), j, line) {
+                        const char *text = json_string_value(line);
+                        if (text && strncmp(text, fails, strlen(fails)) == 0)
                                 return xasprintf(": %.100s: %.300s", facts->pages[i].pod,
-                                                 json_string_value(line) + strlen(fails));
+                                                 text + strlen(fails));
+                }
         }
         return xstrdup("");
 }

@@ -21,6 +21,7 @@ static const struct paper_change nothing_yet[] = {
         {"*/dynamicschedulerpolicies/default", "'InForce'", "'Other'"},
         {"*/plimsoll-extender-?:8010/proxy/metrics", "'usable'} 8", "'usable'} 0"},
         {"*/plimsoll-controller-?:8090/proxy/metrics", "leader 1", "leader 0"},
+        {"*/plimsoll-controller-0:8090/proxy/metrics", "version=", "version=\"0\", v="},
 };
 
 TEST(start) {
@@ -28,13 +29,13 @@ TEST(start) {
                 struct paper_change changes[2];
                 size_t waiting;
         } rows[] = {
-                {{CREATED("2026-03-01T11:59:35Z", "")}, 5},
-                {{CREATED("2026-03-01T11:57:00Z", "")}, 5},
+                {{CREATED("2026-03-01T11:59:35Z", "")}, 6},
+                {{CREATED("2026-03-01T11:57:00Z", "")}, 6},
                 {{CREATED("2026-03-01T11:56:59Z", "")}, 0},
-                {{CREATED("2026-03-01T12:00:10Z", "")}, 5}, /* this machine's clock is behind */
+                {{CREATED("2026-03-01T12:00:10Z", "")}, 6}, /* this machine's clock is behind */
                 {{CREATED("2026-03-01T12:03:01Z", "")}, 0}, /* by so much that nothing follows */
                 {{CREATED("today", "")}, 0},
-                {{CREATED("2026-03-01T11:59:35Z", "controller")}, 3},
+                {{CREATED("2026-03-01T11:59:35Z", "controller")}, 4},
                 {{CREATED("2026-03-01T11:59:35Z", "extender")}, 2},
                 /* A replica that is replaced, while the other one runs. */
                 {{CREATED("2026-03-01T11:59:35Z", "controller-0"),
@@ -50,7 +51,8 @@ TEST(start) {
                 paper_collect_changed(*state, rows[i].changes, 2, &facts);
                 _cleanup_(freep) struct doctor_report *report = doctor_report_new(&facts);
                 assert_int_equal(report->counts[DOCTOR_WAIT], rows[i].waiting);
-                assert_int_equal(report->counts[DOCTOR_FAULT], 5 - rows[i].waiting);
+                assert_int_equal(report->counts[DOCTOR_FAULT] + report->counts[DOCTOR_WARNING],
+                                 6 - rows[i].waiting);
         }
 }
 

@@ -142,6 +142,7 @@ TEST(policy_without_object) {
                   "'metrics'"},
                  1},
                 {{STATUS, NULL, "{'policy': {'text': 7}}"}, 0},
+                {{STATUS, NULL, "{'policy': {'text': 'spec: 7'}}"}, 0},
                 {{PODS, NULL, "403"}, 0},
         };
         _cleanup_(policy_freep) struct policy *built_in = policy_default();
