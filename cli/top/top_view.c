@@ -153,7 +153,6 @@ static void add_node(struct top_view *view, const json_t *text, const json_t *ro
 void top_view_init(struct top_view *view, const json_t *page, const json_t *names, const char *from,
                    bool has_all, bool is_ascii) {
         const json_t *rows = json_at(page, "nodes", NULL), *item;
-        struct error err;
         size_t i;
 
         *view = (struct top_view){
@@ -171,8 +170,7 @@ void top_view_init(struct top_view *view, const json_t *page, const json_t *name
         }
         json_array_foreach (rows, i, item) {
                 json_auto_t *row = NULL;
-                if (json_parse(json_string_value(item), json_string_length(item), &row, &err) < 0)
-                        continue;
+                (void)!json_parse(json_string_value(item), json_string_length(item), &row, NULL);
                 const char *name = json_string_at(row, "node", NULL);
                 if (name && (!names || json_object_get(names, name)))
                         add_node(view, item, row);
