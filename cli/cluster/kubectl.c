@@ -159,10 +159,11 @@ static void handle_ending_signals(bool is_running) {
         static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
         struct sigaction now, other = {.sa_handler = is_running ? on_ending_signal : SIG_DFL};
 
-        for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-                if (sigaction(numbers[i], NULL, &now) == 0 &&
-                    now.sa_handler == (is_running ? SIG_DFL : on_ending_signal))
+        for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+                (void)sigaction(numbers[i], NULL, &now);
+                if (now.sa_handler == (is_running ? SIG_DFL : on_ending_signal))
                         (void)sigaction(numbers[i], &other, NULL);
+        }
 }
 
 static int make_directory(struct kubectl *kubectl, struct error *err) {

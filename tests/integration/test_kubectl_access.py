@@ -23,7 +23,7 @@ def test_a_server_without_a_context(cluster, plimsoll, tmp_path):
     config = tmp_path / "config"
     assert "4 nodes" in plimsoll("top", "-s", cluster.url), "there is no kubeconfig"
     config.write_text("kind: Config\n")
-    assert "4 nodes" in plimsoll("top", "-s", cluster.url), "it is empty"
+    assert "4 nodes" in plimsoll("top", "-s", cluster.url, env={"TMPDIR": ""}), "it is empty"
 
 
 def test_errors_are_kubectls(cluster, plimsoll):
@@ -40,6 +40,8 @@ def test_errors_are_kubectls(cluster, plimsoll):
     said = plimsoll("top", "-s", "http://127.0.0.1:9", status=2)
     refused = "500 dial tcp 127.0.0.1:9: connect: connection refused"
     assert said.endswith(f"{refused}; see KUBECONFIG and --kubeconfig\n")
+    said = complete("kubectl-plimsoll", "top", status=2, env=NO_CONFIG).stderr
+    assert ":8080: connect: connection refused; see KUBECONFIG and" in said, "kubectl's default"
 
 
 def test_files_that_are_pipes(cluster, plimsoll, binary, tmp_path):
@@ -91,7 +93,7 @@ def test_flags_are_kubectls(secure, plimsoll):
         assert headers["Authorization"] == "Bearer secret"
         assert headers["Impersonate-User"] == "jane"
         assert headers.get_all("Impersonate-Group") == ["ops", "dev"]
-    assert "4 nodes" in plimsoll("top", *server, *who, "--insecure-skip-tls-verify")
+    assert "4 nodes" in plimsoll("--insecure-skip-tls-verify", "top", *server, *who)
     assert "x509: " in plimsoll("top", *server, *who, status=2)
 
 
@@ -171,6 +173,18 @@ def test_it_ends_with_kubectl(watching):
     assert process.wait(30) == 2
     said = process.stderr.read().splitlines()
     assert said[-1] == "kubectl plimsoll top: kubectl proxy ended with status 137"
+
+
+@pytest.mark.parametrize("words", ["doctor --wait=1h", "rebalance -w --interval=1s"])
+def test_waiting_ends_with_kubectl(cluster, run, binary, words):
+    del cluster.objects["/version"]
+    argv = [binary("kubectl-plimsoll"), *words.split(), "-s", cluster.url]
+    process = run(argv, env=NO_CONFIG)
+    wait_until(process.stderr, what="something to wait for")
+    ((kubectl, _),) = children(process.pid)
+    os.kill(kubectl, signal.SIGKILL)
+    assert process.wait_exit() == 2
+    assert process.stderr().endswith(": kubectl proxy ended with status 137\n")
 
 
 # -- Logging in, by a credential plugin of the kubeconfig. -----------------------------------------
