@@ -136,6 +136,11 @@ def test_names(cluster, explain):
     cluster.objects[WEB] = 404
     cluster.objects[proxy(EXTENDERS[0]).removesuffix("&uid=1")] = decision()
     assert explain("shop/web-0").startswith("shop/web-0: its node is unknown: GET /api/v1/")
+    cluster.objects[WEB] = {"metadata": {"uid": "1&pod=shop/web-1"}}
+    assert "prioritize at " in explain("shop/web-0"), "it asked for the name alone"
+    cluster.objects[WEB] = 403
+    cluster.objects[proxy(EXTENDERS[0]).removesuffix("&uid=1")] = 404
+    assert f"explain: GET {WEB}: 403" in explain("shop/web-0", status=2)
 
 
 def test_no_decision(cluster, explain):

@@ -50,6 +50,7 @@ def test_verdicts(say):
     ):
         assert f"\n{said}" in say(trial_page(ratio=ratio)), said
     assert "\ntoo early: " in say(trial_page(countedSeconds=120))
+    assert "\na loss: " in say(trial_page(ratio={"middle": 2, "low": 1.5, "high": 3}))
     assert "\nno pod is judged: " in say(trial_page(scoring="absolute"))
     none = {"real": 0, "virtual": 0}
     assert "\nno node is hot: " in say(trial_page(hotMinutes=none))
@@ -83,7 +84,8 @@ def test_the_longest_of_several(say):
     """And a scheduler asks one of them."""
     asked = ago(60)
     short = trial_page(countedSeconds=3000, askedAt=asked)
-    for pages in ((short, trial_page()), (trial_page(), short)):
+    earlier = trial_page(askedAt=ago(120))
+    for pages in ((short, trial_page()), (trial_page(), short), (earlier, short), (short, earlier)):
         table = say(*pages)
         assert f"kube-scheduler asked at {asked}: no pod is judged" in table
         assert "\na gain: " in table

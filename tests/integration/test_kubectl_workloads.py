@@ -8,6 +8,7 @@ import yaml
 from pages import block, run_commands
 from paper_cluster import SYSTEM
 from policies import ago
+from terminal import on_terminal
 
 MAPS = f"{SYSTEM}/configmaps/plimsoll-workloads"
 AUTOSCALERS = "/apis/autoscaling/v2/horizontalpodautoscalers"
@@ -113,6 +114,9 @@ def test_a_namespace(cluster, workloads, plimsoll):
         (autoscaler("StatefulSet", "web"), set()),
         (autoscaler("Deployment", "web", namespace="other"), set()),
         ({"metadata": 3, "spec": {"scaleTargetRef": 3}}, set()),
+        (autoscaler(None, "web"), set()),
+        (autoscaler("Deployment", None), set()),
+        (autoscaler("Deployment", "\ud800"), set()),
     ],
 )
 def test_autoscalers(cluster, workloads, found, marked):
@@ -125,6 +129,12 @@ def test_autoscalers_that_cannot_be_read(cluster, workloads, plimsoll):
     cluster.objects[AUTOSCALERS] = 403
     assert "HPAs are not marked: GET /apis/autoscaling/v2/" in plimsoll("workloads")
     assert "403" in workloads()["whyNoAutoscalers"]
+
+
+def test_a_narrow_terminal(cluster, workloads, binary):
+    argv = [binary("kubectl-plimsoll"), "workloads", "-s", cluster.url]
+    shown = on_terminal(argv, env={"KUBECONFIG": "", "HOME": "/proc/none"})
+    assert "more columns with -o wide\r\n" in shown and "P95" not in shown
 
 
 def test_notes(cluster, workloads, plimsoll):
@@ -165,7 +175,7 @@ def test_hostile_config_maps(cluster, workloads, plimsoll):
     assert MAPS in plimsoll("workloads", status=2)
 
 
-@pytest.mark.parametrize("found", [{}, maps(), maps("bad")], ids=["none", "empty", "bad"])
+@pytest.mark.parametrize("found", [{}, {MAPS: {}}, maps(), maps("bad")])
 def test_nothing_is_measured(cluster, plimsoll, found):
     cluster.objects |= found
     said = plimsoll("workloads", status=2)

@@ -30,7 +30,7 @@ static void expect(const char *answer, const char *node, size_t max_nodes, const
 static const char three[] =
         "{\"nodes\": [{\"node\": \"a\", \"score\": 3, \"score100\": 30},"
         " {\"node\": \"b\", \"score\": null, \"rejectedBy\": \"m\", \"reason\": \"m above 0.5\"},"
-        " {\"node\": \"c\", \"score\": 9, \"score100\": 90}, 3]}";
+        " {\"node\": \"c\", \"score\": 9.0, \"score100\": 90}, 3]}";
 
 TEST(all) {
         expect(three, NULL, SIZE_MAX,
