@@ -13,7 +13,7 @@ struct verb_flags verb_flags;
 const char *const output_formats[] = {"table", "wide", "json", "yaml", NULL};
 
 void verb_document(json_t *root) {
-        if (verb_flags.output == OUTPUT_YAML || !root) {
+        if (verb_flags.output == OUTPUT_YAML) {
                 yaml_write(root, stdout);
         } else {
                 (void)json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));

@@ -78,6 +78,5 @@ int verb_main(const struct verb *verb, int argc, char **argv);
 static inline bool verb_is_document(void) {
         return verb_flags.output == OUTPUT_JSON || verb_flags.output == OUTPUT_YAML;
 }
-/** verb_document() - print @root as JSON or YAML
- * @root: consumed; NULL, which jansson returns for text that is not UTF-8, is written as null */
+/** verb_document() - print @root, which is consumed, as JSON or YAML */
 void verb_document(json_t *root);
