@@ -639,6 +639,12 @@ def test_kill_after_the_count(cluster, watch):
     wait_until(lambda: cluster.evicted == [WEB], what="the eviction")
 
 
+def test_a_full_disk(shop, plimsoll):
+    with open("/dev/full", "wb") as full:
+        said = plimsoll("rebalance", "--watch", "--interval=1s", status=1, stdout=full)
+    assert "standard output" in said
+
+
 def test_a_plan_again_and_again(cluster, watch):
     process = watch()
     wait_cycles(cluster)

@@ -134,7 +134,7 @@ def test_autoscalers_that_cannot_be_read(cluster, workloads, plimsoll):
 def test_a_narrow_terminal(cluster, workloads, binary):
     argv = [binary("kubectl-plimsoll"), "workloads", "-s", cluster.url]
     shown = on_terminal(argv, env={"KUBECONFIG": "", "HOME": "/proc/none"})
-    assert "more columns with -o wide\r\n" in shown and "P95" not in shown
+    assert "\r\n4 more columns with -o wide\r\n" in shown and "SINCE" not in shown
 
 
 def test_notes(cluster, workloads, plimsoll):

@@ -39,6 +39,12 @@ TEST(all) {
                "\na: passes; score 3 of 10 (30 of 100)\n"
                "\nb: rejected: m above 0.5\n"
                "\n?: passes; score ? of 10\n");
+        expect("{\"nodes\": [{\"node\": \"a\", \"score\": 5, \"estimate\": {\"headroom\": 50}},"
+               " {\"node\": \"b\", \"score\": 5, \"estimate\": {\"headroom\": 54}}]}",
+               NULL, 1,
+               "by e at TIME\n\nb: passes; score 5 of 10\n"
+               "  room   headroom                     54.0 of 100\n"
+               "\n1 other node, no better: -o wide shows all\n");
         expect("{\"nodes\": []}", NULL, SIZE_MAX, "by e at TIME\nno nodes\n");
         expect("{\"rule\": 2, \"exempt\": true}", NULL, SIZE_MAX,
                "by e at TIME\n  rule 2 of the policy applies to the pod: no limit rejects it\n"

@@ -176,7 +176,8 @@ TEST(many_warnings) {
 
 /* Texts of another type, and no text at all. */
 TEST(hostile_answers) {
-        json_auto_t *before = json_pack("{s:[{s:f}, {s:i}]}", "nodes", "score", 1.6, "node", 7);
+        json_auto_t *before = json_pack("{s:[{s:f}, {s:i, s:n}]}", "nodes", "score", 1.6, "node", 7,
+                                        "score");
         json_auto_t *after = json_pack("{s:[{s:s, s:s, s:i}, {}], s:{s:[i], s:[i, {}]}}", "nodes",
                                        "node", "a\nb", "rejectedBy", "x", "reason", 1, "policy",
                                        "warnings", 7, "metrics", 1);
