@@ -175,6 +175,5 @@ void controller_write_pods(void *controller, const char *node, struct buf *out) 
 
 void controller_pods_free(struct controller *c) {
         usage_store_free(c->pods.store);
-        if (c->pods.set)
-                pod_set_free(c->pods.set);
+        pod_set_free(c->pods.set);
 }

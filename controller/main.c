@@ -60,15 +60,14 @@ static void on_request(void *userdata, struct http_exchange *exchange) {
 }
 
 /* A connection is kept open to every node if there are enough descriptors. A quarter is for the
- * rest of the program, and for connections that curl has yet to close. Returns the number; 0: no
- * limit. */
+ * rest of the program, and for connections that curl has yet to close. Returns the number. */
 static size_t raise_scrape_descriptors(void) {
         struct rlimit limit;
 
         (void)getrlimit(RLIMIT_NOFILE, &limit);
         limit.rlim_cur = limit.rlim_max; /* always allowed */
         (void)setrlimit(RLIMIT_NOFILE, &limit);
-        return limit.rlim_cur == RLIM_INFINITY ? 0 : (size_t)limit.rlim_cur / 4 * 3;
+        return (size_t)limit.rlim_cur / 4 * 3; /* no kernel allows RLIM_INFINITY here */
 }
 
 static int start_server(const struct settings *settings, struct program *state,

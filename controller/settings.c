@@ -101,16 +101,16 @@ static const struct option_row rows[] = {
 
 /* What the API server refuses is said again and again; commas too many are the usual slip. */
 static int check_node_selector(struct error *err) {
-        const char *text = parsed.controller.node_selector;
+        const char *text = parsed.controller.node_selector ? parsed.controller.node_selector : "";
         bool is_empty = true, is_wrong = false;
         int depth = 0;
 
-        for (const char *c = text ? text : ""; *c; c++) {
+        for (const char *c = text; *c; c++) {
                 depth += (*c == '(') - (*c == ')');
                 is_wrong |= depth < 0 || (*c == ',' && depth == 0 && is_empty);
                 is_empty = depth == 0 && (*c == ',' || (*c == ' ' && is_empty));
         }
-        if (!text || !*text || (!is_wrong && !is_empty && depth == 0))
+        if (!*text || (!is_wrong && !is_empty && depth == 0))
                 return 0;
         (void)error_set(
                 err, EINVAL,

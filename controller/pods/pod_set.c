@@ -167,7 +167,7 @@ const struct reflector *pod_set_reflector(const struct pod_set *set) {
 }
 
 struct pod_node *pod_set_node(const struct pod_set *set, const char *name) {
-        return set ? strmap_get(&set->nodes, name, strlen(name)) : NULL;
+        return strmap_get(&set->nodes, name, strlen(name));
 }
 
 int64_t pod_set_taken_milli(const struct pod_set *set, const char *name) {

@@ -106,7 +106,7 @@ static void add_to_workload(struct metered_workload *workload, const struct pod_
         struct workload_usage *usage = &workload->usage;
         double minutes = step_s / 60;
         /* Each minute of all pods lets the past fade by one minute. */
-        double pods = usage->pods > 0 ? (double)usage->pods : 1;
+        double pods = (double)size_max(usage->pods, 1);
 
         begin_week(usage, now_unix_ms);
         if (usage->since_unix_ms == 0)

@@ -132,5 +132,6 @@ bool printout_end(struct printout *printout, FILE *out) {
                 (void)fwrite(printout->lines.data, 1, printout->lines.len, out);
         table_free(printout->table);
         buf_done(&printout->lines);
-        return fflush(stdout) == 0 && !ferror(out);
+        (void)fflush(out); /* a failure stays in the stream */
+        return !ferror(out);
 }

@@ -123,7 +123,7 @@ static int compare_ranks(const void *a, const void *b) {
 
         if (x->share != y->share)
                 return x->share < y->share ? 1 : -1;
-        return x->index < y->index ? -1 : 1;
+        return (x->index > y->index) - (x->index < y->index);
 }
 
 /* Owned by the caller. */

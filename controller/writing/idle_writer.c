@@ -69,7 +69,7 @@ static void delay_rise(struct idle_node *idle) {
 
 /* May the node's offer change? */
 static bool has_offer(const struct idle_node *idle) {
-        return idle->track->compiled->policy->idle_line_ratio > 0 || idle->is_odd ||
+        return idle->track->compiled->policy->idle_line_ratio > 0 ||
                idle->carried_milli != IDLE_OFFER_NONE;
 }
 

@@ -72,8 +72,7 @@ static void set_trouble(struct usage_store *store, const struct kube_answer *ans
         bool was_well = !store->trouble[0];
 
         (void)snprintf(store->trouble, sizeof(store->trouble), "%s: %.*s", what,
-                       (int)sizeof(store->trouble) - 16,
-                       answer->err.msg[0] ? answer->err.msg : kube_outcome_name(answer->outcome));
+                       (int)sizeof(store->trouble) - 16, answer->err.msg);
         if (was_well)
                 log_warn(MSG("cannot keep the usage of workloads"), STR("error", store->trouble));
 }

@@ -30,12 +30,11 @@ static struct skim array_at(const struct skim *skim) {
  * cannot be one that we look for. */
 static bool read_decoded(struct skim *skim, char *text, size_t cap) {
         struct skim_string string;
+        bool is_well = skim_field_any_text(skim, &string);
 
-        if (!skim_field_any_text(skim, &string))
-                return false;
         if (!string.text || !skim_decode(&string, text, cap))
                 text[0] = '\0';
-        return true;
+        return is_well;
 }
 
 /* The envelope */
