@@ -85,8 +85,7 @@ const struct reflector *pod_set_reflector(const struct pod_set *set);
 /** pod_set_events - the watch's callbacks, with a struct pod_set as userdata; for tests */
 extern const struct pod_watch_events pod_set_events;
 
-/** pod_set_node() - the pods on a node; valid until the next event of the watch; NULL: none, or
- * there is no @set */
+/** pod_set_node() - the pods on a node; valid until the next event of the watch; NULL: none */
 struct pod_node *pod_set_node(const struct pod_set *set, const char *name);
 /** pod_set_taken_milli() - what pods on the node request of idle CPU, in thousandths; negative: not
  * known, since pods have not been listed */
@@ -144,8 +143,6 @@ struct idle_use pod_set_idle_use(const struct pod_set *set, const char *name, in
 
 /* Showing (pod_view.c). */
 
-/** pod_view_is_measured() - whether there is a recent mean of the pod */
-bool pod_view_is_measured(const struct measured_pod *pod, int64_t now_mono_ms);
 struct pod_count {
         size_t bound, measured;
         size_t mixed; /* on idle CPU, although they also request CPU */

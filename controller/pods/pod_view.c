@@ -4,10 +4,9 @@
 #include "base/json_write.h"
 #include "controller/pods/pod_set.h"
 
-bool pod_view_is_measured(const struct measured_pod *pod, int64_t now_mono_ms) {
-        struct pod_load mean;
-
-        return workload_meter_pod_mean(&pod->meter, &mean) &&
+/* False: there is no recent mean of the pod. */
+static bool recent_mean(const struct measured_pod *pod, int64_t now_mono_ms, struct pod_load *ret) {
+        return workload_meter_pod_mean(&pod->meter, ret) &&
                now_mono_ms - pod->page.listed_mono_ms <= POD_SET_MEASURED_MS;
 }
 
@@ -16,8 +15,9 @@ struct pod_count pod_view_count(const struct pod_node *node, int64_t now_mono_ms
         const struct measured_pod *pod;
 
         for (pod = node ? LIST_FIRST(&node->pods) : NULL; pod; pod = LIST_NEXT(pod, entry)) {
+                struct pod_load mean;
                 count.bound++;
-                count.measured += pod_view_is_measured(pod, now_mono_ms);
+                count.measured += recent_mean(pod, now_mono_ms, &mean);
                 count.mixed += pod->idle_milli > 0 && pod->request.of[ESTIMATE_CPU] > 0;
         }
         return count;
@@ -61,8 +61,7 @@ bool pod_view_list(const struct pod_node *node, const struct kubelet_capacity *c
         ret->count = 0;
         LIST_FOREACH (pod, &node->pods, entry) {
                 struct pod_load mean;
-                if (!pod->has_uid || !pod_view_is_measured(pod, now_mono_ms) ||
-                    !workload_meter_pod_mean(&pod->meter, &mean))
+                if (!pod->has_uid || !recent_mean(pod, now_mono_ms, &mean))
                         continue;
                 is_known = true;
                 double deviation = deviation_of(pod, &mean, capacity);
@@ -107,8 +106,7 @@ void pod_view_page(const struct pod_set *set, const char *name, int64_t now_mono
                         json_write_text_len(out, "workload", pod->workload->name,
                                             pod->workload->name_len);
                 write_load(out, "request", &pod->request);
-                if (pod_view_is_measured(pod, now_mono_ms) &&
-                    workload_meter_pod_mean(&pod->meter, &mean))
+                if (recent_mean(pod, now_mono_ms, &mean))
                         write_load(out, "mean", &mean);
                 if (workload_meter_mean(pod->workload, &usual))
                         write_load(out, "workloadMean", &usual);

@@ -214,7 +214,8 @@ TEST(too_many) {
 
 /* From the API server, while the policy says so. */
 TEST(watched) {
-        const struct policy with = {.idle_line_ratio = 0.65}, without = {0};
+        const struct policy with = {.idle_line_ratio = 0.65}, without = {0},
+                            all = {.scoring = POLICY_SCORING_ESTIMATE};
         struct fixture f = {0};
         struct pod_set *pods = pod_set_new();
 
@@ -245,6 +246,11 @@ TEST(watched) {
         } while (pods->by_id.len != 1 || pod_set_taken_milli(pods, "a") != 1500);
         assert_true(reflector_is_synced(pod_set_reflector(pods)));
         assert_taken(pods, "a", 1.5);
+
+        /* Of all pods there is another list. */
+        pod_set_follow(pods, &all, f.rig.loop, f.rig.api, f.rig.metrics);
+        assert_false(reflector_is_synced(pod_set_reflector(pods)));
+        assert_int_equal(pods->by_id.len, 0);
 
         pod_set_follow(pods, &without, f.rig.loop, f.rig.api, f.rig.metrics);
         assert_null(pod_set_reflector(pods));

@@ -99,6 +99,8 @@ TEST(pages_for_pods) {
                         node->passed_mono_ms = now_mono_ms + rows[i].passed_ms;
                 assert_int_equal(pod_set_is_worth_a_page(set, node, now_mono_ms + rows[i].after_ms),
                                  rows[i].is_worth_a_page);
+                set->is_metering = false; /* of pods on idle CPU alone, none is due */
+                assert_false(pod_set_is_due(set, node, now_mono_ms + rows[i].after_ms));
                 pod_set_free(set);
         }
 }
@@ -154,6 +156,39 @@ TEST(page) {
         pod_view_page(set, "b\"", clocks.now_mono_ms, &out);
         assert_string_equal(out.data, "{\"node\":\"b\\\"\",\"pods\":[]}\n");
         buf_done(&out);
+}
+
+/* A pod without UID is not told to its node, and of a node of unknown size nothing is. */
+TEST(little_is_known) {
+        static const struct kubelet_capacity unknown = {0};
+        _cleanup_(pod_set_freep) struct pod_set *set = begin();
+        const struct pod_facts facts = {.id = 99,
+                                        .namespace = text_of("n"),
+                                        .name = text_of("pod-3"),
+                                        .node = text_of("a"),
+                                        .request = {{0.1, 1e8}}};
+        _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 20);
+        struct pod_usage_list list;
+        struct pod_load mean;
+
+        pod_view_page(set, "a", 1000, &out);
+        assert_null(strstr(out.data, "ean\""));
+        buf_clear(&out);
+        pod_set_events.pod(set, &facts, false);
+        struct pod_node *node = pod_set_node(set, "a");
+        const struct kubelet_clocks clocks = read_steps(set, 5, various);
+        pod_view_page(set, "a", clocks.now_mono_ms, &out);
+        assert_non_null(strstr(out.data, "{\"name\":\"n/pod-3\",\"request\":{\"cpuCores\":0.1,"
+                                         "\"memoryBytes\":1e+08},\"mean\":{\"cpuCores\":4,"
+                                         "\"memoryBytes\":1e+08}},"));
+        assert_true(pod_view_list(node, &capacity, clocks.now_mono_ms, &list));
+        assert_int_equal(list.pods[0].uid, 6); /* pod-5 */
+        assert_true(pod_view_list(node, &unknown, clocks.now_mono_ms, &list));
+        assert_int_equal(list.count, 0);
+        pod_set_meter(set, node, &clocks, &unknown); /* nor is anything cut */
+        assert_true(workload_meter_pod_mean(&LIST_FIRST(&node->pods)->meter, &mean));
+        assert_float_equal(mean.of[ESTIMATE_CPU], 4, 1e-6);
+        assert_float_equal(pod_set_idle_use(set, "a", clocks.now_mono_ms).taken_cores, 0, 0);
 }
 
 /* More than the node has is cut, and a resize moves the request. */
