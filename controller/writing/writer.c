@@ -79,8 +79,7 @@ static void append_pod_usage(const struct writer *writer, const struct writer_no
         const struct plan_style *style = &writer->compiled->options.style;
         char text[POD_USAGE_TEXT_MAX] = "";
 
-        if (writer->options.pod_usage &&
-            !writer->options.pod_usage(writer->options.userdata, node, text))
+        if (!writer->options.pod_usage(writer->options.userdata, node, text))
                 return;
         if (text[0] && (!carried || strcmp(carried, text) != 0))
                 plan_write_annotation(style, ANNOTATION_POD_USAGE, "", text, out);
@@ -114,8 +113,6 @@ static bool compose_annotations(struct publisher_job *job, struct buf *text) {
         struct writer_patch patch = {.at_unix_ms = writer_now_unix(writer)};
         int64_t age_ms;
 
-        if (!writer_is_active(writer))
-                return false;
         writer->options.values(writer->options.userdata, node, &patch.values);
         patch.due = due_on(node, &patch.values);
         if (plan_due_is_empty(&patch.due)) {

@@ -49,8 +49,7 @@ struct writer_options {
 
         /* The present values of @node. */
         void (*values)(void *userdata, const struct writer_node *node, struct plan_values *ret);
-        /* The annotation pod_usage of @node; "": it has none; false: it stays as it is. NULL: as ""
-         */
+        /* The annotation pod_usage of @node; "": it has none; false: it stays as it is. */
         bool (*pod_usage)(void *userdata, const struct writer_node *node,
                           char text[static POD_USAGE_TEXT_MAX]);
         /* writer_is_active() has changed. */

@@ -217,8 +217,9 @@ TEST(switched_off) {
         expect_quiet(&f);
         end(&f);
 
-        api_answer(&none.api, 200, "{}", PATCH, OFFER("null"));
+        api_answer(&none.api, 200, "{}", PATCH, "\r\n\r\n{\"status\":{\"capacity\":{");
         begin(&none, "", "{\"capacity\":{\"cpu\":\"16\"}}");
+        none.idle.job.uid = NULL; /* not known */
         read_node(&none, 0.25);
         api_wait_ms(&none.api, AWAITED_MS);
         expect_quiet(&none);

@@ -67,6 +67,7 @@ TEST(written_when_moved) {
         start(&f);
         run(&f);
         use(&f, "n/Job/a", 1);
+        (void)workload_meter_join(&f.meter, "n/Job/new", 9, &(struct pod_load){{0.1, 1e8}}, false);
         api_answer(&f.api, NOT_FOUND, WRITE("plimsoll-workloads"), "n/Job/a pods=1 ");
         api_answer(&f.api, 201, "{}", CREATE,
                    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":"
@@ -125,6 +126,10 @@ TEST(refused) {
         api_answer(&f.api, 422, "{\"message\":\"odd\"}", WRITE("plimsoll-workloads"), NULL);
         run_later(&f);
         assert_non_null(strstr(usage_store_trouble(f.store), "writing: "));
+        api_answer(&f.api, NOT_FOUND, WRITE("plimsoll-workloads"), NULL);
+        api_answer(&f.api, 404, "{\"message\":\"no namespace\"}", CREATE, NULL);
+        run_later(&f);
+        assert_string_equal(usage_store_trouble(f.store), "writing: 404 no namespace");
         api_answer(&f.api, 200, "{}", WRITE("plimsoll-workloads"), NULL);
         run_later(&f);
         assert_string_equal(usage_store_trouble(f.store), "");

@@ -22,7 +22,8 @@ struct fixture {
         struct node listed;
         const char *more; /* of the policy */
         bool is_dry_run;
-        double ratio; /* of the node's one metric; below 0: none */
+        const char *usage; /* of its pods; NULL: not known */
+        double ratio;      /* of the node's one metric; below 0: none */
         size_t stopped;
         atomic_bool is_asked;
         sem_t go_on;
@@ -32,6 +33,14 @@ static void on_values(void *userdata, const struct writer_node *node, struct pla
         double ratio = ((struct fixture *)userdata)->ratio;
 
         *ret = (struct plan_values){.usable = ratio >= 0, .ratio = {ratio}};
+}
+
+static bool on_pod_usage(void *userdata, const struct writer_node *node,
+                         char text[static POD_USAGE_TEXT_MAX]) {
+        const char *usage = ((struct fixture *)userdata)->usage;
+
+        (void)snprintf(text, POD_USAGE_TEXT_MAX, "%s", usage ? usage : "");
+        return usage;
 }
 
 static void on_stopped(void *userdata) {
@@ -56,6 +65,7 @@ static void begin(struct fixture *f) {
                                                         .patches_per_s = 1000,
                                                         .is_dry_run = f->is_dry_run,
                                                         .values = on_values,
+                                                        .pod_usage = on_pod_usage,
                                                         .userdata = f},
                                f->compiled);
         node_track_init(&f->track, f->compiled, clock_mono_ms());
@@ -276,6 +286,33 @@ TEST(made_anew) {
                 assert_int_equal(api_logged(&f.api, "msg=\"node is failing\" what=patch"),
                                  rows[i].failing);
                 assert_true(f.track.record->metrics[0].at_unix_ms == PLAN_NEVER);
+        }
+}
+
+/* The usage of pods rides along where it differs from the Node's. */
+TEST(pod_usage) {
+#define USAGE "\"" ANNOTATION_POD_USAGE "\":"
+#define END "Z\"}}}"
+        static const struct {
+                const char *carried, *usage, *expected;
+        } rows[] = {
+                {"{}", "x", "Z\"," USAGE "\"x\"}"},
+                {"{" USAGE "\"x\"}", "y", "Z\"," USAGE "\"y\"}"},
+                {"{" USAGE "\"x\"}", "x", END},
+                {"{" USAGE "\"x\"}", "", "Z\"," USAGE "null}"},
+                {"{" USAGE "\"x\"}", NULL, END},
+                {"{}", "", END},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(end) struct fixture f = {.usage = rows[i].usage};
+                json_auto_t *carried = json_loads(rows[i].carried, 0, NULL);
+                api_answer(&f.api, 200, "{}", PATCH, rows[i].expected);
+                begin(&f);
+                node_track_annotations(&f.track, carried, loop_now_mono_ms(f.api.rig.loop),
+                                       loop_now_unix_ms(f.api.rig.loop));
+                read_node(&f, 0.2);
+                api_run(&f.api, is_settled, &f);
         }
 }
 
