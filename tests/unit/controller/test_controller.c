@@ -17,6 +17,11 @@
 #define MEMORY                                                                                     \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
         "3m}]\n"
+#define GPU                                                                                        \
+        "  syncPolicy: [{name: gpu_usage_avg_5m, period: 3m}]\n"                                   \
+        "  metrics:\n"                                                                             \
+        "  - {name: gpu, exporter: dcgm, series: x, kind: gauge, capacity: 100}\n"                 \
+        "  - {name: own, series: y, kind: gauge, capacity: 100}\n"
 #define HOT "  hotValue: [{timeRange: 5m, count: 5}]\n"
 
 struct fixture {
@@ -358,12 +363,22 @@ TEST(a_new_kind_of_source) {
         assert_true(has_status(&f, "\"name\":\"constant\",\"isUsed\":true"));
 }
 
+static bool follow_gpu_policy(void *userdata) {
+        controller_set_policy(((struct fixture *)userdata)->controller, policy_of(GPU));
+        return true;
+}
+
 /* A dry run of targets, with nothing of a cluster, and with no page of its own. */
 TEST(dry_run) {
         _cleanup_(end) struct fixture f = {0};
         _cleanup_(buf_done) struct buf status = BUF_INIT(1 << 20);
 
         begin(&f, policy_of(POLICY), "a=http://127.0.0.1:1/", false);
+        api_run(&f.api, follow_gpu_policy, &f);
+        assert_int_equal(api_logged(&f.api,
+                                    "msg=\"policy metric has no source: no exporter of that "
+                                    "name\" metric=gpu exporter=dcgm"),
+                         1);
         controller_set_policy(f.controller, policy_default());
         controller_write_status(f.controller, &status);
         assert_non_null(strstr(status.data, "\"role\":\"dry run\""));

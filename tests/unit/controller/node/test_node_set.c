@@ -190,6 +190,9 @@ TEST(life) {
         assert_int_equal(seen.removed, 2);
         assert_null(set->slots[1]);
         assert_null(node_set_get(set, "b"));
+        set->slots[0]->pool = 7; /* of another policy */
+        node_set_set_policy(set, &(struct policy){0});
+        assert_int_equal(set->slots[0]->pool, 0);
 }
 
 /* What a node has had before it keeps, also if its two addresses change places. */

@@ -157,6 +157,10 @@ TEST(a_page_that_is_full) {
         assert_int_equal(strlen(out.data), out.len);
         assert_null(strstr(out.data, "usage_ratio"));
         buf_done(&out);
+        struct buf too_small = BUF_INIT(16);
+        metrics_render(metrics, &too_small);
+        assert_true(too_small.overflow);
+        buf_done(&too_small);
         _cleanup_(freep) char *found = series(metrics);
         assert_non_null(strstr(found, "a-node-with-a-name"));
         _cleanup_(buf_done) struct buf again = BUF_INIT(PAGE_MAX);

@@ -56,6 +56,7 @@ TEST(policy_without_periods) {
         _cleanup_(freep) struct plan_record *record = plan_record_new(&plan);
         struct plan_due due = plan_due(&plan, record, &values, start_unix_ms, start_unix_ms);
         assert_true(plan_due_is_empty(&due)); /* period 0: kept, never written */
+        assert_int_equal(plan_due_all(&plan, &values).metrics, 0);
         due = plan_due(&plan, record, &values, PLAN_NEVER, start_unix_ms);
         assert_true(plan_due_is_empty(&due));
 

@@ -206,6 +206,10 @@ TEST(crossing_a_limit) {
         all_usable(&p.policy, &p.values, 0.651); /* less than the dead band, but above 65% */
         struct plan_due due = planned_turn(&p, start_unix_ms + 3 * MS_PER_MIN);
         assert_int_equal(due.metrics, 9);
+        for (size_t i = 0; i < p.policy.predicate_count; i++)
+                p.policy.predicates[i].limit_ratio = 0; /* turned off */
+        due = planned_turn(&p, start_unix_ms + 3 * MS_PER_MIN);
+        assert_int_equal(due.metrics, 0);
 }
 
 /* Was @old_ratio, and is @new_ratio, which has not left the dead band: is it written all the same?

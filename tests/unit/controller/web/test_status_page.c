@@ -1,17 +1,20 @@
-/* The status page over HTTP: which paths and methods are answered, and how. */
+/* The status page, and that of the pods, over HTTP: what is answered, and how. */
 #include "tests/unit/fixture/test.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "controller/web/pods_page.h"
 #include "controller/web/status_page.h"
 #include "tests/unit/fixture/raw_client.h"
 
 static struct loop *loop;
 static struct shared_page *page;
+static struct pods_page *pods;
 static struct http_server *server;
 static int rendered;
 
@@ -21,8 +24,12 @@ static void write_text(void *userdata, struct buf *out) {
         (void)buf_printf(out, "{\"n\":%d}\n", rendered);
 }
 
+static void write_pods(void *userdata, const char *node, struct buf *out) {
+        (void)buf_printf(out, "%*s\n", strcmp(node, "large") == 0 ? PODS_PAGE_MAX_BYTES : 1, node);
+}
+
 static void handle(void *userdata, struct http_exchange *exchange) {
-        if (!status_page_answer(page, exchange))
+        if (!status_page_answer(page, exchange) && !pods_page_answer(pods, exchange))
                 exchange->status = 404;
 }
 
@@ -32,6 +39,7 @@ static int set_up(void **state) {
         rendered = 0;
         loop = loop_new();
         page = status_page_new(loop, write_text, &rendered);
+        pods = pods_page_new(loop, write_pods, NULL);
         if (http_server_start(&(struct http_server_options){.bind_address = "127.0.0.1",
                                                             .threads = 2,
                                                             .max_body_bytes = 1024,
@@ -43,8 +51,10 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
         shared_page_stop(page);
+        pods_page_stop(pods);
         http_server_stop(server, 1000);
         shared_page_free(page);
+        pods_page_free(pods);
         loop_free(loop);
         return 0;
 }
@@ -92,4 +102,45 @@ TEST_BETWEEN(paths_and_methods, set_up, tear_down) {
         ask(REQUEST("GET", "/page.js"), "404", "");
         ask(REQUEST("GET", "/"), "200", NULL);
         assert_int_equal(rendered, 1);
+}
+
+#define PODS(node) REQUEST("GET", "/pods" node)
+
+TEST_BETWEEN(pods_of_a_node, set_up, tear_down) {
+        ask(PODS("?node=a"), "200", "a\n");
+        ask(PODS(""), "400", NULL);
+        ask(PODS("?node="), "400", NULL);
+        ask(PODS("?node=large"), "500", NULL);
+        ask(REQUEST("POST", "/pods?node=a"), "405", "");
+}
+
+static void hear_unavailable(int fd) {
+        _cleanup_(buf_done) struct buf answer = BUF_INIT(RAW_ANSWER_MAX_BYTES);
+
+        assert_true(raw_hear(fd, &answer));
+        assert_non_null(strstr(answer.data, "HTTP/1.1 503"));
+        close(fd);
+}
+
+/* As many as may wait do so until the end, and nobody after it. */
+TEST_BETWEEN(pods_while_the_loop_stands, set_up, tear_down) {
+        enum { COUNT = PODS_PAGE_MAX_WAITING + 2 };
+        struct pollfd fds[COUNT];
+        size_t refused = COUNT;
+
+        for (size_t i = 0; i < COUNT; i++) {
+                if (i == COUNT - 1) {
+                        assert_int_equal(poll(fds, COUNT - 1, 10000), 1);
+                        for (refused = 0; fds[refused].revents == 0;)
+                                refused++;
+                        hear_unavailable(fds[refused].fd);
+                        pods_page_stop(pods);
+                }
+                fds[i] = (struct pollfd){.fd = raw_dial(http_server_port(server)),
+                                         .events = POLLIN};
+                assert_true(raw_say(fds[i].fd, PODS("?node=a"), strlen(PODS("?node=a"))));
+        }
+        for (size_t i = 0; i < COUNT; i++)
+                if (i != refused)
+                        hear_unavailable(fds[i].fd);
 }

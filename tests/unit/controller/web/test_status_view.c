@@ -50,7 +50,7 @@ static struct compiled_policy *compile(const char *text) {
 /* A node as a row of a test. */
 struct row {
         const char *name, *labels_json, *failure;
-        double usage_ratio[3]; /* negative: not usable */
+        double usage_ratio[5]; /* negative: not usable */
         int64_t hot;           /* negative: not counted */
         unsigned taint_level;
         double idle_cores[4]; /* offered, taken, used, room */

@@ -1,4 +1,4 @@
-/* The source that lists what metrics-server knows, round by round. Linked with
+/* What metrics-server knows of nodes, and of pods, round by round. Linked with
  * --wrap=clock_gettime. */
 #include "tests/unit/fixture/policy.h"
 
@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "controller/source/metrics_api/metrics_server.h"
+#include "controller/source/metrics_api/pod_metrics.h"
 
 enum { INTERVAL_MS = 15000 };
 
@@ -166,4 +167,53 @@ TEST(rounds) {
         assert_int_equal(said(&f, "-b stale;"), 1);
         buf_done(&list);
         end(&f);
+}
+
+static bool is_list_needed(void *userdata) {
+        return true;
+}
+
+static bool is_last_taken(void *userdata) {
+        return pod_set_find(userdata, 3)->page.cores > 0;
+}
+
+/* What is only half known of a pod is not taken; a list that fails is told once, and so is its end.
+ */
+TEST(pods) {
+        static const char *const names[] = {"half", "other-half", "none", "whole"};
+        _cleanup_(pod_set_freep) struct pod_set *set = pod_set_new();
+        struct api_fixture api = {.pace_ms = 100};
+        struct buf list = BUF_INIT(1 << 12);
+
+        set->read_ms = INTERVAL_MS;
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                pod_set_events.pod(set,
+                                   &(struct pod_facts){.id = i,
+                                                       .namespace = {"n", 1},
+                                                       .node = {"a", 1},
+                                                       .name = {names[i], strlen(names[i])},
+                                                       .idle_cores = 1},
+                                   false);
+        add_item(&list, "n/half", CPU("1"));
+        add_item(&list, "n/other-half", MEMORY("1G"));
+        add_item(&list, "n/none", "{}");
+        add_item(&list, "n/whole", "{\"cpu\":\"2\",\"memory\":\"1G\"}");
+        _cleanup_(freep) char *text = xasprintf("{\"kind\":\"PodMetricsList\",\"items\":[%s]}",
+                                                list.data);
+#define LIST "GET /apis/metrics.k8s.io/v1beta1/pods "
+        api_answer(&api, 200, "{\"items\":7}", LIST, NULL);
+        api_answer(&api, 403, "{\"message\":\"no\"}", LIST, NULL);
+        api_answer(&api, 200, text, LIST, NULL);
+        api_start(&api);
+        _cleanup_(pod_metrics_freep) struct pod_metrics *metrics = pod_metrics_new(
+                api.rig.loop, api.rig.api, set, is_list_needed, NULL);
+        api_run(&api, is_last_taken, set);
+        assert_int_equal(api_logged(&api, "msg=\"cannot list pod metrics\""), 1);
+        assert_int_equal(api_logged(&api, "reason=bad_answer"), 1);
+        assert_int_equal(api_logged(&api, "msg=\"listing pod metrics succeeds again\""), 1);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                assert_float_equal(pod_set_find(set, i)->page.cores, i == 3 ? 2 : 0, 1e-6);
+        pod_metrics_free(TAKE_PTR(metrics));
+        api_stop(&api);
+        buf_done(&list);
 }

@@ -27,9 +27,10 @@ TEST(find) {
                 {"homeless", ""},
                 /* Its address is another's name: the name counts. */
                 {"odd", "10.0.0.3"},
+                {"triplet", "10.0.0.9"},
         };
-        char seconds[][16] = {"fd00::1", "", "", "192.168.0.8", "192.168.0.8", "", ""};
-        static const uint64_t orders[ARRAY_LEN(seconds)] = {1, 2, 3, 7, 4, 5, 6};
+        char seconds[][16] = {"fd00::1", "fd00::2", "", "192.168.0.8", "192.168.0.8", "", "", ""};
+        static const uint64_t orders[ARRAY_LEN(seconds)] = {1, 2, 3, 7, 4, 5, 6, 8};
         struct node nodes[ARRAY_LEN(texts_of)];
         struct prometheus_match match = PROMETHEUS_MATCH_NULL;
 

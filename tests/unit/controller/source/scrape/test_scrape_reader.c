@@ -317,6 +317,34 @@ TEST(idle_pods_that_are_not_listed) {
         end(&s);
 }
 
+/* Of other pods nothing is left out. A page that is read for its pods must have them, unless they
+ * have gone meanwhile. */
+TEST(pages_for_pods) {
+        _cleanup_(pod_set_freep) struct pod_set *pods = pod_set_new();
+        const struct pod_facts other = {.id = 2,
+                                        .namespace = {.text = "n", .len = 1},
+                                        .name = {.text = "web", .len = 3},
+                                        .node = {.text = "own", .len = 3}};
+        struct scraped s;
+
+        begin_kubelet(&s, pods);
+        pods->is_metering = true;
+        pod_set_events.pod(pods, &other, true);
+        ask_kubelet(&s, &(struct kubelet_page){1000, 100, NULL});
+        ask_kubelet(&s, &(struct kubelet_page){1096, 160, NULL});
+        assert_used(&s, 0.3, 4);
+        s.reader.profile = &scrape_pods;
+        ask_kubelet(&s, &(struct kubelet_page){1192, 220, NULL});
+        assert_null(s.result.failure);
+        pod_set_events.gone(pods, &other);
+        ask_kubelet(&s, &(struct kubelet_page){1192, -1, NULL});
+        assert_string_equal(s.result.detail, "the page has no series of the node's pods");
+        pod_set_events.gone(pods, &(struct pod_facts){.id = 1});
+        ask_kubelet(&s, &(struct kubelet_page){1192, -1, NULL});
+        assert_null(s.result.failure);
+        end(&s);
+}
+
 TEST(idle_pods) {
         _cleanup_(pod_set_freep) struct pod_set *pods = pod_set_new();
         struct scraped s;
