@@ -1,6 +1,8 @@
 """spec.idle: nodes offer the CPU below the line that services do not use, as an extended resource of
 their status. What stands there before a controller starts is its predecessor's offer."""
 
+import os
+import signal
 import time
 
 import pytest
@@ -70,6 +72,7 @@ def test_rises_slowly_falls_at_once_and_goes(standin, exporters, start_controlle
     wait_until(lambda: offer(standin, 0) == 0, 30, "the busy node's offer to go")
     wait_until(lambda: is_near_room(standin, 1), 60, "the calm node's")
     write_policy(path, WITHOUT)
+    os.kill(controller.process.pid, signal.SIGHUP)
     controller.process.wait_log("generation=2")
     wait_until(lambda: [offer(standin, n) for n in range(3)] == [None] * 3, what="no offer")
 

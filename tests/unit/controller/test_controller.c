@@ -17,11 +17,6 @@
 #define MEMORY                                                                                     \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
         "3m}]\n"
-#define GPU                                                                                        \
-        "  syncPolicy: [{name: gpu_usage_avg_5m, period: 3m}]\n"                                   \
-        "  metrics:\n"                                                                             \
-        "  - {name: gpu, exporter: dcgm, series: x, kind: gauge, capacity: 100}\n"                 \
-        "  - {name: own, series: y, kind: gauge, capacity: 100}\n"
 #define HOT "  hotValue: [{timeRange: 5m, count: 5}]\n"
 
 struct fixture {
@@ -364,7 +359,9 @@ TEST(a_new_kind_of_source) {
 }
 
 static bool follow_gpu_policy(void *userdata) {
-        controller_set_policy(((struct fixture *)userdata)->controller, policy_of(GPU));
+        controller_set_policy(((struct fixture *)userdata)->controller,
+                              policy_of("  metrics: [{name: gpu, exporter: dcgm, series: x, kind: "
+                                        "gauge, capacity: 1}]\n"));
         return true;
 }
 

@@ -118,7 +118,6 @@ TEST(list) {
                 {same, 4, true, 0, 0},
                 {various, 5, true, PODS - 4, 4},
                 {all_differ, 5, true, POD_USAGE_MAX, 20},
-                {all_differ, 5, true, POD_USAGE_MAX, 20},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

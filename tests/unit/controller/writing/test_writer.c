@@ -301,7 +301,6 @@ TEST(pod_usage) {
                 {"{" USAGE "\"x\"}", "x", END},
                 {"{" USAGE "\"x\"}", "", "Z\"," USAGE "null}"},
                 {"{" USAGE "\"x\"}", NULL, END},
-                {"{}", "", END},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

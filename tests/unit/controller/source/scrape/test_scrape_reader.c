@@ -290,19 +290,23 @@ static void assert_used(const struct scraped *s, double node_share, double idle_
                 fail_msg("%.17g of the node, %.17g of idle pods", share, used_cores);
 }
 
-static void begin_kubelet(struct scraped *s, struct pod_set *pods) {
-        const struct pod_facts job = {.id = 1,
-                                      .namespace = {.text = "n", .len = 1},
-                                      .name = {.text = "job", .len = 3},
-                                      .node = {.text = "own", .len = 3},
-                                      .idle_cores = 4};
+static void put_pod(struct pod_set *pods, uint64_t id, const char *name, double idle_cores) {
+        const struct pod_facts facts = {.id = id,
+                                        .namespace = {.text = "n", .len = 1},
+                                        .name = {.text = name, .len = strlen(name)},
+                                        .node = {.text = "own", .len = 3},
+                                        .idle_cores = idle_cores};
 
+        pod_set_events.pod(pods, &facts, true);
+}
+
+static void begin_kubelet(struct scraped *s, struct pod_set *pods) {
         begin(s);
         s->set->options.pods = pods;
         s->node->kubelet.capacity.cpu_cores = 8;
         s->reader.kind = &kubelet_kind;
         s->reader.profile = &scrape_kubelet;
-        pod_set_events.pod(pods, &job, true);
+        put_pod(pods, 1, "job", 4);
 }
 
 /* A pod that the kubelet does not list yet uses nothing. */
@@ -321,22 +325,18 @@ TEST(idle_pods_that_are_not_listed) {
  * have gone meanwhile. */
 TEST(pages_for_pods) {
         _cleanup_(pod_set_freep) struct pod_set *pods = pod_set_new();
-        const struct pod_facts other = {.id = 2,
-                                        .namespace = {.text = "n", .len = 1},
-                                        .name = {.text = "web", .len = 3},
-                                        .node = {.text = "own", .len = 3}};
         struct scraped s;
 
         begin_kubelet(&s, pods);
         pods->is_metering = true;
-        pod_set_events.pod(pods, &other, true);
+        put_pod(pods, 2, "web", 0);
         ask_kubelet(&s, &(struct kubelet_page){1000, 100, NULL});
         ask_kubelet(&s, &(struct kubelet_page){1096, 160, NULL});
         assert_used(&s, 0.3, 4);
         s.reader.profile = &scrape_pods;
         ask_kubelet(&s, &(struct kubelet_page){1192, 220, NULL});
         assert_null(s.result.failure);
-        pod_set_events.gone(pods, &other);
+        pod_set_events.gone(pods, &(struct pod_facts){.id = 2});
         ask_kubelet(&s, &(struct kubelet_page){1192, -1, NULL});
         assert_string_equal(s.result.detail, "the page has no series of the node's pods");
         pod_set_events.gone(pods, &(struct pod_facts){.id = 1});
