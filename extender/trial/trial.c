@@ -176,8 +176,7 @@ static void add_pod(struct judge_nodes *nodes, size_t row, const struct trial_po
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 add_load(nodes, row, r, pod, sign);
-        if (facts->pods >= 0)
-                facts->pods += sign;
+        facts->pods += sign;
 }
 
 /* As the node table would have published it. @ret: node_columns_done() */
@@ -212,14 +211,12 @@ bool trial_holds_back(const struct trial *trial, const struct pod_facts *pod) {
 /* ---- A pod is bound. */
 
 static bool has_room(const struct node_facts *facts, const struct pod_load *request) {
-        if (facts->pods < 0)
-                return true;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 double all = node_facts_allocatable(facts, r);
                 if (all > 0 && facts->requested.of[r] + request->of[r] > all)
                         return false;
         }
-        return facts->pods_max == 0 || (uint32_t)facts->pods < facts->pods_max;
+        return facts->pods_max == 0 || facts->pods < (int64_t)facts->pods_max;
 }
 
 /* Other pods of the same ReplicaSet, in the virtual cluster. Return: [row] */

@@ -6,8 +6,9 @@
 #include "extender/trial/trial.h"
 
 #define SPEC                                                                                       \
-        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"                                   \
-        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}]\n"                           \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: my_gauge, period: 3m}]\n"     \
+        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}, "                            \
+        "{name: my_gauge, maxLimitPecent: 0.5}]\n"                                                 \
         "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"                                      \
         "  extender: {scoring: estimate}\n"
 #define TEN "cpu=10 memory=100Gi"
@@ -20,8 +21,9 @@ static struct trial *trial;
 static int64_t now_ms;
 
 static void read_at(const char *name, const char *cpu, int minutes) {
-        _cleanup_(freep) char *annotation = xasprintf("cpu_usage_avg_5m=%s,2026-07-23T09:%d:40Z",
-                                                      cpu, 46 + minutes);
+        _cleanup_(freep) char *annotation = xasprintf(
+                "cpu_usage_avg_5m=%s,2026-07-23T09:%d:40Z my_gauge=0.4,2026-07-23T09:46:40Z", cpu,
+                46 + minutes);
 
         put_node(table, &(struct node_words){name, annotation, NULL, TEN}, now_ms);
 }
@@ -69,6 +71,13 @@ static void bind_to(uint64_t id, const char *node, double cores) {
         bind_pod(&pod);
 }
 
+static void bind_of_set(uint64_t id, double cores, uint64_t set) {
+        struct pod_facts pod = pod_on(id, "a", cores);
+
+        pod.set_id = set;
+        bind_pod(&pod);
+}
+
 static struct trial_stats look(void) {
         struct trial_stats stats;
 
@@ -103,7 +112,8 @@ TEST_BETWEEN(displaced, trial_set_up, trial_tear_down) {
         assert_true(stats.hot[TRIAL_VIRTUAL] < 0.5);
 }
 
-/* The pod fills the virtual node, and its request is there. */
+/* The pod fills the virtual node, and its request is there; it changes no metric of another kind.
+ */
 TEST_BETWEEN(virtual_usage_decides, trial_set_up, trial_tear_down) {
         read_at("a", "0.79", 0);
         bind_to(1, "a", 4); /* virtually b: 0.5 */
@@ -119,9 +129,7 @@ TEST_BETWEEN(virtual_usage_decides, trial_set_up, trial_tear_down) {
 TEST_BETWEEN(replicas, trial_set_up, trial_tear_down) {
         read_at("b", "0.62", 0);
         for (uint64_t id = 1; id <= 2; id++) {
-                struct pod_facts pod = pod_on(id, "a", 0.1);
-                pod.set_id = 7;
-                bind_pod(&pod);
+                bind_of_set(id, 0.1, 7);
                 assert_int_equal(look().displaced, id - 1);
         }
 }
@@ -130,13 +138,48 @@ TEST_BETWEEN(has_no_room, trial_set_up, trial_tear_down) {
         bind_to(1, "b", 9.5);
         bind_to(2, "a", 1); /* b is idle, but requested */
         assert_int_equal(look().displaced, 0);
+        bind_to(3, "a", 20); /* no node has */
+        assert_int_equal(look().displaced, 0);
 }
 
+/* The idle node has one pod already. */
+TEST(idle_node) {
+        static const struct {
+                const char *more;
+                size_t judged, displaced;
+        } rows[] = {
+                {"\"spec\":{\"unschedulable\":true}", 1, 0},
+                {"\"status\":{\"allocatable\":{\"pods\":\"1\"}}", 2, 0},
+                {"\"status\":{\"allocatable\":{\"pods\":\"2\"}}", 2, 1},
+                {"\"status\":{}", 2, 1}, /* how large it is is unknown */
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = xasprintf(
+                        "{\"metadata\":{\"name\":\"b\",\"annotations\":{\"cpu_usage_avg_5m\":"
+                        "\"0.1,2026-07-23T09:46:40Z\"}},%s}",
+                        rows[i].more);
+                json_auto_t *node = json_loads(text, 0, NULL);
+                trial_set_up(NULL);
+                (void)node_table_put(table, node, now_ms);
+                bind_to(1, "b", 0.1);
+                bind_to(2, "a", 1);
+                const struct trial_stats stats = look();
+                if (stats.judged != rows[i].judged || stats.displaced != rows[i].displaced)
+                        fail_msg("row %zu: %zu of %zu", i, stats.displaced, (size_t)stats.judged);
+                trial_tear_down(NULL);
+        }
+}
+
+/* Neither its load nor that it is a replica counts any more. */
 TEST_BETWEEN(ended, trial_set_up, trial_tear_down) {
-        bind_to(1, "a", 2);
+        bind_of_set(1, 6, 7);
         assert_int_equal(look().displaced, 1);
         estimator_end(node_table_estimator(table), "a", 1, 1, now_ms);
         assert_int_equal(look().displaced, 0);
+        bind_of_set(2, 0.1, 8);
+        bind_of_set(3, 0.1, 7);
+        assert_int_equal(look().displaced, 2);
         /* A reading has it no more. */
         now_ms += 60 * MIN_MS;
         (void)look();
@@ -149,28 +192,34 @@ TEST_BETWEEN(node_leaves, trial_set_up, trial_tear_down) {
         assert_int_equal(look().displaced, 2);
         node_table_remove(table, "c");
         assert_int_equal(look().displaced, 1);
+        node_table_publish(table, now_ms);
+        struct node_snapshot *snapshot = node_table_acquire(table);
         node_table_remove(table, "b");
+        trial_step(trial, snapshot, now_ms); /* it is there for workers, and is nobody's any more */
+        node_snapshot_unref(snapshot);
         assert_int_equal(look().displaced, 0);
 }
 
 TEST_BETWEEN(not_judged, trial_set_up, trial_tear_down) {
-        struct pod_facts restricted = pod_on(1, "a", 1), stateful = restricted, daemon = restricted,
-                         other = restricted, unknown = pod_on(2, "x", 1);
+        struct pod_facts restricted = pod_on(1, "a", 1), stateful = restricted, claims = restricted,
+                         daemon = restricted, other = restricted, unknown = pod_on(2, "x", 1);
         static const char db[] = "shop/StatefulSet/db", batch[] = "batch";
 
         restricted.is_restricted = true;
         memcpy(stateful.workload, db, sizeof(db));
         stateful.workload_len = strlen(db);
+        claims.has_claims = true;
         daemon.is_daemonset = true;
         other.scheduler = (struct skim_string){.text = batch, .len = strlen(batch)};
         bind_pod(&restricted);
         bind_pod(&stateful);
+        bind_pod(&claims);
         bind_pod(&daemon);
         bind_pod(&other);
         bind_pod(&unknown);
         const struct trial_stats stats = look();
         assert_int_equal(stats.judged, 0);
-        assert_int_equal(stats.not_judged, 3); /* the first two, and the last */
+        assert_int_equal(stats.not_judged, 4); /* the first three, and the last */
 }
 
 /* The trial is over for pods about which somebody asks. */
@@ -210,6 +259,8 @@ TEST(held_back) {
                         now_ms);
         run_pod(8, "a", "00000000", false, now_ms);
         run_pod(9, "a", "00000000", true, 0);
+        run_pod(11, "a", "00000000", true, now_ms);
+        estimator_end(node_table_estimator(table), "a", 1, 11, now_ms);
         now_ms += 5 * MIN_MS;
         read_at("a", "0.9", 5);
         read_at("b", "0.1", 5);
@@ -271,4 +322,14 @@ TEST_BETWEEN(near_the_line, trial_set_up, trial_tear_down) {
         }
         const struct trial_sum sum = counted(&stats);
         assert_true(fabs(sum.hot_s[TRIAL_REAL] - sum.hot_s[TRIAL_VIRTUAL]) < 1e-9);
+}
+
+/* One whose readings do not differ is hot or not. */
+TEST_BETWEEN(steady, trial_set_up, trial_tear_down) {
+        read_at("b", "0.9", 0);
+        (void)look();
+        now_ms += 5 * MIN_MS;
+        read_at("a", "0.6", 5);
+        read_at("b", "0.9", 5);
+        assert_true(look().hot[TRIAL_REAL] == 1);
 }

@@ -37,7 +37,7 @@ TEST(nothing_is_forgotten) {
 }
 
 TEST(interval) {
-        struct trial_blocks even = {0}, uneven = {0}, cold = {0}, brief = {0};
+        struct trial_blocks even = {0}, uneven = {0}, gained = {0}, cold = {0}, brief = {0};
         struct trial_ratio ratio = {0}, wide = {0};
 
         add_minutes(&even, 60, 120, 60);
@@ -58,7 +58,14 @@ TEST(interval) {
         assert_true(fabs(wide.ratio - 0.5) < 1e-9);
         assert_true(wide.low < ratio.low && wide.high > ratio.high);
         assert_true(wide.low >= 0);
-        /* No node was hot; too little was seen. */
+        /* No node of the virtual cluster was hot, or none at all; too little was seen, or only one
+         * group. */
+        add_minutes(&gained, 60, 120, 0);
+        assert_true(trial_blocks_ratio(&gained, false, &ratio));
+        assert_true(ratio.ratio == 0 && ratio.low == 0 && fabs(ratio.high - 0.05) < 1e-9);
+        for (size_t i = 0; i < gained.count; i++)
+                gained.of[i].counted_s[TRIAL_VIRTUAL] = 0;
+        assert_false(trial_blocks_ratio(&gained, true, &ratio));
         add_minutes(&cold, 60, 0, 0);
         assert_false(trial_blocks_ratio(&cold, false, &ratio));
         add_minutes(&brief, 2, 120, 60);
