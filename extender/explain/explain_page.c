@@ -114,7 +114,7 @@ static int write_selected(const struct asking *asking, const struct explanation 
         skim_init(&skim, asking->request.select.text, asking->request.select.len);
         skim_enter(&skim);
         for (size_t i = 0; skim_element(&skim) == SKIM_MORE; i++) {
-                if (skim_peek(&skim) != '"' || !skim_string(&skim, &name))
+                if (!skim_string(&skim, &name))
                         return error_set(err, EINVAL, "select[%zu]: expected a name", i);
                 uint32_t row = node_names_find(asking->snapshot->names, name.text, name.len);
                 if (row == NODE_ROW_NONE)

@@ -14,9 +14,8 @@ static int refuse(const char *key, const char *expected, struct error *err) {
 static int read_pod(struct explain_request *request, const struct explain_span *span,
                     struct error *err) {
         request->has_pod = true;
-        return span->text[0] == '{' && pod_facts_skim(&request->pod, span->text, span->len)
-                       ? 0
-                       : refuse("pod", "a Pod", err);
+        return pod_facts_skim(&request->pod, span->text, span->len) ? 0
+                                                                    : refuse("pod", "a Pod", err);
 }
 
 /* Decoded, and owned by the caller; NULL: it is no text. */
@@ -25,7 +24,7 @@ static char *text_of(const struct explain_span *span) {
         struct skim skim;
 
         skim_init(&skim, span->text, span->len);
-        if (span->text[0] != '"' || !skim_string(&skim, &string))
+        if (!skim_string(&skim, &string))
                 return NULL;
         char *text = xcalloc(1, string.len + 1);
         if (skim_decode(&string, text, string.len + 1))
