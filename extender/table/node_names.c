@@ -45,7 +45,7 @@ struct node_names *node_names_new(const char *const *texts, const char *const *c
                 (void)buf_puts(&buf, ",\"Score\":");
                 names->rows[i].name_bytes = (uint16_t)len;
                 names->rows[i].entry_bytes = (uint16_t)(buf.len - begin - len);
-                if (closed_by && closed_by[i])
+                if (closed_by[i])
                         (void)buf_append(&buf, closed_by[i], strlen(closed_by[i]) + 1);
         }
         names->text = buf_take(&buf);
@@ -54,7 +54,7 @@ struct node_names *node_names_new(const char *const *texts, const char *const *c
                 names->rows[i].name = at;
                 names->rows[i].entry = at + names->rows[i].name_bytes;
                 at = names->rows[i].entry + names->rows[i].entry_bytes;
-                if (!closed_by || !closed_by[i])
+                if (!closed_by[i])
                         continue;
                 names->rows[i].closed_by = at;
                 at += strlen(at) + 1;

@@ -29,7 +29,7 @@ struct node_names;
 /**
  * node_names_new() - index @count names
  * @names: NUL-terminated, at most NODE_NAME_MAX bytes, all different; copied
- * @closed_by: [row]: copied; NULL: all are open
+ * @closed_by: [row]: copied; NULL: it is open
  * Return: with one reference
  */
 struct node_names *node_names_new(const char *const *names, const char *const *closed_by,

@@ -146,12 +146,12 @@ static void watch_estimate(struct table_watch *watch) {
 
 static void table_on_node(void *userdata, enum reflector_event event, const json_t *object) {
         struct table_watch *watch = userdata;
-        const char *name = json_string_at(object, "metadata", "name", NULL);
 
         if (event != REFLECTOR_DELETED)
                 (void)node_table_put(watch->options.table, object, table_now_unix_ms(watch));
-        else if (name)
-                node_table_remove(watch->options.table, name);
+        else
+                node_table_remove(watch->options.table,
+                                  json_string_at(object, "metadata", "name", NULL));
         touched(watch);
 }
 
