@@ -26,7 +26,7 @@ static int compare_nodes(const void *a, const void *b) {
 
         if (left->usage_ratio != right->usage_ratio)
                 return left->usage_ratio > right->usage_ratio ? -1 : 1;
-        return left->row < right->row ? -1 : 1;
+        return (left->row > right->row) - (left->row < right->row);
 }
 
 static void find_hot(const struct planner *planner) {
@@ -173,13 +173,13 @@ static enum rebalance_keep choose_target(struct planner *planner, size_t chosen,
         if (best == REBALANCE_UNKNOWN)
                 return REBALANCE_KEEP_NO_TARGET;
         const struct rebalance_row *target = &input->rows[best];
-        if (!(target->cores > 0) || isnan(target->usage_ratio) || target->is_expired)
-                return REBALANCE_KEEP_NO_TARGET;
         node->target_row = best;
         node->target_ratio = target->usage_ratio + target->margin_ratio;
         node->target_after_ratio = node->target_ratio + pod->used.of[ESTIMATE_CPU] / target->cores;
-        return node->target_after_ratio <= target->line.target_ratio ? REBALANCE_MAY_MOVE
-                                                                     : REBALANCE_KEEP_NO_TARGET;
+        /* Without a capacity or a reading, this ratio is infinite or NaN: nothing fits. */
+        return !target->is_expired && node->target_after_ratio <= target->line.target_ratio
+                       ? REBALANCE_MAY_MOVE
+                       : REBALANCE_KEEP_NO_TARGET;
 }
 
 /* ---- */
