@@ -126,9 +126,10 @@ void usage_watch_free(struct usage_watch *watch) {
 }
 
 const char *usage_watch_trouble(const struct usage_watch *watch) {
-        const char *trouble = "";
-
-        for (size_t i = 0; i < watch->count && !*trouble; i++)
-                trouble = reflector_trouble(watch->shards[i].reflector);
-        return trouble;
+        for (size_t i = 0; i < watch->count; i++) {
+                const char *trouble = reflector_trouble(watch->shards[i].reflector);
+                if (*trouble)
+                        return trouble;
+        }
+        return "";
 }
