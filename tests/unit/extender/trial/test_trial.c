@@ -202,7 +202,8 @@ TEST_BETWEEN(node_leaves, trial_set_up, trial_tear_down) {
 
 TEST_BETWEEN(not_judged, trial_set_up, trial_tear_down) {
         struct pod_facts restricted = pod_on(1, "a", 1), stateful = restricted, claims = restricted,
-                         daemon = restricted, other = restricted, unknown = pod_on(2, "x", 1);
+                         daemon = restricted, mirror = restricted, other = restricted,
+                         unknown = pod_on(2, "x", 1);
         static const char db[] = "shop/StatefulSet/db", batch[] = "batch";
 
         restricted.is_restricted = true;
@@ -210,11 +211,13 @@ TEST_BETWEEN(not_judged, trial_set_up, trial_tear_down) {
         stateful.workload_len = strlen(db);
         claims.has_claims = true;
         daemon.is_daemonset = true;
+        mirror.is_mirror = true;
         other.scheduler = (struct skim_string){.text = batch, .len = strlen(batch)};
         bind_pod(&restricted);
         bind_pod(&stateful);
         bind_pod(&claims);
         bind_pod(&daemon);
+        bind_pod(&mirror);
         bind_pod(&other);
         bind_pod(&unknown);
         const struct trial_stats stats = look();
