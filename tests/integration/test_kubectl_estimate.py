@@ -327,9 +327,12 @@ def test_nodes_of_the_request(extender, source):
     [
         ([], 400, "expected an object in JSON"),
         ({"nodes": [{}]}, 400, "nodes[0]: no metadata.name: not a Node"),
+        ({"nodes": [{"a": 10**400}]}, 400, "nodes[0]: "),
+        ({"nodes": [{"a": "a" * (2 << 20)}]}, 400, "nodes[0]: expected at most 2 MiB"),
         ({"nodes": [{"metadata": {"name": "a"}}] * 2}, 400, "nodes[1]: metadata.name 'a' is a dup"),
         ({"nodes": [], "policy": "kind: Pod"}, 400, "policy: "),
         ({"select": ["nobody"]}, 404, "there is no node 'nobody'"),
+        ({"select": ["a" * 999]}, 404, f"there is no node '{'a' * 64}'"),
         ({"select": [3]}, 400, "select[0]: expected a name"),
     ],
 )
@@ -339,12 +342,14 @@ def test_refused_requests(extender, body, status, why):
 
 
 def test_bounds(extender):
-    """A body that is too large, or has too many nodes."""
+    """A body that is too large, or has too many nodes; an answer that would be too large."""
     told = explain(extender, b" " * (64 << 20) + b"{}", 413)
     assert told["error"] == "the request is larger than 64 MiB"
     many = [{"metadata": {"name": f"n{number}"}} for number in range(20001)]
     told = explain(extender, {"nodes": many}, 413)
     assert told["error"] == "nodes[20000]: expected at most 20000 nodes"
+    told = explain(extender, {"select": NODES * 40000, "terms": False}, 413)
+    assert told["error"] == "the answer is larger than 64 MiB: select fewer nodes"
 
 
 def test_one_at_a_time(extender):
