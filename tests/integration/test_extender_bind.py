@@ -167,6 +167,9 @@ def test_bad_input(untouched):
     args = binding(untouched.pod())
     assert "is not a valid pod name" in untouched.error({**args, "PodName": "../secrets/x"})
     assert untouched.results() == {"refused": refused + 1}
+    with Connection(untouched.extender.port) as connection:
+        assert connection.call("/v1/bind", b"[]").status == 400
+        assert connection.call("/v1/bind", b" " * (1 << 20)).status == 413
 
 
 # -- what the API server says -------------------------------------------------------------------
@@ -199,6 +202,16 @@ def test_pod_is_gone(cluster):
     assert cluster.error(binding(pod)).startswith("409 ")
     assert cluster.node_of() is None
     assert cluster.results() == {"not_found": 1, "conflict": 1}
+
+
+@pytest.mark.parametrize("status, result", [(410, "gone"), (422, "invalid")])
+def test_errors_about_one_pod(cluster, status, result):
+    """Binding others may succeed: that is no outage."""
+    (pod,) = cluster.pods(1)
+    cluster.standin.fault("status", verb="create", path=BINDING, status=status)
+    assert cluster.error(binding(pod)).startswith(f"{status} ")
+    assert cluster.results() == {result: 1}
+    assert "cannot bind pods" not in cluster.extender.process.stderr()
 
 
 WATCHING = [
