@@ -47,6 +47,9 @@ def test_the_kind_comes_later(start, standin):
     assert extender.metric("plimsoll_extender_admission_writes_total", result="failed") == 2
     standin.call("DELETE", LIST)
     wait_until(lambda: listed(standin), 20, "the same list again")
+    standin.call("DELETE", LIST)
+    standin.add_pods(1, nodes=NODES[:1])
+    wait_until(lambda: listed(standin), 5, "a new list for the next pods")
 
 
 def test_one_writes_and_the_other_takes_over(start, standin):
