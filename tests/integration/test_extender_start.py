@@ -129,3 +129,7 @@ def test_port_in_use(run, start_extender, kubeconfig):
     second = run([*first.process.argv, f"--port={first.port}"])
     assert second.wait_exit() == 1
     assert "in use" in second.stderr()
+    pages = ("--port=0", "--health-bind-address=127.0.0.1", f"--health-port={first.port}")
+    third = run([*first.process.argv, *pages])
+    assert third.wait_exit() == 1
+    assert "--health-port: " in third.stderr()

@@ -319,6 +319,8 @@ def test_nodes_of_the_request(extender, source):
     (row,) = pod["nodes"]
     assert (row["closedBy"], row["score"]) == (None, 8), "the pod may tolerate it"
     assert "predicates" not in row
+    (row,) = explain(extender, {"nodes": nodes[1:2], "at": at})["nodes"]
+    assert row["estimate"]["cpu"]["inFlight"] == 0, "whatever runs now"
     assert told(extender)["policy"]["generation"] == 1 and len(told(extender)["nodes"]) == 12
 
 
