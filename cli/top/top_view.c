@@ -170,8 +170,8 @@ void top_view_init(struct top_view *view, const json_t *page, const json_t *name
         }
         json_array_foreach (rows, i, item) {
                 json_auto_t *row = NULL;
-                (void)!json_parse(json_string_value(item), json_string_length(item), &row, NULL);
-                const char *name = json_string_at(row, "node", NULL);
+                int r = json_parse(json_string_value(item), json_string_length(item), &row, NULL);
+                const char *name = r == 0 ? json_string_at(row, "node", NULL) : NULL;
                 if (name && (!names || json_object_get(names, name)))
                         add_node(view, item, row);
         }

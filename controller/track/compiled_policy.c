@@ -82,6 +82,8 @@ struct compiled_policy *compiled_policy_new(struct policy *policy,
 }
 
 void compiled_policy_free(struct compiled_policy *compiled) {
+        if (!compiled)
+                return;
         for (size_t i = 0; i < POLICY_MAX_METRICS; i++)
                 free(compiled->peak_keys[i]);
         for (size_t i = 0; i < compiled->options.source_count; i++)

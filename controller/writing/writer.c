@@ -113,6 +113,8 @@ static bool compose_annotations(struct publisher_job *job, struct buf *text) {
         struct writer_patch patch = {.at_unix_ms = writer_now_unix(writer)};
         int64_t age_ms;
 
+        if (!writer_is_active(writer))
+                return false;
         writer->options.values(writer->options.userdata, node, &patch.values);
         patch.due = due_on(node, &patch.values);
         if (plan_due_is_empty(&patch.due)) {

@@ -1,4 +1,5 @@
-/* Included before each file of a coverage build: _exit() and raise() leave no counts by themselves. */
+/* Included before each file of a coverage build: _exit() and raise() leave no counts by themselves.
+ */
 #pragma once
 
 #include <signal.h>

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -116,20 +115,6 @@ TEST(it_ends) {
         assert_int_equal(kubectl_start(&(struct kubectl_flags){0}, &kubectl, &err), -ENOENT);
         assert_non_null(strstr(err.msg, "kubectl's socket: /nonexistent/plimsoll-"));
         assert_int_equal(setenv("TMPDIR", directory, 1), 0);
-}
-
-TEST(too_few_descriptors) {
-        struct rlimit old, none = {.rlim_cur = 3};
-        struct kubectl *kubectl = NULL;
-        struct error err = ERROR_NULL;
-
-        assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-        none.rlim_max = old.rlim_max;
-        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-        assert_int_equal(kubectl_start(&(struct kubectl_flags){0}, &kubectl, &err), -EMFILE);
-        assert_null(kubectl_namespace(&(struct kubectl_flags){0}));
-        assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
-        assert_string_equal(err.msg, "cannot start kubectl: Too many open files");
 }
 
 TEST(it_ends_later) {

@@ -73,41 +73,6 @@ TEST(no_estimate) {
         free(held);
 }
 
-/* What closes a node, and how many pods fit on it; an update that changes neither makes no
- * snapshot.
- */
-TEST(closed_and_full) {
-        static const struct {
-                const char *parts, *closed_by;
-                unsigned pods_max;
-                bool is_changed;
-        } rows[] = {
-                {"\"spec\":{\"unschedulable\":true}", "cordoned", 0, true},
-                {"\"spec\":{\"unschedulable\":true}", "cordoned", 0, false},
-                {"\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]}", "taint k", 0,
-                 true},
-                {"\"spec\":{}", NULL, 0, true},
-                {"\"status\":{\"allocatable\":{\"pods\":\"110\"}}", NULL, 110, true},
-                {"\"status\":{\"allocatable\":{\"pods\":\"110\"}}", NULL, 110, false},
-                {"\"status\":{\"allocatable\":{\"pods\":\"5e9\"}}", NULL, 0, true},
-        };
-        _cleanup_(node_table_freep) struct node_table *table = table_of(hot);
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                _cleanup_(freep) char *text = xasprintf("{\"metadata\":{\"name\":\"a\"},%s}",
-                                                        rows[i].parts);
-                json_auto_t *node = json_loads(text, 0, NULL);
-                (void)node_table_put(table, node, NOW);
-                assert_int_equal(node_table_is_dirty(table), rows[i].is_changed);
-                struct node_snapshot *snapshot = publish(table, NOW);
-                const char *closed_by = node_names_at(snapshot->names, 0)->closed_by;
-                assert_string_equal(closed_by ? closed_by : "",
-                                    rows[i].closed_by ? rows[i].closed_by : "");
-                assert_int_equal(snapshot->nodes.columns.facts[0].pods_max, rows[i].pods_max);
-                node_snapshot_unref(snapshot);
-        }
-}
-
 /* A capacity that cannot be read is none; of what has no weight there is nothing to say. */
 TEST(capacity) {
         static const struct {

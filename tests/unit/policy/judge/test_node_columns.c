@@ -138,20 +138,6 @@ TEST(median) {
         }
 }
 
-/* Of the first rows; each of many is looked at once for a node. */
-TEST(median_of_many) {
-        static const struct score_weights weights = {.weight = {1, 0}};
-        _cleanup_(node_columns_done) struct node_columns columns = columns_of(true);
-        uint32_t many[3 * NODE_COLUMNS_MEDIAN_OF];
-        struct estimate_median median;
-
-        columns.used[ESTIMATE_CPU][1] = 0.9;
-        for (size_t i = 0; i < ARRAY_LEN(many); i++)
-                many[i] = i >= NODE_COLUMNS_MEDIAN_OF;
-        node_columns_median(&columns, &weights, many, ARRAY_LEN(many), 1 << ESTIMATE_CPU, &median);
-        assert_true(median.ratio[ESTIMATE_CPU] == 0);
-}
-
 TEST(score_is_the_headroom) {
         static const struct score_weights weights = {.weight = {1, 1}};
         static const struct {
