@@ -78,9 +78,9 @@ def test_parts_are_those_of_the_page():
 
 
 def test_the_night_leaves_no_group_out():
-    """A group that is in two parts, or in none, is `quick`, or the fuzzers, which have halves."""
+    """A group that is in two parts, or in none, is `quick`."""
     named = sorted(name for part in gate.PARTS for name in part)
-    assert named == sorted(set(gate.GROUPS) - {"quick", "fuzz"})
+    assert named == sorted(set(gate.GROUPS) - {"quick"})
 
 
 def test_the_night_leaves_no_file_out():
@@ -91,5 +91,3 @@ def test_the_night_leaves_no_file_out():
     assert day == every
     older = {gate.OLDER_FILE, *(stem for stem, _ in gate.SINCE)}
     assert older <= {path.stem for path in gate.test_files("e2e")}
-    targets = {path.stem for path in (gate.TOP / "tests" / "fuzz").glob("fuzz_*.c")}
-    assert sorted(gate.fuzz_half(0) + gate.fuzz_half(1)) == sorted(t[5:] for t in targets)

@@ -322,7 +322,7 @@ TEST(idle_pods_that_are_not_listed) {
 }
 
 /* Of other pods nothing is left out. A page that is read for its pods must have them, unless they
- * have gone meanwhile. */
+ * have gone since. */
 TEST(pages_for_pods) {
         _cleanup_(pod_set_freep) struct pod_set *pods = pod_set_new();
         struct scraped s;
