@@ -148,7 +148,7 @@ static void pass_20_s(void *userdata) {
 
 /* A list may take longer than all that follows, as long as it makes progress. */
 TEST(once_with_a_slow_list) {
-        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 10};
 
         for (int i = 0; i < 5; i++) {
                 _cleanup_(freep) char *page = xasprintf(
