@@ -4,6 +4,18 @@
 
 #include "codec/json.h"
 
+/* 1 to POLICY_MAX_LEVELS; 0: the taint is none of ours. */
+static unsigned level_of(const json_t *taint) {
+        const char *key = json_string_at(taint, "key", NULL);
+        size_t prefix_len = strlen(POLICY_TAINT_PREFIX);
+
+        if (!key || !json_is_at(POLICY_TAINT_EFFECT, taint, "effect", NULL) ||
+            strncmp(key, POLICY_TAINT_PREFIX, prefix_len) != 0 || key[prefix_len] < '1' ||
+            key[prefix_len] > '0' + POLICY_MAX_LEVELS || key[prefix_len + 1])
+                return 0;
+        return (unsigned)(key[prefix_len] - '0');
+}
+
 struct node_taints node_taints_read(const json_t *taints) {
         struct node_taints found = {.count = json_array_size(taints)};
         const json_t *taint;
@@ -11,7 +23,7 @@ struct node_taints node_taints_read(const json_t *taints) {
 
         json_array_foreach (taints, i, taint) {
                 const char *effect = json_string_at(taint, "effect", NULL);
-                unsigned level = policy_taint_level(taint);
+                unsigned level = level_of(taint);
                 if (level > 0)
                         found.at[level - 1] = i + 1;
                 found.is_closed |= effect && strcmp(effect, POLICY_TAINT_EFFECT) != 0;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "codec/json.h"
 #include "policy/annotation.h"
 
 const char *const policy_series_type_names[] = {
@@ -49,17 +48,6 @@ int policy_metric_index(const struct policy *policy, const char *name) {
                 if (strcmp(policy->metrics[i].name, name) == 0)
                         return (int)i;
         return -1;
-}
-
-unsigned policy_taint_level(const json_t *taint) {
-        const char *key = json_string_at(taint, "key", NULL);
-        size_t prefix_len = strlen(POLICY_TAINT_PREFIX);
-
-        if (!key || !json_is_at(POLICY_TAINT_EFFECT, taint, "effect", NULL) ||
-            strncmp(key, POLICY_TAINT_PREFIX, prefix_len) != 0 || key[prefix_len] < '1' ||
-            key[prefix_len] > '0' + POLICY_MAX_LEVELS || key[prefix_len + 1])
-                return 0;
-        return (unsigned)(key[prefix_len] - '0');
 }
 
 static bool selector_matches(const struct policy_selector *selector,

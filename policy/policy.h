@@ -243,10 +243,6 @@ bool policy_uses(const struct policy *policy, size_t metric);
 /** policy_pool_uses() - this pool, or a rule, has a limit or a weight above 0 for this metric */
 bool policy_pool_uses(const struct policy *policy, size_t pool, size_t metric);
 
-/** policy_taint_level() - the level of a taint in a Node's spec.taints, 1 to POLICY_MAX_LEVELS; 0:
- * it is not a taint by spec.taints */
-unsigned policy_taint_level(const json_t *taint);
-
 /** policy_shortest_cpu_mean() - the metric that is the mean of CPU usage over the shortest window;
  * metric_count: there is none */
 size_t policy_shortest_cpu_mean(const struct policy *policy);

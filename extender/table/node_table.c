@@ -10,6 +10,7 @@
 #include "extender/table/node_zones.h"
 #include "policy/hot_value.h"
 #include "policy/node_closed.h"
+#include "policy/node_taints.h"
 
 struct node_table {
         struct row_context context;
@@ -267,16 +268,12 @@ static bool set_room(struct node_row *node, const json_t *object) {
 }
 
 static bool set_taints(struct node_table *table, struct node_row *node, const json_t *object) {
-        const json_t *taints = json_at(object, "spec", "taints", NULL), *taint;
-        uint8_t level = 0,
+        const json_t *taints = json_at(object, "spec", "taints", NULL);
+        const struct node_taints found = node_taints_read(taints);
+        uint8_t level = (uint8_t)node_taints_count(&found),
                 zone = node_zones_move(&table->zones, node->zone,
                                        json_at(object, "metadata", "labels", NULL), taints);
-        size_t i;
-
-        json_array_foreach (taints, i, taint)
-                if (policy_taint_level(taint) > 0)
-                        level++;
-        bool is_avoided = json_array_size(taints) > 0;
+        bool is_avoided = found.count > 0;
         bool has_changed = zone != node->zone || level != node->facts.taint_level ||
                            is_avoided != node->facts.is_avoided;
         node->zone = zone;

@@ -11,10 +11,10 @@
 
 #include "base/buf.h"
 #include "base/glob.h"
-#include "base/mem.h"
 #include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_facts.h"
 #include "net/http_server.h"
+#include "tests/unit/fixture/apostrophes.h"
 #include "tests/unit/fixture/rows.h"
 
 enum { PAPER_OBJECTS_MAX = 32, PAPER_MAX_BYTES = 1 << 20 };
@@ -36,14 +36,6 @@ struct paper_cluster {
         struct http_server *server;
         struct cluster *cluster;
 };
-
-static inline char *paper_text(const char *text) {
-        char *copy = xstrdup(text);
-
-        for (char *at = copy; *at; at++)
-                *at = *at == '\'' ? '"' : *at;
-        return copy;
-}
 
 static inline void paper_handle(void *userdata, struct http_exchange *exchange) {
         const struct paper_cluster *paper = userdata;
@@ -70,7 +62,8 @@ static inline void paper_handle(void *userdata, struct http_exchange *exchange) 
 /* @text with @new in place of @old; owned by the caller. */
 static inline char *paper_replaced(const char *text, const struct paper_change *change,
                                    size_t *count) {
-        _cleanup_(freep) char *old = paper_text(change->old), *new = paper_text(change->new);
+        _cleanup_(freep) char *old = apostrophes_quoted(change->old),
+                              *new = apostrophes_quoted(change->new);
         struct buf out = BUF_INIT(PAPER_MAX_BYTES);
         const char *there;
 
@@ -95,7 +88,7 @@ static inline void paper_change(struct paper_cluster *paper, const struct paper_
                         continue;
                 char *before = object->body;
                 if (!change->old) {
-                        object->body = change->new ? paper_text(change->new) : NULL;
+                        object->body = change->new ? apostrophes_quoted(change->new) : NULL;
                         count++;
                 } else if (before) {
                         object->body = paper_replaced(before, change, &count);

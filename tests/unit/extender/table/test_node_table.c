@@ -196,16 +196,12 @@ TEST(estimate_from_now_on) {
                                         "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
                                         "  extender: {scoring: estimate}\n";
         struct node_table *table = table_of(one_metric);
-        json_auto_t *node = json_pack("{s:{s:s, s:{s:s}}, s:{s:{s:s, s:s}}}", "metadata", "name",
-                                      "a", "annotations", "cpu_usage_avg_5m",
-                                      "0.25,2026-07-23T09:46:40Z", "status", "capacity", "cpu", "8",
-                                      "memory", "32Gi");
 
         put(table, "a", NOW, "cpu_usage_avg_5m=0.25,2026-07-23T09:46:40Z");
         node_table_set_policy(table, policy_of(estimated), NOW);
         node_table_publish(table, NOW);
         assert_int_equal(score(table, "a", NOW), 75);
-        assert_true(node_table_put(table, node, NOW));
+        put_node(table, &(struct node_words){.name = "a", .capacity = "cpu=8 memory=32Gi"}, NOW);
         node_table_publish(table, NOW);
         struct node_snapshot *snapshot = node_table_acquire(table);
         /* What a core of a pod is of its 8. */
@@ -326,6 +322,10 @@ TEST(hot_value) {
         node_table_set_live(table, true, now + 3000);
         node_table_publish(table, now + 3000);
         assert_int_equal(score(table, "a", now + 3000), 100); /* one is a minute old */
+
+        node_table_forget_bindings(table, now + 3000); /* so the annotation counts again */
+        node_table_publish(table, now + 3000);
+        assert_int_equal(score(table, "a", now + 3000), 70);
 
         /* a policy without hotValue still heeds the annotation, as crane's plugin does */
         node_table_set_policy(table, policy_of(one_metric), now + 3000);

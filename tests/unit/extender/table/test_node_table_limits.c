@@ -2,6 +2,10 @@
 #include "tests/unit/fixture/node_words.h"
 
 #include "policy/judge/usage_split.h"
+#include "tests/unit/fixture/apostrophes.h"
+
+#define TAINT(key, effect) "{'key':'" key "','effect':'" effect "'}"
+#define BUSY(level) TAINT(POLICY_TAINT_PREFIX level, POLICY_TAINT_EFFECT)
 
 static const char hot[] = "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
                           "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
@@ -71,6 +75,46 @@ TEST(no_estimate) {
         for (int i = 0; i < ESTIMATOR_MAX_NODES - 1; i++)
                 estimator_node_release(estimator, held[i]);
         free(held);
+}
+
+/* What closes a node, its taints, and how many pods fit on it; an update that changes none of these
+ * makes no snapshot. */
+TEST(closed_tainted_and_full) {
+        static const struct {
+                const char *parts, *closed_by;
+                unsigned pods_max, taint_level;
+                bool is_avoided, is_same;
+        } rows[] = {
+                {"'spec':{'unschedulable':true}", "cordoned", 0, 0, false, false},
+                {"'spec':{'unschedulable':true}", "cordoned", 0, 0, false, true},
+                {"'spec':{'taints':[" TAINT("k", "NoSchedule") "]}", "taint k", 0, 0, true, false},
+                {"'spec':{'taints':[" TAINT("m", "NoSchedule") "]}", "taint m", 0, 0, true, false},
+                {"'spec':{'taints':[" BUSY("1") "]}", "", 0, 1, true, false},
+                {"'spec':{'taints':[" BUSY("1") "]}", "", 0, 1, true, true},
+                {"'spec':{'taints':[" BUSY("1") "," BUSY("2") "]}", "", 0, 2, true, false},
+                {"'status':{'allocatable':{'pods':'110'}}", "", 110, 0, false, false},
+                {"'status':{'allocatable':{'pods':'110'}}", "", 110, 0, false, true},
+                {"'status':{'allocatable':{'pods':'5e9'}}", "", 0, 0, false, false},
+        };
+        _cleanup_(node_table_freep) struct node_table *table = table_of(hot);
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = xasprintf("{'metadata':{'name':'a'},%s}",
+                                                        rows[i].parts);
+                _cleanup_(freep) char *quoted = apostrophes_quoted(text);
+                json_auto_t *node = json_loads(quoted, 0, NULL);
+                assert_true(node_table_put(table, node, NOW));
+                assert_true(node_table_is_dirty(table) == !rows[i].is_same);
+                struct node_snapshot *snapshot = publish(table, NOW);
+                const struct node_facts *facts = &snapshot->nodes.columns.facts[0];
+                const char *closed_by = node_names_at(snapshot->names, 0)->closed_by;
+                assert_string_equal(closed_by ? closed_by : "", rows[i].closed_by);
+                assert_int_equal(facts->pods_max, rows[i].pods_max);
+                assert_int_equal(facts->taint_level, rows[i].taint_level);
+                assert_int_equal(facts->is_avoided, rows[i].is_avoided);
+                assert_int_equal(facts->pods, -1);
+                node_snapshot_unref(snapshot);
+        }
 }
 
 /* A capacity that cannot be read is none; of what has no weight there is nothing to say. */
