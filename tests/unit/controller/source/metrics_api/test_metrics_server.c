@@ -8,6 +8,7 @@
 
 #include "controller/source/metrics_api/metrics_server.h"
 #include "controller/source/metrics_api/pod_metrics.h"
+#include "tests/unit/fixture/noting_sink.h"
 
 enum { INTERVAL_MS = 15000 };
 
@@ -27,33 +28,6 @@ struct fixture {
         struct buf log;
 };
 
-static void on_reading(const struct source_sink *sink, struct node *node,
-                       const struct source_reading *reading) {
-        struct fixture *f = sink->userdata;
-
-        (void)buf_printf(&f->log, "+%s", node->name);
-        if (reading->step->gauges & UINT32_C(1) << METRIC_CPU)
-                (void)buf_printf(&f->log, " cpu %g", reading->step->num[METRIC_CPU]);
-        if (reading->step->gauges & UINT32_C(1) << METRIC_MEM)
-                (void)buf_printf(&f->log, " mem %g", reading->step->num[METRIC_MEM]);
-        (void)buf_puts(&f->log, ";");
-}
-
-static bool is_unneeded;
-
-static bool is_needed(const struct source_sink *sink, const struct node *node) {
-        (void)sink;
-        (void)node;
-        return !is_unneeded;
-}
-
-static void on_failure(const struct source_sink *sink, struct node *node,
-                       const struct source_failure *failure) {
-        struct fixture *f = sink->userdata;
-
-        (void)buf_printf(&f->log, "-%s %s;", node->name, failure->reason);
-}
-
 static struct source_spec spec = {.kind = &metrics_server_kind, .name = "metrics-server"};
 
 static void begin(struct fixture *f) {
@@ -65,10 +39,7 @@ static void begin(struct fixture *f) {
                                                      .loop = f->api.rig.loop,
                                                      .api = f->api.rig.api,
                                                      .metrics = f->api.rig.metrics,
-                                                     .sink = {.on_reading = on_reading,
-                                                              .on_failure = on_failure,
-                                                              .is_needed = is_needed,
-                                                              .userdata = f}});
+                                                     .sink = noting_sink(&f->log)});
 }
 
 static void end(struct fixture *f) {

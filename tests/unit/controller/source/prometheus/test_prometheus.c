@@ -5,6 +5,7 @@
 
 #include "controller/source/prometheus/prometheus.h"
 #include "prometheus_fixture.h"
+#include "tests/unit/fixture/noting_sink.h"
 #include "tests/unit/fixture/rows.h"
 
 enum { INTERVAL_MS = 30000, TIMEOUT_MS = 10000 };
@@ -16,33 +17,6 @@ static struct node a = {.name = (char[]){"a"}, .slot = 0};
 static struct node far_off = {.name = (char[]){"b"}, .slot = 200};
 static struct node successor = {.name = (char[]){"c"}, .slot = 200};
 static struct node unheard = {.name = (char[]){"d"}, .slot = 9999};
-
-static void on_reading(const struct source_sink *sink, struct node *node,
-                       const struct source_reading *reading) {
-        struct fixture *f = sink->userdata;
-
-        (void)buf_printf(&f->log, "+%s", node->name);
-        if (reading->ready & 1)
-                (void)buf_printf(&f->log, " %g", reading->values_ratio[0]);
-        if (reading->step)
-                (void)buf_printf(&f->log, " step %g", reading->step->num[METRIC_CPU]);
-        (void)buf_puts(&f->log, ";");
-}
-
-static bool is_unneeded;
-
-static bool is_needed(const struct source_sink *sink, const struct node *node) {
-        (void)sink;
-        (void)node;
-        return !is_unneeded;
-}
-
-static void on_failure(const struct source_sink *sink, struct node *node,
-                       const struct source_failure *failure) {
-        struct fixture *f = sink->userdata;
-
-        (void)buf_printf(&f->log, "-%s %s;", node->name, failure->reason);
-}
 
 static bool is_ratio; /* what rules record */
 
@@ -59,10 +33,7 @@ static struct source *prometheus_source(struct fixture *f, bool is_once) {
                                                 .client = f->rig.client,
                                                 .metrics = f->rig.metrics,
                                                 .is_once = is_once,
-                                                .sink = {.on_reading = on_reading,
-                                                         .on_failure = on_failure,
-                                                         .is_needed = is_needed,
-                                                         .userdata = f}});
+                                                .sink = noting_sink(&f->log)});
 }
 
 static struct source *begin(struct fixture *f, const struct policy *policy, bool is_once) {
@@ -294,10 +265,10 @@ TEST(once) {
         check_log(&f, "");
         assert_int_equal(sem_post(&f.go_on), 0);
         run_until_asked(&f, "ok", 2);
-        check_log(&f, "+a step 0.5;");
+        check_log(&f, "+a cpu 0.5;");
         pass(&f, 1000);
         run_until_asked(&f, "ok", 4);
-        check_log(&f, "+a step 0.5;");
+        check_log(&f, "+a cpu 0.5;");
         assert_true(cut_rounds(&f) == 0);
         end(&f, source);
 }

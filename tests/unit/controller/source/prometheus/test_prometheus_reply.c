@@ -2,7 +2,6 @@
 #include "tests/unit/fixture/rows.h"
 
 #include <errno.h>
-#include <math.h>
 
 #include "base/buf.h"
 #include "base/mem.h"

@@ -2,8 +2,6 @@
  * tests/integration/test_controller_source_prometheus_real.py. */
 #include "tests/unit/fixture/test.h"
 
-#include <errno.h>
-
 #include "base/mem.h"
 #include "controller/source/prometheus/promql.h"
 #include "tests/unit/fixture/rows.h"

@@ -9,6 +9,7 @@
 
 #include "controller/source/scrape/scrape_kinds.h"
 #include "controller/source/scrape/scraper.h"
+#include "tests/unit/fixture/noting_sink.h"
 
 enum { MIB = 1 << 20, MAX_PAGE_BYTES = 16 * MIB, NODES = 3 };
 enum { INTERVAL_MS = 60000, SHORT_INTERVAL_MS = 15000, PACE_MS = 100 };
@@ -39,14 +40,6 @@ static void on_reading(const struct source_sink *sink, struct node *node,
 
         (void)node;
         f->read++;
-}
-
-static bool is_unneeded;
-
-static bool is_needed(const struct source_sink *sink, const struct node *node) {
-        (void)sink;
-        (void)node;
-        return !is_unneeded;
 }
 
 static void on_failure(const struct source_sink *sink, struct node *node,
