@@ -6,7 +6,6 @@
  */
 #include "tests/unit/fixture/test.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -328,7 +327,7 @@ static void check_copy(const struct cluster *cluster, const struct explanation *
 }
 
 TEST(as_answered) {
-        int count = full_size(20000, 1000);
+        int count = full_size(20000, 400);
         size_t rejected = 0, last = 0, ruled = 0;
 
         for (int i = 0; i < count; i++) {
