@@ -1,7 +1,6 @@
 #include "controller/controller.h"
 
 #include <malloc.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"

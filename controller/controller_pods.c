@@ -1,6 +1,3 @@
-#include <stdlib.h>
-#include <string.h>
-
 #include "controller/controller_loop.h"
 #include "controller/source/metrics_api/metrics_server.h"
 #include "controller/source/metrics_api/pod_metrics.h"

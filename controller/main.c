@@ -1,9 +1,7 @@
 /* plimsoll-controller: measures nodes, and writes annotations. */
-#include <errno.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "base/log.h"

@@ -1,6 +1,5 @@
 /* `doctor`: checks an installation. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

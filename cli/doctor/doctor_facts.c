@@ -1,6 +1,5 @@
 #include "cli/doctor/doctor_facts.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,5 @@
 #include "cli/rebalance/rebalance_check.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "codec/json.h"
 

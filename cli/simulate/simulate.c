@@ -1,7 +1,6 @@
 /* `simulate`: compares two policies. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "base/mem.h"

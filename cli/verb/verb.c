@@ -1,7 +1,6 @@
 #include "cli/verb/verb.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "codec/yaml_write.h"

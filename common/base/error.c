@@ -1,9 +1,7 @@
 #include "base/error.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "base/mem.h"
 #include "base/nearest.h"
 #include "base/number.h"
 #include "base/strmap.h"

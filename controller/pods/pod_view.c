@@ -1,5 +1,4 @@
 #include <math.h>
-#include <string.h>
 
 #include "base/json_write.h"
 #include "controller/pods/pod_set.h"

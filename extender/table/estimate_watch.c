@@ -1,6 +1,5 @@
 #include "extender/table/estimate_watch.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
 
 enum {

@@ -1,6 +1,5 @@
 #include "policy/usage/workload_usage.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

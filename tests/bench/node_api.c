@@ -13,7 +13,6 @@
  * Prints "port=N" when it is ready. GET /stats tells how many patches came, how many nodes have
  * annotations, and how old their cpu_usage_avg_5m is.
  */
-#include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

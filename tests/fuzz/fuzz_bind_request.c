@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "extender/bind/bind_request.h"
 #include "tests/unit/fixture/property.h"
 

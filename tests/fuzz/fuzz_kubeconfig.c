@@ -1,7 +1,6 @@
 /* A kubeconfig: what is accepted holds no control character where a header will be made of it. */
 #include <string.h>
 
-#include "base/mem.h"
 #include "fuzz.h"
 #include "kube/kubeconfig.h"
 

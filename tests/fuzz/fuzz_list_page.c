@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "codec/json.h"
 #include "codec/skim.h"

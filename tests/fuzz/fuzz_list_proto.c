@@ -2,9 +2,7 @@
  * A list in protobuf, of pods or of nodes, twice: whatever it holds, what is handed on is JSON, and
  * as much as is counted; and what counts as seen before is an object that is known.
  */
-#include <string.h>
 
-#include "base/mem.h"
 #include "codec/json.h"
 #include "codec/skim.h"
 #include "fuzz.h"

@@ -1,8 +1,5 @@
 /* Whatever metrics.k8s.io may answer, what is handed on can be computed with. */
-#include <math.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "codec/quantity.h"
 #include "controller/source/metrics_api/metrics_api_list.h"
 #include "fuzz.h"

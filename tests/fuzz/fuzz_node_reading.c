@@ -3,7 +3,6 @@
  * apart. Whatever they say: usable values are in range, ratios of windows in [0, 1], what a cut
  * page says is what the whole page says, and memory stays within the arrays' ceilings.
  */
-#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "base/mem.h"
 #include "base/number.h"
 #include "base/timestamp.h"
 #include "fuzz.h"

@@ -2,10 +2,8 @@
 #include "tests/unit/fixture/test.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json.h"
 #include "policy_text.h"

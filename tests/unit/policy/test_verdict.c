@@ -3,7 +3,6 @@
 
 #include <float.h>
 
-#include "base/clock.h"
 #include "one_node.h"
 #include "tests/crane_policy.h"
 

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/timestamp.h"
 #include "base/zone.h"
 #include "tests/unit/fixture/rows.h"

@@ -1,7 +1,6 @@
 /* Calls to an API server that answers from a script: outcomes, retries, credentials. */
 #include "tests/unit/fixture/test.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"

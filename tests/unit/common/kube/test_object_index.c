@@ -1,8 +1,6 @@
 /* Which objects an index takes, and when one counts as the same. */
 #include "tests/unit/fixture/test.h"
 
-#include <stdio.h>
-
 #include "base/mem.h"
 #include "codec/json.h"
 #include "kube/object_index.h"

@@ -3,7 +3,6 @@
 #include "tests/unit/fixture/test.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/mem.h"

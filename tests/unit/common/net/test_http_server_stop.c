@@ -2,8 +2,6 @@
 #include "tests/unit/fixture/test.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <stdio.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"

@@ -2,10 +2,8 @@
 #include "tests/unit/fixture/test.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 
-#include "base/clock.h"
 #include "server_tls_fixture.h"
 
 static void expect_server(const char *name) {

@@ -4,7 +4,6 @@
 #include "tests/unit/fixture/rows.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buf.h"

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "controller/pods/pod_set.h"
 #include "tests/unit/fixture/reflector_fixture.h"
 

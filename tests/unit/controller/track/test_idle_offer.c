@@ -2,7 +2,6 @@
 #include "tests/unit/fixture/test.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "controller/track/idle_offer.h"
 

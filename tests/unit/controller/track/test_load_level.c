@@ -2,7 +2,6 @@
 #include "tests/unit/fixture/test.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "controller/track/load_level.h"

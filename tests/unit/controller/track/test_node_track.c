@@ -2,7 +2,6 @@
 #include "tests/unit/fixture/compiled_policy.h"
 
 #include <jansson.h>
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json.h"
 #include "controller/track/stale_annotations.h"

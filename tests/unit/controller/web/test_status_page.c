@@ -3,10 +3,7 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "controller/web/pods_page.h"
 #include "controller/web/status_page.h"

@@ -3,7 +3,6 @@
 #include "tests/unit/fixture/test.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "controller/window/window_plan.h"

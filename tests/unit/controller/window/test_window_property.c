@@ -16,8 +16,6 @@
 #include "tests/unit/fixture/test.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/clock.h"

@@ -1,7 +1,6 @@
 /* Which nodes are listed for pods of each size, and with which weights. */
 #include "tests/unit/fixture/node_words.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "extender/admission/admission_list.h"

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "base/clock.h"
 #include "tests/unit/fixture/rows.h"
 
 #define READ ",2026-07-23T09:46:00Z"

@@ -1,7 +1,6 @@
 /* What is known of workloads, and what is expected of a pod. */
 #include "tests/unit/fixture/test.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "base/mem.h"

@@ -1,7 +1,6 @@
 /* The line of a workload. */
 #include "tests/unit/fixture/test.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "policy/usage/workload_usage.h"
