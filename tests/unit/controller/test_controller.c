@@ -142,22 +142,23 @@ static void answer_nodes(struct fixture *f, const char *names) {
         "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 5\n"                                      \
         "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 5\n"
 
-static void pass_20_s(void *userdata) {
-        later_ms += 20000;
+static void pass_4_s(void *userdata) {
+        later_ms += 4000; /* less than a reading of the nodes before may take */
 }
 
 /* A list may take longer than all that follows, as long as it makes progress. */
 TEST(once_with_a_slow_list) {
+        enum { PAGES = 12 };
         _cleanup_(end) struct fixture f = {.api.pace_ms = 10};
 
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < PAGES; i++) {
                 _cleanup_(freep) char *page = xasprintf(
                         "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\","
                         "\"continue\":"
                         "\"%s\"},\"items\":[{\"metadata\":{\"name\":\"n%d\"}}]}",
-                        i < 4 ? "more" : "", i);
+                        i < PAGES - 1 ? "more" : "", i);
                 api_answer(&f.api, 200, page, NODES, i > 0 ? "continue=more" : NULL);
-                f.api.rig.server.script[i].before = pass_20_s;
+                f.api.rig.server.script[i].before = pass_4_s;
         }
         scripted_add_usual(&f.api.rig.server,
                            (struct scripted_reply){.expect = {"watch=1"},
