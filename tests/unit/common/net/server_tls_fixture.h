@@ -25,7 +25,7 @@ static char directory[] = "/tmp/plimsoll-tls-XXXXXX";
 
 /* Two CAs; `a` and `b` are servers of the first, `expired` and `early` too, `client` its client. */
 static struct test_certificate ca, other_ca, a, b, expired, early, client, foreign, misused, weak,
-        purposeless;
+        purposeless, nameless = {.has_no_name = true};
 
 static inline void handle(void *userdata, struct http_exchange *exchange) {
         static char text[] = "hello";
@@ -241,12 +241,14 @@ static inline int make_certificates(void **state) {
         certificate_make(&misused, directory, "misused", GNUTLS_KP_TLS_WWW_SERVER, &ca);
         certificate_make_weak(&weak, directory, "weak", &ca);
         certificate_make(&purposeless, directory, "purposeless", NULL, &ca);
+        certificate_make(&nameless, directory, "nameless", GNUTLS_KP_TLS_WWW_CLIENT, &ca);
         return 0;
 }
 
 static inline int remove_certificates(void **state) {
-        struct test_certificate *all[] = {&ca,     &other_ca, &a,       &b,    &expired,    &early,
-                                          &client, &foreign,  &misused, &weak, &purposeless};
+        struct test_certificate *all[] = {&ca,      &other_ca, &a,           &b,
+                                          &expired, &early,    &client,      &foreign,
+                                          &misused, &weak,     &purposeless, &nameless};
 
         for (size_t i = 0; i < ARRAY_LEN(all); i++)
                 certificate_done(all[i]);

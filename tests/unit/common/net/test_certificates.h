@@ -17,6 +17,7 @@ struct test_certificate {
         gnutls_x509_privkey_t key;
         gnutls_x509_crt_t crt;
         char cert_file[128], key_file[128];
+        bool has_no_name;
 };
 
 static inline void certificate_must(int r) {
@@ -51,8 +52,9 @@ static inline void certificate_write_for_key(struct test_certificate *certificat
         certificate_must(gnutls_x509_crt_set_activation_time(crt, time(NULL) + begins_s));
         certificate_must(gnutls_x509_crt_set_expiration_time(crt, time(NULL) + ends_s));
         certificate_must(gnutls_x509_crt_set_key(crt, certificate->key));
-        certificate_must(gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, name,
-                                                       (unsigned)strlen(name)));
+        if (!certificate->has_no_name)
+                certificate_must(gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0,
+                                                               name, (unsigned)strlen(name)));
         certificate_must(gnutls_x509_crt_set_basic_constraints(crt, issuer ? 0 : 1, -1));
         certificate_must(gnutls_x509_crt_set_key_usage(crt, issuer ? GNUTLS_KEY_DIGITAL_SIGNATURE
                                                                    : GNUTLS_KEY_KEY_CERT_SIGN));

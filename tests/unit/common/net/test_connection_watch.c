@@ -21,7 +21,7 @@
 
 enum { HOUR_MS = 3600 * 1000, OFTEN_MS = 40, DEADLINE_MS = 20000 };
 
-static bool has_no_threads;
+static bool has_no_threads, has_no_worker;
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*fn)(void *userdata), void *userdata);
@@ -51,6 +51,10 @@ static bool take(void *userdata, int fd, const struct sockaddr *peer, socklen_t 
 
         assert_int_equal(peer->sa_family, AF_INET);
         assert_int_equal(peer_len, sizeof(struct sockaddr_in));
+        if (has_no_worker) {
+                (void)close(fd);
+                return false;
+        }
         connection->fd = fd;
         connection_watch_open(watch, &connection->watched, fd);
         atomic_fetch_add(&accepted_count, 1);
@@ -184,12 +188,28 @@ TEST_BETWEEN(first_requests_wait_for_a_worker, set_up, tear_down) {
 TEST_BETWEEN(cut_connections_are_limited, set_up, tear_down) {
         start(1);
         open_connection(0, "");
+        connection_watch_set(watch, &accepted[0].watched, WATCHED_ARRIVING);
+        assert_true(connection_watch_has_requests(watch));
         open_connection(1, "");
+        assert_false(connection_watch_has_requests(watch)); /* the first is cut */
         peers[2] = raw_dial(port);
         usleep(OFTEN_MS * 1000);
         assert_int_equal(atomic_load(&accepted_count), 2);
         expect_cut(0);
         await_accepted(3);
+        end();
+}
+
+/* One that no worker can take leaves its place to others. */
+TEST_BETWEEN(no_worker, set_up, tear_down) {
+        start(1);
+        has_no_worker = true;
+        int peer = raw_dial(port);
+        assert_true(raw_is_closed(peer));
+        has_no_worker = false;
+        open_connection(0, "");
+        assert_true(crowded() <= 0);
+        (void)close(peer);
         end();
 }
 

@@ -264,12 +264,15 @@ TEST(names_of_clients) {
                 bool is_allowed;
         } rows[] = {{0, 0, true}, {0, 1, false}, {1, 1, true}, {2, 1, false}, {0, 3, true}};
         const struct peer_options options = {.certificate = &client};
+        const struct peer_options nameless_options = {.certificate = &nameless};
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 files.client_names = &names[rows[i].first];
                 files.client_name_count = rows[i].count;
                 start(ca.cert_file);
                 assert_int_equal(ask_once(&options, NULL) == ANSWER_GOOD, rows[i].is_allowed);
+                assert_int_equal(ask_once(&nameless_options, NULL) == ANSWER_GOOD,
+                                 rows[i].count == 0);
                 replace(&b); /* which keeps the names */
                 assert_int_equal(ask_once(&options, NULL) == ANSWER_GOOD, rows[i].is_allowed);
                 (void)tear_down(state);

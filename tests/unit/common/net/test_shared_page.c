@@ -5,13 +5,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "net/shared_page.h"
 #include "tests/unit/fixture/raw_client.h"
 
-enum { LONG_LINES = 300000, MAX_BYTES = 32 << 20, CLIENTS = 20, LIMIT_MS = 20000 };
+enum { LONG_LINES = 300000, MAX_BYTES = 32 << 20, CLIENTS = 20, RENDER_MS = 20, LIMIT_MS = 20000 };
 
 struct fixture {
         struct loop *loop;
@@ -19,7 +20,7 @@ struct fixture {
         struct http_server *server;
         pthread_t loop_thread; /* the caller, who runs the loop */
         bool is_from_loop;
-        atomic_int rendered, rendering, asked;
+        atomic_int rendered, rendering, asked, clients;
         atomic_bool is_huge, is_long;
 };
 
@@ -28,6 +29,7 @@ static void write_text(void *userdata, struct buf *out) {
 
         assert_int_equal(atomic_fetch_add(&f->rendering, 1), 0);
         assert_true(!f->is_from_loop || pthread_equal(pthread_self(), f->loop_thread));
+        usleep(RENDER_MS * 1000); /* in which others ask */
         (void)buf_printf(out, "{\"n\":%d}\n", atomic_fetch_add(&f->rendered, 1) + 1);
         if (atomic_load(&f->is_huge))
                 (void)buf_reserve(out, MAX_BYTES);
@@ -107,7 +109,9 @@ static const char request[] = "GET /page HTTP/1.1\r\nHost: h\r\n\r\n";
 
 static void *run_client(void *userdata) {
         struct client *client = userdata;
-        int fd = raw_dial(http_server_port(client->f->server));
+        /* Each at an address of its own: they are served side by side. */
+        in_addr_t address = INADDR_LOOPBACK + (in_addr_t)atomic_fetch_add(&client->f->clients, 1);
+        int fd = raw_dial_from(address, http_server_port(client->f->server));
 
         if (!raw_say(fd, request, strlen(request)) || !raw_hear(fd, &client->answer))
                 buf_clear(&client->answer);
