@@ -121,7 +121,7 @@ static int set_duration(const struct option_row *row, struct input input, struct
 
         if (duration_parse(input.text, len, &duration_ms) == 0)
                 return set_int64(row, duration_ms, input, err);
-        if (number_parse(input.text, len, &number))
+        if (number_parse(input.text, len, &number) && number >= 0)
                 return error_set(err, EINVAL, "%s: '%.128s' has no unit; did you mean %.128ss?",
                                  input.source, input.text, input.text);
         return refuse_option(input, err, "a duration such as 500ms, 90s or 1h30m");
