@@ -237,6 +237,8 @@ def single_waits_ms(plane, space, count):
                     if kind == "ERROR":
                         break
                     take(pod)
+                    if len(waits_ms) == count:
+                        return
 
     threading.Thread(target=see, daemon=True).start()
     begin = time.monotonic()

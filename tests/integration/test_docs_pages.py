@@ -227,7 +227,7 @@ def test_the_readme_has_the_figures_of_its_pages():
         r"^\| ([\d,]+) \| [\w ]+ \| extender \|.*?\|.*?\| ([\d.]+)x \|", performance, re.M
     )
     nodes, worst = max(both, key=lambda row: float(row[1]))
-    assert len(both) == 8 and f"with {nodes} nodes and a profile without default spread" in readme
+    assert len(both) == 12 and f"with {nodes} nodes and a profile without default spread" in readme
     assert f"scheduler and extender together spend {worst}x" in readme
     concluded = plain((TOP / "docs/placement.md").read_text("utf-8"))
     unseen, _, families = concluded.partition("nothing was tuned on")[2].partition("families")
