@@ -399,7 +399,7 @@ TEST(give_up) {
                 {DEADLINE_MS, DEADLINE_MS, "HTTP/1.1 200 X\r\nContent-Length: 0\r\n\r\n", KUBE_OK},
                 {5000, DEADLINE_MS, "HTTP/1.1 503 X\r\nRetry-After: 6\r\nContent-Length: 0\r\n\r\n",
                  KUBE_UNAVAILABLE},
-                {100, DEADLINE_MS, "", KUBE_UNAVAILABLE},
+                {1000, DEADLINE_MS, "", KUBE_UNAVAILABLE},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

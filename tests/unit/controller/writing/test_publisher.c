@@ -172,8 +172,8 @@ TEST(order_of_kinds) {
         _cleanup_(end) struct fixture f = {.expected = JOBS + FEW};
 
         api_answer_usually(&f.api, 200, "{}", "PATCH");
-        begin_at(&f, 10);
-        f.api.pace_ms = 10;
+        begin_at(&f, 1);
+        f.api.pace_ms = 100;
         push(f.other_jobs, FEW);
         push(f.jobs, JOBS);
         api_run(&f.api, is_patched, &f);

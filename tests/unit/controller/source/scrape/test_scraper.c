@@ -321,17 +321,16 @@ TEST(back_off) {
                                                     ? scripted_http(200, "", WHOLE_PAGE_OF("n0"))
                                                     : xstrdup("")});
         begin(&f);
+        f.api.pace_ms = PACE_MS;
         f.spec.traits.interval_ms = SHORT_INTERVAL_MS;
         f.source->spec->kind->add_node(f.source, &f.nodes[0]);
         for (size_t turn = 0; f.asked < ARRAY_LEN(scrapes); turn++) {
                 later_ms += (int64_t)turn * SHORT_INTERVAL_MS - api_passed_ms(&f.api);
-                f.api.pace_ms = 0;
                 api_run_quiet(&f.api);
                 f.asked += turn == scrapes[f.asked].turn;
                 if (atomic_load(&f.api.rig.server.served) != f.asked)
                         fail_msg("turn %zu: %zu requests", turn,
                                  atomic_load(&f.api.rig.server.served));
-                f.api.pace_ms = PACE_MS;
                 api_run(&f.api, has_outcome, &f);
         }
         end(&f);
