@@ -128,10 +128,8 @@ TEST(unwanted) {
 TEST(cancelled) {
         _cleanup_(end) struct fixture f = {0};
 
-        api_answer(&f.api, 200, "{}", OF_NODE, NULL);
-        f.api.rig.server.script[0].holds = true;
-        free(f.api.rig.server.script[0].response);
-        f.api.rig.server.script[0].response = NULL;
+        scripted_add(&f.api.rig.server,
+                     (struct scripted_reply){.expect = {OF_NODE}, .holds = true});
         begin(&f);
         api_run(&f.api, api_is_served, &f.api);
         for (size_t i = 0; i < JOBS; i++) {

@@ -122,14 +122,12 @@ static void answer_in_part(struct fixture *f, const char *path, size_t mib) {
 /* All pages under way share 32 MiB here; the largest gives way, whether it is still being received
  * or waits for its rest. */
 TEST(over_budget) {
+        static const char *const paths[NODES] = {"/n0?", "/n1?", "/n2?"};
+
         for (size_t large = 0; large < NODES; large += NODES - 1) {
                 struct fixture f = {0};
                 for (size_t i = 0; i < NODES; i++)
-                        answer_in_part(&f,
-                                       i == 0   ? "/n0?"
-                                       : i == 1 ? "/n1?"
-                                                : "/n2?",
-                                       i == large ? 15 : 9);
+                        answer_in_part(&f, paths[i], i == large ? 15 : 9);
                 begin(&f);
                 for (size_t i = 0; i < NODES; i++) {
                         f.source->spec->kind->add_node(f.source, &f.nodes[i]);
