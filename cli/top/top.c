@@ -1,5 +1,4 @@
 /* `top`: usage, limits, verdict and score of every node. */
-
 #include "base/mem.h"
 #include "cli/cluster/cluster_programs.h"
 #include "cli/top/top_view.h"
