@@ -76,10 +76,8 @@ const char *doctor_flag(const char *flags, const char *name) {
 }
 
 /* Return: the text, owned by the caller; NULL: @err says why */
-static char *read_page(struct cluster *cluster, const struct doctor_facts *facts, const json_t *pod,
-                       const char *program, const char *page, enum kube_outcome *ret,
+static char *read_page(struct cluster *cluster, const char *path, enum kube_outcome *ret,
                        struct error *err) {
-        _cleanup_(freep) char *path = cluster_page_path(facts->namespace, pod, program, page);
         struct cluster_answer answer = {0};
 
         cluster_call(cluster,
@@ -96,21 +94,21 @@ static char *read_page(struct cluster *cluster, const struct doctor_facts *facts
 
 static void read_pages_of(struct cluster *cluster, struct doctor_facts *facts, const json_t *pod,
                           enum doctor_object program, const char *name, char **flags) {
-        struct doctor_page *page = &facts->pages[facts->page_count];
+        _cleanup_(freep) char *metrics = cluster_page_path(facts->namespace, pod, name, "metrics");
+        _cleanup_(freep) char *flagz = cluster_page_path(facts->namespace, pod, name, "flagz");
+        _cleanup_(freep) char *status = cluster_page_path(facts->namespace, pod, name,
+                                                          "status.json");
 
-        if (!cluster_page_runs(pod, name) || facts->page_count == DOCTOR_MAX_PAGES ||
-            !json_is_at("Running", pod, "status", "phase", NULL))
+        if (!metrics || facts->page_count == DOCTOR_MAX_PAGES)
                 return;
-        facts->page_count++;
+        struct doctor_page *page = &facts->pages[facts->page_count++];
         page->program = program;
         page->pod = json_string_at(pod, "metadata", "name", NULL);
-        page->text = read_page(cluster, facts, pod, name, "metrics", &page->outcome, &page->err);
+        page->text = read_page(cluster, metrics, &page->outcome, &page->err);
         if (page->outcome != KUBE_UNAVAILABLE && !*flags) /* the other pages take as long */
-                *flags = read_page(cluster, facts, pod, name, "flagz", &(enum kube_outcome){0},
-                                   &ERROR_NULL);
-        _cleanup_(freep) char *path = cluster_page_path(facts->namespace, pod, name, "status.json");
+                *flags = read_page(cluster, flagz, &(enum kube_outcome){0}, &ERROR_NULL);
         if (page->text && program == DOCTOR_CONTROLLER)
-                (void)cluster_get(cluster, path, &page->status, &page->err);
+                (void)cluster_get(cluster, status, &page->status, &page->err);
 }
 
 static void read_pages(struct cluster *cluster, struct doctor_facts *facts) {

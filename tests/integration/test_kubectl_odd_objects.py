@@ -88,14 +88,13 @@ def test_cleanup_prints_no_escapes(cluster, plimsoll):
 def test_a_lease_out_of_range(cluster, plimsoll, odd):
     """Nobody holds it."""
     cluster.nodes().clear()
-    cluster.objects[LEASE_PATH] = {
-        "spec": {"holderIdentity": "a", "renewTime": ago(60), **odd},
-    }
+    cluster.objects[LEASE_PATH] = {"spec": {"holderIdentity": "a", "renewTime": ago(60), **odd}}
     assert plimsoll("cleanup", "--apply") == "cleaned 0 of 0 nodes\n"
 
 
 def test_objects_that_cannot_be_told_apart(cluster, plimsoll):
-    """Nodes without a name, or one that is no text, or twice; pods of no node, and finished ones."""
+    """Nodes without a name, or one that is no text, or twice; pods of no node, and finished ones;
+    a program's pod without a name."""
     names = [f"node-{i}" for i in range(10)]
     cluster.spec()["syncPolicy"].append({"name": "cpu_usage_avg_1m", "period": "1m"})
     cluster.objects["/api/v1/nodes"] = [
@@ -113,6 +112,7 @@ def test_objects_that_cannot_be_told_apart(cluster, plimsoll):
     del listed[12]["spec"]["nodeName"]
     listed[13]["metadata"]["name"] = "\ud800"
     cluster.objects["/api/v1/pods"] = listed
+    del cluster.objects[f"{SYSTEM}/pods"][0]["metadata"]["name"]
     assert len(json.loads(plimsoll("doctor", "-ojson", status=None).stdout)["checks"]) > 20
     refused = plimsoll("top", "--watch", "-ojson", status=2)
     assert "expected with -o table or wide" in refused
