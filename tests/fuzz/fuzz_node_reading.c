@@ -1,7 +1,7 @@
 /*
  * Pages to windows. The input is a sequence of pages, each ended by a NUL: they are scraped 15 s
- * apart. Whatever they say: usable values are in range, ratios of windows in [0, 1], what a cut
- * page says is what the whole page says, and memory stays within the arrays' ceilings.
+ * apart. Whatever they say: usable values are in range, gauges and ratios of windows in [0, 1],
+ * what a cut page says is what the whole page says, and memory stays within the arrays' ceilings.
  */
 #include <string.h>
 
@@ -43,13 +43,12 @@ static void check_reading(const struct node_reading *reading) {
         for (unsigned i = 0; i < ARRAY_LEN(own); i++)
                 if (reading->usable >> METRIC_RESOURCE_COUNT >> i & 1)
                         require(reading->capacities[i] > 0);
-        for (unsigned r = 0; r < RESOURCES; r++)
+        for (unsigned r = 0; r < RESOURCES; r++) {
                 if (reading->usable >> r & 1 && reading->series[r])
                         check_series(reading->series[r]);
-        for (unsigned r = 0; r < RESOURCES; r++)
-                if (reading->usable >> r & 1 &&
-                    (r >= METRIC_RESOURCE_COUNT || metric_resource_is_gauge(r)))
+                if (reading->usable >> r & 1 && r != METRIC_LOAD) /* see the step */
                         require(in_unit(reading->values[r]));
+        }
         require(!(reading->usable & NODE_RESOURCE_BIT(METRIC_NET)) == (reading->link_count == 0));
         for (size_t i = 0; i < reading->link_count; i++) {
                 const struct node_link *link = &reading->links[i];
@@ -141,6 +140,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 node_state_step(&before, &wants, reading, now_mono_ms, &step);
                 uint32_t counted = window_store_add(store, &step);
                 require((counted & ~(step.counters | step.gauges)) == 0);
+                for (unsigned r = 0; r < RESOURCES; r++)
+                        require(!(step.gauges >> r & 1) || in_unit(step.num[r]));
                 now_mono_ms += 15 * MS_PER_S;
                 check_windows(store, queries, ARRAY_LEN(queries), now_mono_ms);
 
