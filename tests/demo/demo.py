@@ -392,7 +392,8 @@ def show(demo, style):
     demo.create_pods()
     demo.say(f"Waiting for the first annotations (a scrape every {SCRAPE_INTERVAL_S} s) ...")
     wait_until(demo.is_annotated, 60, "annotations on every node")
-    wait_until(lambda: by_name(demo.rows())["hot-cpu"].verdict != "ok", 30, "the extender's watch")
+    for name in ("hot-cpu", "full-memory"):
+        wait_until(lambda: by_name(demo.rows())[name].verdict != "ok", 30, "the extender's watch")
 
     before = demo.rows()
     demo.say("\nThe nodes as the extender filters and ranks them:\n")
