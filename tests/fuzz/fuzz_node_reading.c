@@ -46,8 +46,9 @@ static void check_reading(const struct node_reading *reading) {
         for (unsigned r = 0; r < RESOURCES; r++) {
                 if (reading->usable >> r & 1 && reading->series[r])
                         check_series(reading->series[r]);
-                if (reading->usable >> r & 1 && r != METRIC_LOAD) /* see the step */
-                        require(in_unit(reading->values[r]));
+                if (reading->usable >> r & 1) /* of the load, the step has the ratio */
+                        require(r == METRIC_LOAD ? reading->values[r] >= 0
+                                                 : in_unit(reading->values[r]));
         }
         require(!(reading->usable & NODE_RESOURCE_BIT(METRIC_NET)) == (reading->link_count == 0));
         for (size_t i = 0; i < reading->link_count; i++) {
