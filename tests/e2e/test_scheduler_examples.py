@@ -140,12 +140,12 @@ def filtered(extender):
     return total(extender, "plimsoll_extender_requests_total", 0, verb="filter", code="200")
 
 
-def expect_placed_by_us(namespace, extender, scheduler=None):
+def expect_placed_by_us(namespace, extender, process, scheduler=None):
     """A pod gets a node, and the extender was asked for it."""
     before = filtered(extender)
     namespace.create_pod("web-0", **({"scheduler": scheduler} if scheduler else {}))
     namespace.wait_bound(1)
-    assert filtered(extender) > before
+    assert filtered(extender) > before, re.findall(r".*[Ee]xtender.*", process.text())
 
 
 @pytest.fixture
@@ -192,8 +192,8 @@ def test_kube_scheduler_asks_us(
     extender = start_extender(EXAMPLES[name])
     kubeconfig = plane.component_kubeconfig("kube-scheduler")
     path = tmp_path / "config.yaml"
-    kube_scheduler(localized(EXAMPLES[name], path, extender.url, kubeconfig, tmp_path), kubeconfig)
-    expect_placed_by_us(namespace, extender)
+    config = localized(EXAMPLES[name], path, extender.url, kubeconfig, tmp_path)
+    expect_placed_by_us(namespace, extender, kube_scheduler(config, kubeconfig))
 
 
 def test_pages_of_mutual_tls(
@@ -244,8 +244,8 @@ def test_owner_of_an_extender(
         extender = start_extender(example, "--bind")
         kubeconfig = plane.component_kubeconfig("kube-scheduler")
         path = tmp_path / "config.yaml"
-        kube_scheduler(localized(example, path, extender.url, kubeconfig, tmp_path), kubeconfig)
-        expect_placed_by_us(namespace, extender)
+        path = localized(example, path, extender.url, kubeconfig, tmp_path)
+        expect_placed_by_us(namespace, extender, kube_scheduler(path, kubeconfig))
         assert bound_by_account(plane, namespace) == {"web-0"}
         assert not refused(plane, "plimsoll-extender", before)
     finally:
@@ -315,7 +315,7 @@ def test_second_scheduler(plane, plimsoll, nodes, namespace, kube_scheduler, tmp
         file.write(f"clientConnection: {{kubeconfig: {kubeconfig}}}\n")
     process = kube_scheduler(path, kubeconfig)
 
-    expect_placed_by_us(namespace, extender, scheduler="plimsoll-scheduler")
+    expect_placed_by_us(namespace, extender, process, scheduler="plimsoll-scheduler")
     lease = plane.api.get(
         "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-scheduler"
     )
