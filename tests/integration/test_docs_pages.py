@@ -57,7 +57,10 @@ NOT_RUN = {
     ("tests/e2e/README.md", "tests/e2e/tools/build.py"): "builds for these tests, and runs some",
     ("tests/integration/README.md", "PLIMSOLL_BUILD_DIR="): "runs these tests",
     ("tests/placement/README.md", "make build"): "see test_tools_placement_simulator.py",
-    ("tests/placement/traces.md", "PLIMSOLL_TRACES="): "see test_tools_placement_traces.py",
+    (
+        "tests/placement/traces.md",
+        "tests/placement/planetlab.py",
+    ): "see test_tools_placement_traces.py",
 }
 
 

@@ -1,14 +1,16 @@
-"""tests/placement/traces.py: each source, as lines of the simulator's format."""
+"""tests/placement/traces.py and planetlab.py: recordings, as what the simulator reads."""
 
 import lzma
+import os
 import pathlib
 import sys
 
 import pytest
-from pages import TOP
+from pages import TOP, complete
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "placement"))
-import traces  # the folder of the simulator has to be in the path first
+import planetlab  # the folder of the simulator has to be in the path first
+import traces
 
 PLANETLAB = [
     "workload=princeton_codeen request=1000 step=300 cpu=50,0,120x2\n",
@@ -71,3 +73,32 @@ def test_what_is_missing_is_said(folder):
 def test_every_scenario_replays_a_source():
     paths = list((TOP / "tests" / "placement" / "scenarios").glob("replay-*.yaml"))
     assert {name for path in paths for name in traces.needed(path)} == set(traces.SOURCES)
+
+
+def said_by(tool, *arguments):
+    env = {"PLIMSOLL_TRACES": os.environ["PLIMSOLL_TRACES"]}
+    return complete(TOP / "tests" / "placement" / tool, *arguments, env=env).stdout
+
+
+def test_public_files_of_planetlab(folder, tmp_path):
+    """Repacked, they are read, and `traces.py` says that they are not those of the figures."""
+    for day in planetlab.DAYS:
+        (tmp_path / day).mkdir()
+    for name in ("h4_edu_ rnp_dcc_ufjf", "h3_mpi-sws_de_arizona_stork_install", "h2_il_nyu_d"):
+        (tmp_path / planetlab.DAYS[1] / name).write_text("34\n100\n")
+    said_by("planetlab.py", tmp_path, folder)
+    assert list(traces.repacked(traces.source_of("planetlab"))) == [
+        ["20110306", "h3_mpi-sws_de", "arizona_stork_install", "34", "100"],
+        ["20110306", "h2_il", "nyu_d", "34", "100"],
+        ["20110306", "h4_edu", "rnp_dcc_ufjf", "34", "100"],
+    ]
+    assert "differs from what the figures are made of" in said_by("traces.py", tmp_path / "out")
+
+
+def test_digests_and_names_of_the_recordings():
+    assert traces.digests().keys() == traces.SOURCES.keys()
+    for name in traces.available():
+        assert traces.digest(traces.source_of(name)) == traces.digests()[name], name
+    if "planetlab" in traces.available():
+        for _, host, slice_name, *_ in traces.repacked(traces.source_of("planetlab")):
+            assert planetlab.split(f"{host}_{slice_name}") == (host, slice_name)

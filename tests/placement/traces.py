@@ -3,9 +3,11 @@
 
     traces.py OUT       OUT/NAME.trace of each source that the folder PLIMSOLL_TRACES has
 
-traces.md says where the sources come from, and how they stand in that folder.
+traces.md says where the sources come from, and how they stand in that folder. A source that differs from
+the one that the figures are made of is named.
 """
 
+import hashlib
 import itertools
 import lzma
 import os
@@ -47,6 +49,12 @@ def repacked(path):
         for text in lines:
             if not text.startswith("#"):
                 yield text.rstrip("\n").split(",")
+
+
+def digest(path):
+    """SHA-256 of its lines, without comments."""
+    with lzma.open(path) as text:
+        return hashlib.sha256(re.sub(rb"^#.*\n", b"", text.read(), flags=re.M)).hexdigest()
 
 
 def filled(texts):
@@ -109,6 +117,12 @@ SOURCES = {
 
 def source_of(name):
     return folder() / SOURCES[name][0]
+
+
+def digests():
+    """{name: digest()} of the sources that the figures are made of, as traces.md has them"""
+    page = pathlib.Path(__file__).with_name("traces.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^\| `(\w+)` \| .* \| `([0-9a-f]{64})` \|$", page, re.M))
 
 
 def available():
@@ -174,7 +188,9 @@ def main():
         return 1
     prepare(pathlib.Path(sys.argv[1]))
     for name in available():
-        print(f"{sys.argv[1]}/{name}.trace: {source_of(name)}")
+        is_same = digest(source_of(name)) == digests()[name]
+        differs = "" if is_same else ", which differs from what the figures are made of"
+        print(f"{sys.argv[1]}/{name}.trace: {source_of(name)}{differs}")
     return 0
 
 
