@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -304,6 +305,19 @@ void reader_number(const struct reader_map *map, const char *field, enum reader_
                 *ret = value == 0 ? 0 : value; /* -0 is 0 */
 }
 
+/* As the API server takes one: 2.0, 1e2 and -0.0 are whole numbers. */
+static bool is_whole(const struct tree_node *node, int64_t *ret) {
+        double number = 0;
+
+        if (number_parse_i64(node->text, node->text_len, ret))
+                return true;
+        if (!number_parse(node->text, node->text_len, &number) || number != trunc(number) ||
+            fabs(number) >= 0x1p63)
+                return false;
+        *ret = (int64_t)number;
+        return true;
+}
+
 void reader_integer(const struct reader_map *map, const char *field, const char *what, int64_t min,
                     int64_t max, int64_t *ret) {
         const struct tree_node *node = number_of(map, field, READER_REQUIRED, what);
@@ -311,7 +325,7 @@ void reader_integer(const struct reader_map *map, const char *field, const char 
 
         if (!node)
                 return;
-        bool is_number = number_parse_i64(node->text, node->text_len, &value);
+        bool is_number = is_whole(node, &value);
         if (is_number && node->is_quoted)
                 reader_expected(map, field, "%s, without quotes", what);
         else if (!is_number || value < min || value > max)

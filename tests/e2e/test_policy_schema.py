@@ -196,7 +196,7 @@ TEXTS = [
     *("absolute", "spread", "estimate", "relative", "reject", "last", "pass", "auto", "all"),
     *("withoutPreferences", "gauge", "counter", "max", "mean", "sum", "min"),
 ]
-NUMBERS = [0, 1, 2, 5, 65, 100, 0.5, 0.65, 1.5, 1e-9, 1e300, -1, -0.1, -0.0, 1.1, 100.1, 650]
+NUMBERS = [0, 1, 2, 5, 65, 100, 2.0, 0.5, 0.65, 1.5, 1e-9, 1e300, -1, -0.1, -0.0, 1.1, 100.1, 650]
 NUMBERS += [1.6e308, 1.7e308, 100000, 100001, 1 << 31, (1 << 63) - 1, -(1 << 63)]
 OTHERS = [True, False, [], {}, [0.5, 0.6], [0.6, 0.5], [0.1, 0.2, 0.3, 0.4, 0.5], ["a"], ["A"]]
 
