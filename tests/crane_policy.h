@@ -1,6 +1,5 @@
-/* policy/crane.yaml: what the recorded answers and the worked examples of crane's arithmetic are
- * of.
- */
+/* What the recorded answers and the worked examples of crane's arithmetic are of. Read at the top
+ * of the source. */
 #pragma once
 
 #include <stdio.h>
@@ -13,7 +12,7 @@ static inline struct policy *crane_policy(void) {
         struct policy *policy = NULL;
         struct error err = ERROR_NULL;
 
-        if (policy_load_file(CRANE_POLICY, true, &policy, &err) < 0) {
+        if (policy_load_file("policy/crane.yaml", true, &policy, &err) < 0) {
                 (void)fprintf(stderr, "%s\n", err.msg);
                 abort();
         }

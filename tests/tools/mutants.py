@@ -86,6 +86,13 @@ def build(pool):
     return list(pool.map(Original, wanted, (test["suite"][1] for test in tests)))
 
 
+def link_data(folder):
+    """What a test finds at the top of the source; what a mutant writes is not written there."""
+    for name in ("policy", "tests"):
+        (folder / name).symlink_to(TOP / name)
+    return folder
+
+
 class Original:
     """A unit test as ninja links it, and the time it takes."""
 
@@ -95,7 +102,8 @@ class Original:
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-            process = subprocess.Popen([BUILD / target], cwd=folder, **quiet)
+            cwd = link_data(pathlib.Path(folder))
+            process = subprocess.Popen([BUILD / target], cwd=cwd, **quiet)
             _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)  # reaped above
         wall_s = time.monotonic() - began
@@ -188,7 +196,7 @@ class File:
 
     def _folder(self, name):
         (self.directory / name).mkdir()
-        return self.directory / name
+        return link_data(self.directory / name)
 
     def _cc(self, text, folder, *more):
         """What the compiler complains about; "" when all is well."""
