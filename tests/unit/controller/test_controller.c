@@ -190,7 +190,7 @@ TEST(once_without_bindings) {
 
 /* A page that stands still is no second reading. */
 TEST(once_with_a_page_that_stands_still) {
-        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 200};
 
         answer_nodes(&f, "still well");
         api_answer_usually(&f.api, 200, CPU_PAGE, "GET /still");
@@ -205,7 +205,7 @@ TEST(once_with_a_page_that_stands_still) {
 
 /* Anybody who ends it is not told that all went well. */
 TEST(once_stopped) {
-        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 200};
 
         answer_nodes(&f, "a b");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
@@ -236,7 +236,7 @@ static double stale_nodes(const struct fixture *f) {
 TEST(no_metrics) {
 
         for (int is_once = 0; is_once < 2; is_once++) {
-                _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
+                _cleanup_(end) struct fixture f = {.api.pace_ms = 200};
                 answer_nodes(&f, "a b");
                 begin(&f, policy_of("  syncPolicy: []\n"), NULL, is_once);
                 api_run(&f.api, is_once ? api_is_never : is_three_minutes_later, &f);
@@ -248,7 +248,7 @@ TEST(no_metrics) {
 
 /* While exporters serve all nodes, the Prometheus behind them is asked nothing. */
 TEST(a_source_that_nobody_needs) {
-        _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .behind = &prometheus_kind};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 200, .behind = &prometheus_kind};
 
         answer_nodes(&f, "a b");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
@@ -260,7 +260,7 @@ TEST(a_source_that_nobody_needs) {
 
 /* Who waits for the Lease writes nothing, and says so. */
 TEST(standby) {
-        _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .is_elected = true};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 200, .is_elected = true};
 
         answer_nodes(&f, "a");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
@@ -274,7 +274,7 @@ TEST(standby) {
 /* A second signal does not put off the end. */
 TEST(shut_down_twice) {
         enum { SHUTDOWN_MS = 5000 };
-        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 200};
 
         answer_nodes(&f, "a");
         api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
@@ -297,7 +297,7 @@ TEST(shut_down_twice) {
 TEST(many_nodes_switch) {
         enum { NODES_COUNT = 12, LINES = 10 };
         struct source_kind measured = constant_kind;
-        _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .behind = &measured};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 200, .behind = &measured};
         _cleanup_(freep) char *rest = xasprintf("in the last minute\" nodes=%d\n",
                                                 NODES_COUNT - LINES);
 
@@ -327,7 +327,7 @@ static bool is_none_failing(void *userdata) {
 
 /* Nodes that a policy does not need read are not failing, and are logged again afterwards. */
 TEST(failing_nodes) {
-        _cleanup_(end) struct fixture f = {.api.pace_ms = 30};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 200};
 
         answer_nodes(&f, "a b");
         api_answer_usually(&f.api, 500, "", "collect");
@@ -349,7 +349,7 @@ TEST(a_new_kind_of_source) {
         struct error err = ERROR_NULL;
 
         assert_int_equal(source_list_order("constant", kinds, &sources, &err), 0);
-        _cleanup_(end) struct fixture f = {.api.pace_ms = 30, .sources = sources};
+        _cleanup_(end) struct fixture f = {.api.pace_ms = 200, .sources = sources};
         answer_nodes(&f, "a b");
         for (size_t i = 0; i < 2; i++)
                 api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH,
