@@ -8,8 +8,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/attributes.h"
 #include "base/buf.h"

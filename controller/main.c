@@ -12,7 +12,6 @@
 #include "controller/web/status_page.h"
 #include "daemon/daemon.h"
 #include "net/http_server.h"
-#include "policy/live/policy_options.h"
 #include "policy/live/policy_source.h"
 
 #define PROGRAM "plimsoll-controller"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/number.h"
 #include "codec/json.h"
 
 enum { VERDICT_CHANGES = 100 }; /* more than any change of a score */

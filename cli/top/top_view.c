@@ -6,7 +6,6 @@
 #include <sysexits.h>
 
 #include "base/mem.h"
-#include "base/number.h"
 #include "codec/json.h"
 
 enum { SKEW_S = 60 }; /* a timestamp further ahead of the clock is from the future */

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
-#include "base/number.h"
 #include "cli/cluster/cluster_programs.h"
 #include "cli/verb/verb.h"
 #include "codec/json.h"

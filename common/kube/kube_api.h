@@ -103,10 +103,7 @@ bool kube_is_answered(const struct kube_call *call);
 /** kube_cancel() - end the call without a callback; @call can be NULL */
 void kube_cancel(struct kube_call *call);
 
-/* Accept headers for metadata only: of lists, and of single objects (watches, replies to patches).
- */
-#define KUBE_ACCEPT_METADATA_LIST                                                                  \
-        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+/* The Accept header for the metadata of an object only, as a reply to a patch. */
 #define KUBE_ACCEPT_METADATA                                                                       \
         "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "kube/kube_api.h"
 #include "kube/kube_path.h"
-#include "kube/kube_proto.h"
 
 static void add_path_query(struct buf *path, const char *name, const char *value) {
         _cleanup_(freep) char *escaped = kube_escape(value);

@@ -5,8 +5,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "controller/exposition/exposition.h"
 #include "controller/exposition/series_list.h"

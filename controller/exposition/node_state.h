@@ -27,7 +27,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "controller/exposition/node_reading.h"

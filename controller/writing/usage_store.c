@@ -8,7 +8,6 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "codec/json.h"
 #include "kube/kube_path.h"
 

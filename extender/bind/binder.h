@@ -14,9 +14,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/attributes.h"
 #include "base/error.h"
 #include "daemon/daemon.h"

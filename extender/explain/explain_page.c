@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/json_write.h"
 #include "base/mem.h"
 #include "codec/json.h"
 #include "extender/explain/explain_request.h"

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "extender/estimator/estimator.h"

@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 enum { ESTIMATE_CPU, ESTIMATE_MEM, ESTIMATE_RESOURCE_COUNT };
 
 /* Cores and bytes. */

@@ -11,8 +11,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "policy/estimate/workload.h"
 
 enum { SCORE_OWN_LOAD_FACTOR = 2, SCORE_POINTS_PER_STEP = 2, SCORE_BEST_POINTS = 10 };

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "codec/json.h"
-#include "codec/tree.h"
 #include "kube/reflector.h"
 #include "net/file_watch.h"
 #include "policy/live/policy_status.h"

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "kube/reflector.h"
 #include "policy/pods/pod_facts.h"

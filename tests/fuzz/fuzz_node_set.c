@@ -5,7 +5,6 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "codec/json.h"
 #include "controller/node/node_set.h"
 #include "controller/track/node_track.h"

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/attributes.h"
 #include "base/mem.h"
 
 enum {

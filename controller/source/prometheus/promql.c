@@ -7,7 +7,6 @@
 #include "base/duration.h"
 #include "base/name.h"
 #include "base/number.h"
-#include "controller/window/window.h"
 #include "policy/metric_resource.h"
 
 /* An instance whose targets are all down. An instance that nobody scrapes is unknown, not down. */

@@ -32,7 +32,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/buf.h"
 #include "controller/exposition/node_network.h"

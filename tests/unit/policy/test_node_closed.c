@@ -2,7 +2,6 @@
 #include "tests/unit/fixture/test.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

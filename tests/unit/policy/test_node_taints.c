@@ -9,7 +9,6 @@
 
 #define SOFT(key) "{\"key\":\"" key "\",\"effect\":\"PreferNoSchedule\"}"
 #define OURS(level) SOFT("load.plimsoll.io/" level)
-#define SPOT "{\"key\":\"spot\",\"value\":\"1\",\"effect\":\"NoSchedule\"}"
 
 static void show(const char *text, size_t len, struct buf *out) {
         json_auto_t *json = json_loads(text, JSON_DECODE_ANY, NULL);

@@ -11,8 +11,6 @@
              "period: "                                                                            \
              "3m}]\n"
 #define GPU "name: gpu, series: s, kind: gauge"
-#define POOL(labels) "  pools: [{nodeSelector: {" labels "}}]\n"
-#define POOLS(a, b) "  pools: [{nodeSelector: {" a "}}, {nodeSelector: {" b "}}]\n"
 #define METRIC(fields) "  metrics: [{" fields "}]\n"
 
 static struct policy *policy_with(const char *spec) {

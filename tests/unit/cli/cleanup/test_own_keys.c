@@ -1,8 +1,6 @@
 /* Which annotations `cleanup` takes off, and which it must not touch. */
 #include "tests/unit/fixture/rows.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "cli/cleanup/own_keys.h"
 #include "codec/json.h"

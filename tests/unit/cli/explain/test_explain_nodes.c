@@ -1,8 +1,6 @@
 /* What people are shown of an extender's answer about nodes. */
 #include "tests/unit/fixture/test.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "cli/explain/explain_nodes.h"
 

@@ -1,16 +1,10 @@
 /* Where a pod is, what it prefers by admission, and why no extender was asked about it. */
 #include "tests/unit/fixture/test.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "cli/explain/explain_place.h"
 #include "codec/json.h"
 #include "tests/unit/fixture/rows.h"
-
-#define OWN                                                                                        \
-        "{'weight': 9, 'preference': {'matchExpressions': "                                        \
-        "[{'key': 'disk', 'operator': 'Exists'}]}}"
 
 static struct explain_place place_of(const char *text) {
         struct explain_place place = {.full_name = "s/p", .pod = json_loads(text, 0, NULL)};

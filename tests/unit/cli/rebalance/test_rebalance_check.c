@@ -1,7 +1,6 @@
 /* What speaks against an eviction. */
 #include "tests/unit/fixture/test.h"
 
-#include "base/attributes.h"
 #include "cli/rebalance/rebalance_check.h"
 #include "codec/json.h"
 #include "tests/unit/fixture/rows.h"

@@ -16,7 +16,6 @@
         "  predicate: [" predicates "]\n"                                                          \
         "  priority: [" priorities "]\n" more
 #define LIMIT(limit) "{name: cpu_usage_avg_5m, maxLimitPecent: " limit "}"
-#define LAST "{name: cpu_usage_avg_5m, maxLimitPecent: 0.6, overLimit: last}"
 #define CPU "{name: cpu_usage_avg_5m, weight: 1}"
 #define GPUS "{name: gpus, weight: 1}"
 #define LAX POLICY(LIMIT("0.8"), CPU, "")

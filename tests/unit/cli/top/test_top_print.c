@@ -16,13 +16,11 @@
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
         "240h}]\n" terms
 #define CPU POLICY("  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n")
-#define MEM POLICY("  priority: [{name: mem_usage_avg_5m, weight: 1}]\n")
 #define BOTH                                                                                       \
         POLICY("  priority: [{name: cpu_usage_avg_5m, weight: 1}, {name: mem_usage_avg_5m, "       \
                "weight: 1}]\n")
 #define LIMITED(rest) POLICY("  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8" rest)
 #define CPU_IS(value, at) "{\"cpu_usage_avg_5m\": \"" value "," at "\"}"
-#define MEM_IS(value, at) "{\"mem_usage_avg_5m\": \"" value "," at "\"}"
 
 static const struct style plain = {"", "", "", "", "", "", false, SIZE_MAX};
 

@@ -1,6 +1,7 @@
 /* The hash map against a plain array, and its own invariants after every kind of step. */
 #include "tests/unit/fixture/test.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/strmap.h"

@@ -6,9 +6,6 @@
 #include "kube/object_index.h"
 #include "tests/unit/fixture/rows.h"
 
-#define LETTERS_32 "abcdefghijklmnopqrstuvwxyzabcdef"
-#define LETTERS_128 LETTERS_32 LETTERS_32 LETTERS_32 LETTERS_32
-#define LETTERS_256 LETTERS_128 LETTERS_128
 #define OBJECT(metadata) "{\"metadata\":{" metadata "},\"spec\":1}"
 
 static enum object_sight see(struct object_index *index, const char *text) {

@@ -371,8 +371,6 @@ TEST_BETWEEN(few_connections, set_up, tear_down) {
         }
 }
 
-enum { PARALLEL = 100, HOSTS = 4 };
-
 /* At most so many at a time; the time of a call that waits has not begun: it waits for as long as
  * its own timeout. */
 TEST_BETWEEN(queue, set_up, tear_down) {

@@ -1,7 +1,6 @@
 /* Which values of Host a web page that was rebound cannot have. */
 #include "tests/unit/fixture/test.h"
 
-#include "base/attributes.h"
 #include "net/http_host.h"
 #include "tests/unit/fixture/rows.h"
 

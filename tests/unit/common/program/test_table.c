@@ -1,8 +1,6 @@
 /* Tables as people see them. */
 #include "tests/unit/fixture/test.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "program/table.h"
 

@@ -14,7 +14,7 @@
 enum { PODS = 300, NODES = 12, WORKLOADS = 5, STEPS = 20000, WINDOW_MS = 300000 };
 
 struct listed_pod {
-        bool is_live, is_in_list;
+        bool is_live;
         int node, workload; /* workload 0: none */
         double cores, gibibytes;
 };

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <string.h>
 
 #include "extender/answer/reply.h"
 #include "tests/unit/fixture/property.h"

@@ -3,7 +3,6 @@
 
 #include "tests/unit/fixture/test.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -1,8 +1,6 @@
 /* --check-config of what names a cluster, and cannot. */
 #include "tests/unit/fixture/test.h"
 
-#include <stdlib.h>
-
 #include "policy/live/policy_options.h"
 
 TEST(cluster_is_checked_when_named) {

@@ -7,7 +7,6 @@
 #define RESULT(type, series)                                                                       \
         "{\"status\":\"success\",\"data\":{\"resultType\":\"" type "\",\"result\":[" series "]}}"
 #define VALUE(labels, value) "{\"metric\":{" labels "},\"value\":[1784805954,\"" value "\"]}"
-#define FAILED "{\"status\":\"error\",\"errorType\":\"timeout\",\"error\":\"too slow\"}"
 
 static inline void add_metric(struct policy *policy, const char *name) {
         struct policy_metric *metric = &policy->metrics[policy->metric_count++];
