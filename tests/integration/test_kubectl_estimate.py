@@ -344,13 +344,19 @@ def test_refused_requests(extender, body, status, why):
     assert len(explain(extender, {})["nodes"]) == len(NODES), "the next one is answered"
 
 
-def test_bounds(extender):
-    """A body that is too large, or has too many nodes; an answer that would be too large."""
+def test_requests_that_are_too_large(extender):
+    """By their bytes, or by their nodes."""
     told = explain(extender, b" " * (64 << 20) + b"{}", 413)
     assert told["error"] == "the request is larger than 64 MiB"
     many = [{"metadata": {"name": f"n{number}"}} for number in range(20001)]
     told = explain(extender, {"nodes": many}, 413)
     assert told["error"] == "nodes[20000]: expected at most 20000 nodes"
+
+
+def test_an_answer_that_would_be_too_large(start_extender, source):
+    """Of the program as users have it: a sanitizer takes most of the time that an answer may."""
+    extender = start_extender(source, content=ESTIMATE, build="release")
+    extender.wait_ready(r"(?m)pods: 0 pods$")
     told = explain(extender, {"select": NODES * 40000, "terms": False}, 413)
     assert told["error"] == "the answer is larger than 64 MiB: select fewer nodes"
 
