@@ -35,16 +35,22 @@ exec qemu-aarch64 -L {root} {root}{start} "$@"
 """
 
 
-def test_the_demo_on_the_other_processor(dist, version, tmp_path):
-    """Both programs are those of the images for arm64; the exporters and the API server are native. Nodes are
+def emulated(script, root, start):
+    script.parent.mkdir()
+    script.write_text(EMULATED.format(root=root, start=start), "ascii")
+    script.chmod(0o755)
+
+
+def test_the_demo_on_the_other_processor(dist, version, unpacked, tmp_path):
+    """Both programs and the plugin are those for arm64; the exporters and the API server are native. Nodes are
     scraped and annotated, and the extender's answers over HTTP place a burst of pods."""
+    plugin = unpacked("kubectl-plimsoll", "arm64")
+    emulated(tmp_path / "cli" / "kubectl-plimsoll", plugin, "/kubectl-plimsoll")
     for program in DAEMONS:
         archive = dist / f"{program}-{version}.oci.tar"
         image = unpack(archive, "arm64", tmp_path / program)
         script = tmp_path / program.removeprefix("plimsoll-") / program
-        script.parent.mkdir()
-        script.write_text(EMULATED.format(root=image.root, start=image.start), "ascii")
-        script.chmod(0o755)
+        emulated(script, image.root, image.start)
         said = output(script, "--version")
         assert said == f"{program} {version}\n" and "AArch64" in output(
             "readelf", "--file-header", f"{image.root}{image.start}"
