@@ -305,8 +305,8 @@ void reader_number(const struct reader_map *map, const char *field, enum reader_
                 *ret = value == 0 ? 0 : value; /* -0 is 0 */
 }
 
-/* As the API server takes one: 2.0, 1e2 and -0.0 are whole numbers. */
-static bool is_whole(const struct tree_node *node, int64_t *ret) {
+/* Accepts what the API server accepts as an integer, including 2.0, 1e2 and -0.0. */
+static bool parse_whole(const struct tree_node *node, int64_t *ret) {
         double number = 0;
 
         if (number_parse_i64(node->text, node->text_len, ret))
@@ -325,7 +325,7 @@ void reader_integer(const struct reader_map *map, const char *field, const char 
 
         if (!node)
                 return;
-        bool is_number = is_whole(node, &value);
+        bool is_number = parse_whole(node, &value);
         if (is_number && node->is_quoted)
                 reader_expected(map, field, "%s, without quotes", what);
         else if (!is_number || value < min || value > max)

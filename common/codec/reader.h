@@ -111,7 +111,7 @@ int reader_choice(const struct reader_map *map, const char *field, enum reader_n
 /** reader_number() - an unquoted number in [@min, @max] */
 void reader_number(const struct reader_map *map, const char *field, enum reader_need need,
                    const char *what, double min, double max, double *ret);
-/** reader_integer() - a required, unquoted integer in [@min, @max]; 2.0 is one */
+/** reader_integer() - a required, unquoted integer in [@min, @max], also as 2.0 */
 void reader_integer(const struct reader_map *map, const char *field, const char *what, int64_t min,
                     int64_t max, int64_t *ret);
 /** reader_duration() - a required Go duration of at least @min_ms; a positive one below 1 ms is an

@@ -103,7 +103,7 @@ bool kube_is_answered(const struct kube_call *call);
 /** kube_cancel() - end the call without a callback; @call can be NULL */
 void kube_cancel(struct kube_call *call);
 
-/* The Accept header for the metadata of an object only, as a reply to a patch. */
+/* The Accept header for only the metadata of an object. */
 #define KUBE_ACCEPT_METADATA                                                                       \
         "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 

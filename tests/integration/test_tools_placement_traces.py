@@ -92,7 +92,10 @@ def test_public_files_of_planetlab(folder, tmp_path):
         ["20110306", "h2_il", "nyu_d", "34", "100"],
         ["20110306", "h4_edu", "rnp_dcc_ufjf", "34", "100"],
     ]
-    assert "differs from what the figures are made of" in said_by("traces.py", tmp_path / "out")
+    told = said_by("traces.py", tmp_path / "out")
+    assert "differs from the recording of the published figures" in told
+    missing = str(TOP / "tests" / "placement" / "planetlab.py"), tmp_path / "none", folder
+    assert str(tmp_path / "none" / "20110303") in complete(*missing, status=1).stderr
 
 
 def test_digests_and_names_of_the_recordings():

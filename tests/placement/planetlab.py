@@ -11,7 +11,7 @@ import sys
 import traces
 
 DAYS = ("20110303", "20110306", "20110309", "20110322", "20110325", "20110403")
-# A slice's name has two words; these have another number. The last four have a part of the host's name.
+# Most names of slices have two words; these do not. The last four include a part of the host's name.
 SLICES = (
     *("root", "rnp_dcc_ufjf", "umn_net_tools", "umn_net_tools2", "arizona_stork_install"),
     *("usf_mobius_dm", "rwtha_anonymity_ssh", "tauple_planet_39", "utoronto_li_rs"),
@@ -28,7 +28,7 @@ def split(name):
 
 
 def fields(path):
-    """As they are sorted: day, slice, host, percentages."""
+    """Day, slice, host and percentages: series are sorted in this order."""
     host, slice_name = split(path.name)
     return path.parent.name, slice_name, host, *path.read_text(encoding="ascii").split()
 
@@ -37,11 +37,16 @@ def main():
     if len(sys.argv) != 3 or sys.argv[1].startswith("-"):
         print(__doc__)
         return 2
-    files = [path for day in DAYS for path in pathlib.Path(sys.argv[1], day).iterdir()]
     target = pathlib.Path(sys.argv[2], traces.SOURCES["planetlab"][0])
-    with lzma.open(target, "wt", encoding="utf-8") as text:
-        for day, slice_name, host, *percentages in sorted(map(fields, files)):
-            text.write(",".join((day, host, slice_name, *percentages)) + "\n")
+    try:
+        files = [path for day in DAYS for path in pathlib.Path(sys.argv[1], day).iterdir()]
+        series = sorted(map(fields, files))
+        with lzma.open(target, "wt", encoding="utf-8") as text:
+            for day, slice_name, host, *percentages in series:
+                text.write(",".join((day, host, slice_name, *percentages)) + "\n")
+    except (OSError, UnicodeError) as error:
+        print(error, file=sys.stderr)
+        return 1
     return 0
 
 

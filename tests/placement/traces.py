@@ -3,8 +3,8 @@
 
     traces.py OUT       OUT/NAME.trace of each source that the folder PLIMSOLL_TRACES has
 
-traces.md says where the sources come from, and how they stand in that folder. A source that differs from
-the one that the figures are made of is named.
+traces.md says where the sources come from, and how they stand in that folder. It names each
+source that differs from the recording of the published figures.
 """
 
 import hashlib
@@ -120,7 +120,7 @@ def source_of(name):
 
 
 def digests():
-    """{name: digest()} of the sources that the figures are made of, as traces.md has them"""
+    """{name: digest()} of the recordings of the published figures, from traces.md"""
     page = pathlib.Path(__file__).with_name("traces.md").read_text(encoding="utf-8")
     return dict(re.findall(r"^\| `(\w+)` \| .* \| `([0-9a-f]{64})` \|$", page, re.M))
 
@@ -189,7 +189,7 @@ def main():
     prepare(pathlib.Path(sys.argv[1]))
     for name in available():
         is_same = digest(source_of(name)) == digests()[name]
-        differs = "" if is_same else ", which differs from what the figures are made of"
+        differs = "" if is_same else ", which differs from the recording of the published figures"
         print(f"{sys.argv[1]}/{name}.trace: {source_of(name)}{differs}")
     return 0
 

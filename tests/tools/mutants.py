@@ -87,7 +87,7 @@ def build(pool):
 
 
 def link_data(folder):
-    """What a test finds at the top of the source; what a mutant writes is not written there."""
+    """Links to what tests read: a mutant writes into this folder, not into the source."""
     for name in ("policy", "tests"):
         (folder / name).symlink_to(TOP / name)
     return folder
