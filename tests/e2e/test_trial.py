@@ -65,4 +65,6 @@ def test_a_trial_says_what_is_reached(make_plimsoll, kubelets, log_dir, figure):
     )
     assert {found["bound"] for found in measured.values()} == {len(arrivals.pods)}
     assert said["pods"]["judged"] > 0.9 * len(arrivals.pods), said
-    assert ratio["low"] <= reached <= ratio["high"], said
+    # An interval of 80% misses on some nights by chance; one that is twice as wide has 99%.
+    assert abs(reached - ratio["middle"]) <= ratio["high"] - ratio["low"], said
+    assert max(reached, ratio["high"]) < 1, "there is a gain, and the trial says so"
