@@ -190,12 +190,20 @@ def test_verbs(plimsoll, binary, tmp_path):
     assert "Usage" in plimsoll(status=2)
     # kubectl runs the helper, which asks kubectl for names.
     os.symlink(binary("kubectl-plimsoll"), tmp_path / "kubectl-plimsoll")
+    (tmp_path / "k3s").write_text('#!/bin/sh\necho "$0 $@"\n')
+    (tmp_path / "k3s").chmod(0o755)
+    (tmp_path / "kubectl").symlink_to("k3s")
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     helper = TOP / "cli" / "kubectl_complete-plimsoll"
     said = complete(helper, "top", "-o", "", env=path)
     assert said.stdout == "table\nwide\njson\nyaml\n:4\n"
-    (tmp_path / "kubectl").write_text('#!/bin/sh\necho "$@"\n')
-    (tmp_path / "kubectl").chmod(0o755)
-    for words, asked in (("pod ", "get pod "), ("-n shop po w", "get -n shop po w"), ("no", None)):
-        said = complete(helper, "explain", *words.split(" "), env=path)
-        assert said.stdout == (f"__complete {asked}\n" if asked else "node\nnodes\n:4\n")
+    for variable, program in (("", "kubectl"), ("k3s kubectl", "k3s kubectl")):
+        env = path | {"KUBECTL": variable}
+        for words, asked in (
+            ("pod ", "get pod "),
+            ("-n shop po w", "get -n shop po w"),
+            ("no", ""),
+        ):
+            said = complete(helper, "explain", *words.split(" "), env=env)
+            names = f"{tmp_path}/{program} __complete {asked}\n"
+            assert said.stdout == (names if asked else "node\nnodes\n:4\n")
