@@ -197,7 +197,8 @@ def test_verbs(plimsoll, binary, tmp_path):
     helper = TOP / "cli" / "kubectl_complete-plimsoll"
     said = complete(helper, "top", "-o", "", env=path)
     assert said.stdout == "table\nwide\njson\nyaml\n:4\n"
-    for variable, program in (("", "kubectl"), ("k3s kubectl", "k3s kubectl")):
+    for variable in ("", "k3s kubectl", "k3s *"):
+        program = variable or "kubectl"
         env = path | {"KUBECTL": variable}
         for words, asked in (
             ("pod ", "get pod "),
