@@ -3,7 +3,7 @@
 
     traces.py OUT       OUT/NAME.trace of each source that the folder PLIMSOLL_TRACES has
 
-traces.md says where the sources come from, and how they stand in that folder. It names each
+traces.md says where the sources come from, and how they stand in that folder. The output names each
 source that differs from the recording of the published figures.
 """
 
