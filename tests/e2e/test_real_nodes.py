@@ -141,7 +141,7 @@ def run_pods(plane, namespace, name):
 
 
 def wait_peak(plane, node):
-    """A mean that an hour remembers; half of its 5 minutes have data. Before, a maximum may fall."""
+    """The first peak of an hour. Until there is one, a maximum is the present mean, which may fall."""
     return wait_until(
         lambda: max(0, reading(plane, node, f"{MAXIMUM}_peak")[0]), 240, "a peak", poll_s=1
     )
