@@ -91,6 +91,11 @@ def test_closed_loop(
     check_same_pods(measured, arrivals)
     filtered = total(extenders[ESTIMATE], "plimsoll_extender_requests_total", verb="filter")
     assert filtered >= len(arrivals.pods)
+    measured_pods, pods = (
+        total(sides[ESTIMATE].controller, name)
+        for name in ("plimsoll_pods_measured", "plimsoll_pods")
+    )
+    assert measured_pods > pods / 2 > 0  # the newest are not: four pages are needed
     hot = {name: found["hot"] for name, found in measured.items()}
     assert hot[WITHOUT] >= least, "too few hot minutes to compare"
     assert hot[ESTIMATE] <= of_default * hot[WITHOUT]

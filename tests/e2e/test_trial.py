@@ -10,48 +10,26 @@ import pathlib
 import pytest
 from cluster.arrivals import Arrivals
 from cluster.closed_loop import HOT
-from cluster.meters import MeteredKubelet
-from cluster.plimsoll import kubelet_source, page
-from cluster.sides import open_sides, play, policy
-from controller_kit import exporter_url
+from cluster.plimsoll import page
+from cluster.sides import open_sides, play, policy, start_controller
 
 SCENARIO = pathlib.Path(__file__).parent / "scenarios" / "trial.yaml"
 PACE = int(os.environ.get("PLIMSOLL_PACE", "5"))
 ASKED, TRIAL = "extender", "trial"
-TOKENS_S = 3 * 3600  # nobody writes new ones
-
-
-def start(side, plimsoll, kubelets):
-    """Both programs; the extender."""
-    kubelets += [MeteredKubelet(side, node) for node in side.nodes]
-    path = plimsoll.write_policy(policy(PACE, "estimate"))
-    token = plimsoll.write_token("plimsoll-controller", TOKENS_S)
-    plimsoll.write_token("plimsoll-extender", TOKENS_S)
-    exporters = {"kind": "node-exporter", "url": exporter_url(side.exporters.port)}
-    sources = [exporters, kubelet_source(token)]
-    plimsoll.controller(path, None, sources=sources, interval=f"{15 / PACE}s")
-    return plimsoll.extender(path)
-
-
-@pytest.fixture
-def kubelets():
-    found = []
-    yield found
-    for kubelet in found:
-        kubelet.stop()
 
 
 @pytest.mark.nightly
 @pytest.mark.alone
 @pytest.mark.timeout(7200)
-def test_a_trial_says_what_is_reached(make_plimsoll, kubelets, log_dir, figure):
+def test_a_trial_says_what_is_reached(make_plimsoll, log_dir, figure):
     arrivals = Arrivals(SCENARIO, PACE)
     arrivals.measured_from_s = 0  # as the trial does
     with open_sides((ASKED, TRIAL), arrivals, log_dir) as sides:
         extenders = {}
         for name, side in sides.items():
             plimsoll = make_plimsoll(side.plane, build="release", name=name)
-            extenders[name] = start(side, plimsoll, kubelets)
+            path = start_controller(side, plimsoll, policy(PACE, "estimate"))
+            extenders[name] = plimsoll.extender(path)
             entry = plimsoll.scheduler_entry(extenders[name])
             side.plane.start_scheduler(extenders=[entry] if name == ASKED else [])
         measured = play(sides)

@@ -52,7 +52,7 @@ class Kubelet:
 
             def do_GET(self):  # noqa: N802
                 kubelet.note(self)
-                status, headers, body = kubelet.answer or (200, {}, kubelet.page(self.path))
+                status, headers, body = kubelet.answer or (200, {}, kubelet.page(self))
                 self.reply(status, body, **headers)
 
         self.server = LocalServer(Asking, address)
@@ -77,13 +77,13 @@ class Kubelet:
                 f"{POD_BYTES} {int(at * 1000)}\n"
             )
 
-    def page(self, path):
+    def page(self, asking):
         at = time.time() // self.resolution_s * self.resolution_s
         cpu, mem, swap = self.load
         busy_s = 1000 + cpu * CPUS * (at - self.began_unix)
         mem_bytes, swap_bytes = mem * MEMORY_GIB * 2**30, swap * SWAP_BYTES
         stamp = int(at * 1000)
-        if path == CADVISOR:
+        if asking.path == CADVISOR:
             waited_s = 50 + self.pressure * (at - self.began_unix)
             rows = [
                 'container_cpu_usage_seconds_total{cpu="total",id="/kubepods"} 1',

@@ -9,6 +9,7 @@ nodes.py          nodes without kubelets: objects, exporters behind them, kwok t
 workloads.py      pods and Deployments, where they went, what was said about them
 arrivals.py       what arrives in a scenario of the simulator, and what it predicts
 closed_loop.py    a cluster whose exporters say what its pods use
+meters.py         its kubelets, which say what each pod uses
 sides.py          several of them that get the same pods, and who chooses nodes there
 koordlets.py      what Koordinator's agents would write about its nodes
 admission.py      deploy/admission, and what the API server makes of a pod

@@ -56,6 +56,7 @@ class ClosedLoop:
         self.arrivals = arrivals
         self.exporters = exporters
         self.fleet = Fleet(plane, exporters)
+        self.controller = None  # Plimsoll's, where it has one
         self.cores, self.base = {}, {}
         for node in arrivals.nodes:
             cores = int(node["cores"])

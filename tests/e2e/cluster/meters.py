@@ -5,21 +5,30 @@ import time
 import kubelet_kit
 
 
-class MeteredKubelet(kubelet_kit.Kubelet):
-    """That of one node. What its pods have used follows from when they began."""
+class Meters(kubelet_kit.Kubelet):
+    """Those of all nodes, at one port. What a pod has used follows from when it began.
 
-    def __init__(self, loop, node):
-        self.loop, self.node = loop, node
-        address = loop.fleet.addresses[node]
-        super().__init__(loop.plane.authority.server(node, [], [address]), address=address)
+    Of the node itself they say nothing: where its exporter is lost, nobody else has a value.
+    """
+
+    def __init__(self, loop):
+        self.loop = loop
+        self.nodes = {address: node for node, address in loop.fleet.addresses.items()}
+        super().__init__(loop.plane.authority.server("kubelets", []), address="0.0.0.0")
         port = {"daemonEndpoints": {"kubeletEndpoint": {"Port": self.port}}}
-        loop.plane.api.patch(f"/api/v1/nodes/{node}/status", {"status": port})
+        for node in loop.nodes:
+            loop.plane.api.patch(f"/api/v1/nodes/{node}/status", {"status": port})
 
-    def pod_rows(self):
+    def page(self, asking):
         now, at_ms = time.monotonic(), int(time.time() * 1000)
-        for run in list(self.loop.runs_of[self.node]):
+        address, _ = asking.connection.getsockname()
+        rows = []
+        for run in list(self.loop.runs_of[self.nodes[address]]):
             if run.is_working(now):
                 pod = f'namespace="{self.loop.namespace.name}",pod="{run.pod}"'
                 memory = int(self.loop.memory_of(run) * 2**30)
-                yield f"pod_cpu_usage_seconds_total{{{pod}}} {run.core_seconds(now)} {at_ms}\n"
-                yield f"pod_memory_working_set_bytes{{{pod}}} {memory} {at_ms}\n"
+                rows.append(
+                    f"pod_cpu_usage_seconds_total{{{pod}}} {run.core_seconds(now)} {at_ms}\n"
+                )
+                rows.append(f"pod_memory_working_set_bytes{{{pod}}} {memory} {at_ms}\n")
+        return "".join([*rows, "resource_scrape_error 0\n"])

@@ -6,14 +6,17 @@ import os
 import shutil
 import time
 
+from controller_kit import exporter_url
 from harness import Exporters, wait_until
 from policies import policy_object
 
 from .admission import install_and_start
 from .closed_loop import ClosedLoop
-from .plimsoll import new_plane
+from .meters import Meters
+from .plimsoll import kubelet_source, new_plane
 
 ADDRESS = "127.100.{}.1"
+TOKENS_S = 3 * 3600  # nobody writes new ones
 FIRST_ADDRESS = 70  # lower ones are other control planes of the sandbox
 
 
@@ -31,6 +34,7 @@ def open_sides(names, arrivals, directory):
             stack.callback(exporters.stop)
             sides[name] = ClosedLoop(plane, arrivals, exporters)
             stack.callback(sides[name].stop)
+            stack.callback(Meters(sides[name]).stop)
         yield sides
         for side in sides.values():
             side.plane.check()
@@ -82,7 +86,12 @@ def start_most_allocated(side, _plimsoll, _content):
 def start_controller(side, plimsoll, content):
     """It, and annotations on every node; the policy's path."""
     path = plimsoll.write_policy(content)
-    plimsoll.controller(path, side.exporters, interval=f"{15 / side.arrivals.pace:g}s")
+    token = plimsoll.write_token("plimsoll-controller", TOKENS_S)
+    plimsoll.write_token("plimsoll-extender", TOKENS_S)
+    exporters = {"kind": "node-exporter", "url": exporter_url(side.exporters.port)}
+    sources = [exporters, kubelet_source(token)]
+    interval = f"{15 / side.arrivals.pace:g}s"
+    side.controller = plimsoll.controller(path, None, sources=sources, interval=interval)
     key = content["spec"]["syncPolicy"][0]["name"]
     wait_until(
         lambda: all(key in found for found in side.fleet.all_annotations().values()),
