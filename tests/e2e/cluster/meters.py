@@ -8,7 +8,8 @@ import kubelet_kit
 class Meters(kubelet_kit.Kubelet):
     """Those of all nodes, at one port. What a pod has used follows from when it began.
 
-    Of the node itself they say nothing: where its exporter is lost, nobody else has a value.
+    They say nothing of the nodes: where an exporter is lost, nothing else has a value. On a full node
+    they say what pods want, which is more than they get.
     """
 
     def __init__(self, loop):
