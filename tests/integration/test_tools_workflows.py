@@ -78,6 +78,15 @@ def test_the_key_of_the_cache_is_of_all_that_is_built():
         assert found == files | {build.HERE / "build.py"}
 
 
+def test_older_versions_are_built_when_asked_for(monkeypatch):
+    monkeypatch.setenv("PLIMSOLL_NIGHTLY", "1")  # as for the quick benchmark at night
+    for options, is_older in (([], False), (["--older"], True)):
+        said = subprocess.check_output([build.HERE / "build.py", "--where", *options], text=True)
+        found = {line.split()[0] for line in said.splitlines()}
+        older = {build.kubernetes_of(minor) for minor in build.OLDER}
+        assert found == set(build.MODULES) - (set() if is_older else older)
+
+
 class Bench:
     """A clone of what deploy/release/publish needs, and programs that note how they were called."""
 

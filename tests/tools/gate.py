@@ -302,10 +302,9 @@ def images(gate):
     gate.beside(gate.step, "images", ["tests/e2e/tools/images.py"])
 
 
-def build_kubernetes(gate, is_older=False):
-    """By day, and for most tests, one version of it is enough."""
-    env = {"PLIMSOLL_NIGHTLY": "1" if is_older else "0"}
-    return gate.step("kubernetes", ["tests/e2e/tools/build.py"], env, is_shown=True)
+def build_kubernetes(gate, *options):
+    """For most tests one version of it is enough, at night as well."""
+    return gate.step("kubernetes", ["tests/e2e/tools/build.py", *options], is_shown=True)
 
 
 def runs_alone(path):
@@ -340,7 +339,7 @@ def alone(gate):
 
 
 def older(gate):
-    if build_kubernetes(gate, is_older=True):
+    if build_kubernetes(gate, "--older"):
         gate.pytest("e2e", {OLDER_FILE: [TOP / "tests" / "e2e" / f"{OLDER_FILE}.py"]}, 1)
         for stem, minor in SINCE:
             files, env = [TOP / "tests" / "e2e" / f"{stem}.py"], {"PLIMSOLL_KUBERNETES": minor}

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Builds the programs of a real cluster, once, and prints where they are.
 
-    build.py                  build what is missing of every module, with progress; the older
-                              versions of Kubernetes only with PLIMSOLL_NIGHTLY=1
+    build.py                  build what is missing of every module, with progress; not the older
+                              versions of Kubernetes
+    build.py --older          these too
     build.py etcd kwok        only these
     build.py --where          print one `MODULE DIRECTORY` line each, build nothing
 
@@ -109,11 +110,6 @@ def directory(module):
     for name in ("go.mod", "go.sum"):
         digest.update((HERE / module / name).read_bytes())
     return cache() / f"{module}-{digest.hexdigest()[:16]}"
-
-
-def is_wanted(module):
-    """Whether this run's tests use it."""
-    return os.environ.get("PLIMSOLL_NIGHTLY") == "1" or not module.startswith("kubernetes-")
 
 
 def program(name, module=None):
@@ -298,12 +294,14 @@ def ensure(module):
 def main():
     parser = argparse.ArgumentParser(description="Builds the programs of a real cluster.")
     parser.add_argument("modules", nargs="*", metavar="MODULE", help=", ".join(MODULES))
+    parser.add_argument("--older", action="store_true", help="the older versions of Kubernetes too")
     parser.add_argument("--where", action="store_true", help="print the directories only")
     options = parser.parse_args()
     unknown = set(options.modules) - set(MODULES)
     if unknown:
         parser.error(f"no module {', '.join(sorted(unknown))}; there are {', '.join(MODULES)}")
-    for module in options.modules or filter(is_wanted, MODULES):
+    every = [name for name in MODULES if options.older or not name.startswith("kubernetes-")]
+    for module in options.modules or every:
         if options.where:
             print(module, directory(module))
         else:
